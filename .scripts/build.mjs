@@ -36,7 +36,7 @@ chmodSync(join(out, "bin/svc-server.js"), 0o755);
 
 // Jest on Node 20 cannot require ESM, and its tests are CommonJS by default: everything once more, in one file.
 const names = ["index", "client", "testing"];
-await build({
+const { metafile: commonJs } = await build({
   stdin: { contents: names.map((name) => `export * as ${name} from "./lib/${name}.ts";`).join("\n"), resolveDir: "." },
   outfile: join(out, "cjs/all.cjs"),
   bundle: true,
@@ -49,6 +49,7 @@ await build({
   logOverride: { "empty-import-meta": "silent" },
   banner: { js: 'const moduleUrl = require("node:url").pathToFileURL(__filename).href;' },
   minify: true,
+  metafile: true,
 });
 for (const name of names) {
   writeFileSync(join(out, `cjs/${name}.cjs`), `module.exports = require("./all.cjs").${name};\n`);
@@ -58,7 +59,10 @@ for (const name of names) {
 execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "lib"], { stdio: "inherit" });
 keepReachable(["lib/index.d.ts", "lib/client.d.ts", "lib/testing.d.ts"].map((entry) => join(out, entry)));
 const page = await writePage(join(out, "dashboard"));
-writeFileSync(join(out, "LICENSES.txt"), licences([...Object.keys(metafile.inputs), ...page]));
+writeFileSync(
+  join(out, "LICENSES.txt"),
+  licences([...Object.keys({ ...metafile.inputs, ...commonJs.inputs }), ...page]),
+);
 
 /**
  * The declarations of an entry for CommonJS. They take the types of the ES module, which TypeScript allows with this mode
@@ -84,6 +88,8 @@ function keepReachable(entries) {
     reached.add(file);
     const text = opaque(readFileSync(file, "utf8")).replaceAll(/(from "|import\(")(\.{1,2}\/[^"]+)\.ts"/g, '$1$2.js"');
     writeFileSync(file, text);
+    const [cited] = /\b(SPEC|CONTRACT|ARCHITECTURE)\b.*/.exec(text) ?? [];
+    if (cited) throw new Error(`${file} cites a document that the package lacks: ${cited}`);
     for (const [, path] of text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)\.js"/g))
       visit(normalize(join(dirname(file), `${path}.d.ts`)));
   };

@@ -11,7 +11,14 @@ import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/state-machine.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
 import { operations } from "../lib/operations.ts";
-import type { Document } from "./documents.ts";
+
+/**
+ * Generated from the code, so that it cannot become outdated: the JSON files of schema/, and the marked parts of the pages.
+ */
+export interface Document {
+  readonly path: string;
+  readonly text: string;
+}
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
@@ -73,15 +80,16 @@ function priceOf({ price: { per, usd } }: Model): string {
 }
 
 /** The recipes: each is a file that begins with its one-line description. */
-const recipes = readdirSync("fixtures/recipes")
-  .filter((file) => /\.(ts|mjs)$/.test(file))
+const recipes = readdirSync("fixtures/recipes", { recursive: true })
+  .map((file) => String(file).replaceAll("\\", "/"))
+  .filter((file) => /\.(ts|mjs|yml|py|go)$/.test(file))
   .sort()
   .map((file) => {
     const [first = "", ...code] = readFileSync(`fixtures/recipes/${file}`, "utf8").split("\n");
     return {
       file,
-      description: first.replace("// ", ""),
-      code: `\`\`\`${file.endsWith(".ts") ? "ts" : "js"}\n${code.join("\n")}\`\`\``,
+      description: first.replace(/^(?:\/\/|#) /, ""),
+      code: `\`\`\`${file.endsWith(".mjs") ? "js" : file.split(".").at(-1)}\n${code.join("\n")}\`\`\``,
     };
   });
 

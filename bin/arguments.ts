@@ -95,7 +95,7 @@ export function withRepeats<T extends Readonly<Record<string, unknown>>>(given: 
   return { ...given, ...Object.fromEntries(repeated) };
 }
 
-/** The error for an option whose value breaks a rule, in the part of it at this path; `""` is the whole value. */
+/** The error for an option that breaks a rule. `path` is the part of the value that is wrong; `""` is the whole value. */
 export function brokenOption(source: string, path: string, rule: string): UsageError {
   const part = /^\d+$/.test(path) ? `entry ${Number(path) + 1}` : path;
   return new UsageError(`${source}${part && ` (${part})`} ${rule}`);
@@ -114,7 +114,7 @@ export function requireDatabase(name: string, database: string): string {
   return database;
 }
 
-/** The same for a command that works on a file alone; `instead` is the command that does the same on PostgreSQL. */
+/** The same for a command that needs a file. `instead` names the command for PostgreSQL. */
 export function databaseFileOf(args: Readonly<Record<string, unknown>>, instead: (url: string) => string): string {
   const database = databaseOf(args);
   if (!isPostgres(database)) return database;

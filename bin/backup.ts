@@ -1,6 +1,6 @@
 import type { ArgsDef } from "citty";
 import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/backup.ts";
-import { databaseFileOf } from "./arguments.ts";
+import { databaseFileOf, EndedWith } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { describeLost, say } from "./output.ts";
 
@@ -12,6 +12,11 @@ const force: ArgsDef = { force: { type: "boolean", description: "Overwrite exist
 /** A sentence about the files that the copy lacks; empty if it lacks none. */
 const missingFiles = (lost: readonly string[]) =>
   lost.length > 0 ? `\nBut ${describeLost(lost)}: their links answer 404.` : "";
+
+/** The apps' data that is not in the copy. The command has done the rest, and still fails. */
+const incomplete = (unread: readonly string[]) => {
+  if (unread.length > 0) throw new EndedWith(1, unread.join("\nsvc-server: "));
+};
 
 const lines = (warnings: readonly string[]) => warnings.map((warning) => `\nWarning: ${warning}.`).join("");
 
@@ -30,13 +35,14 @@ export const backup = command(
   async (args) => {
     const file = String(args["file"]);
     const database = databaseFileOf(args, (url) => `pg_dump --format=custom --file=${file} ${url}`);
-    const { lost, warnings } = await copyDatabase(database, file, { force: args["force"] === true });
+    const { lost, warnings, unread } = await copyDatabase(database, file, { force: args["force"] === true });
     const key = `${file}.key`;
     say(
       args["json"]
-        ? JSON.stringify({ file, key, lost_files: lost, warnings })
-        : `${file} is a complete copy. ${key} decrypts its secrets: keep it separate from the backup.${missingFiles(lost)}${lines(warnings)}`,
+        ? JSON.stringify({ file, key, lost_files: lost, warnings: [...warnings, ...unread] })
+        : `${file} is ${unread.length > 0 ? "a copy that lacks data of apps" : "a complete copy"}. ${key} decrypts its secrets: keep it separate from the backup.${missingFiles(lost)}${lines(warnings)}`,
     );
+    incomplete(unread);
   },
 );
 
@@ -47,11 +53,12 @@ export const restore = command(
   async (args) => {
     const file = String(args["file"]);
     const to = databaseFileOf(args, (url) => `pg_restore --clean --if-exists --dbname=${url} ${file}`);
-    const { lost, warnings } = await restoreDatabase(file, to, { force: args["force"] === true });
+    const { lost, warnings, unread } = await restoreDatabase(file, to, { force: args["force"] === true });
     say(
       args["json"]
-        ? JSON.stringify({ database: to, lost_files: lost, warnings })
-        : `${to} is restored; start the server on it.${missingFiles(lost)}${lines(warnings)}`,
+        ? JSON.stringify({ database: to, lost_files: lost, warnings: [...warnings, ...unread] })
+        : `${to} is restored${unread.length > 0 ? ", without some data of apps" : ""}; start the server on it.${missingFiles(lost)}${lines(warnings)}`,
     );
+    incomplete(unread);
   },
 );

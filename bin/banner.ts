@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from "node:util";
+import { parseMailServer } from "../lib/drivers/mail/server-url.ts";
 import { firstRepositoryIn } from "../lib/drivers/process/local-repositories.ts";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
@@ -79,6 +80,7 @@ function rowsOf(about: About): Row[] {
       ? [["Seed", "none; --seed demo starts with a project, three users and their keys"] as Row]
       : []),
     ...(mode === "dev" ? [["Deliveries", deliveriesRow(options)] as Row] : []),
+    ...mailRow(about),
     ...(apps_url === null ? [] : [["Apps", appsRow(apps_url, options)] as Row]),
     ["Runtime", runtime ?? "none: deployments are simulated; svc-server doctor says which --runtime works here"],
     ...protections.map((line, i): Row => [i === 0 ? "Box" : "", line]),
@@ -86,20 +88,34 @@ function rowsOf(about: About): Row[] {
   ];
 }
 
+/** Where mails go. In `dev` it is said only where a server is named. */
+function mailRow({ mode, options }: Pick<About, "mode" | "options">): Row[] {
+  const given = typeof options.mail === "function" ? { transport: options.mail } : options.mail;
+  if (given?.transport) return [["Mail", "goes to the function mail.transport"]];
+  const host = given?.url === undefined ? undefined : parseMailServer(given.url)?.host;
+  if (mode === "dev" && host === undefined) return [];
+  if (host === undefined) return [["Mail", keptMails]];
+  const isSent = mode === "start" || options.outbound?.send === true;
+  return [["Mail", isSent ? `is sent through ${host}` : "is kept, and svc-server mail shows it (--send sends it)"]];
+}
+
+export const keptMails =
+  "is kept, not sent; svc-server mail shows it; set the option mail.url (SVC_MAIL_URL) to send it";
+
 const appsRow = (local: string, { apps }: Options) =>
   apps?.url === undefined ? local : `${apps.url}, which a proxy leads to ${local}`;
 
 const trustedRow = (networks: readonly string[]) =>
   `${networks.join(", ")}: no key for the control interface, plain http for receivers`;
 
-/** Each works as it is printed, once those before it have run. */
+/** Each command works as printed, once the ones before it have run. */
 function commandsOf({ mode, url, base_url, api_key, options }: About): string[] {
   const auth = `-H 'Authorization: Bearer ${api_key ?? "sk_live_YOUR_KEY"}'`;
   const json = "-H 'Content-Type: application/json'";
   const newest = (list: string, prefix: string) =>
     `$(curl -s ${auth} '${base_url}/${list}?per_page=1' | grep -o '${prefix}_[0-9A-Z]*' | head -n 1)`;
   const repos = options.codeHost?.repos;
-  // A repository of the operator may have another branch than main.
+  // The main branch of the operator's repository may not be called `main`.
   const source =
     repos === undefined
       ? { type: "git", repo: "acme/web", branch: "main" }

@@ -10,6 +10,7 @@ export interface OperationInfo {
   readonly id: string;
   readonly summary: string;
   readonly description: string;
+  readonly method: string;
   readonly fields: Json;
   /** The names in its path, in order. A word without a name fills the first of them that is still empty. */
   readonly path: readonly string[];
@@ -26,14 +27,14 @@ const openApiDocument = (): Json => {
 /** Every operation of the published document. */
 export function documentedOperations(): OperationInfo[] {
   const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
-  return paths.flatMap(Object.values).map(({ operationId, parameters = [], requestBody, ...texts }: Operation) => {
+  return paths.flatMap(Object.entries).map(([method, operation]: [string, Operation]) => {
+    const { operationId, parameters = [], requestBody, summary, description } = operation;
     const own = parameters.filter((one) => one.in === "path" || one.in === "query");
     const properties = Object.fromEntries(own.map(({ name = "", schema = {} }) => [name, schema]));
     const path = own.flatMap(({ name = "", in: place }) => (place === "path" ? [name] : []));
     const { schema: body, example = {} } = requestBody?.content["application/json"] ?? {};
     const fields = { allOf: [{ properties, required: path }, ...(body ? [body] : [])] };
-    const { summary, description } = texts;
-    return { id: operationId, summary, description, fields, path, example };
+    return { id: operationId, summary, description, method: method.toUpperCase(), fields, path, example };
   });
 }
 

@@ -1,10 +1,11 @@
 import { defineCommand } from "citty";
+import type { Page } from "../lib/client/answers.ts";
 import { pathExamples } from "../lib/client/typed-client.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { standingClock } from "../lib/kernel/standing-clock.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
-import { inputOf, operationOf } from "./call-fields.ts";
-import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
+import { type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
 import { formatAnswer, isRecord, say } from "./output.ts";
@@ -30,6 +31,24 @@ function requireSuccess(id: string, record: unknown): void {
   throw new EndedWith(3, `${id} waited for work that ended as ${record["status"]}${why}`);
 }
 
+/** Prints every record of a list as a line of JSON, page by page. */
+async function callAll(
+  { id, fields }: OperationInfo,
+  input: Readonly<Record<string, unknown>>,
+  connection: Connection,
+): Promise<void> {
+  const [{ properties }] = fields["allOf"] as [{ properties: object }];
+  if (!Object.hasOwn(properties, "cursor"))
+    throw new UsageError(`option --all is for lists with pages, and ${id} is none`);
+  const client = clientOf(connection);
+  const list = (given: Readonly<Record<string, unknown>>) => client.call(id, given) as Promise<Page<unknown>>;
+  try {
+    for await (const record of client.paginate(list, { per_page: 100, ...input })) say(JSON.stringify(record));
+  } catch (error) {
+    throw await explainedError(error, connection);
+  }
+}
+
 /** Calls the operation named by the first word, with the fields in the others. */
 async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
@@ -45,6 +64,7 @@ async function call(args: Given): Promise<void> {
       `${id} needs ${missing}: svc-server call ${[id, ...Object.values(pathExamples(id))].join(" ")}`,
     );
   const connection = connectionOf(args);
+  if (args["all"]) return callAll(operation, input, connection);
   const answering = clientOf(connection).call(id, input);
   if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
   const answer = await answering.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
@@ -57,6 +77,7 @@ const callCommand = command(
   "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
   {
     operation: { type: "positional", description: "The name of the operation, such as projects.list." },
+    all: { type: "boolean", description: "Read every page of a list, and print each record as a line of JSON." },
     ...connectionArgs,
   },
   call,

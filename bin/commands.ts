@@ -13,6 +13,7 @@ export const main = defineCommand({
     dev: async () => (await import("./serve.ts")).dev,
     start: async () => (await import("./serve.ts")).start,
     exec: async () => (await import("./exec.ts")).exec,
+    deploy: async () => (await import("./deploy.ts")).deploy,
     call: async () => (await import("./call.ts")).call,
     users: async () => (await import("./call.ts")).users,
     deployments: async () => (await import("./call.ts")).deployments,
@@ -35,5 +36,7 @@ export const main = defineCommand({
     doctor: async () => (await import("./doctor.ts")).doctor,
     completion: async () => (await import("./completion.ts")).completion,
     mail: async () => (await import("./mail.ts")).mail,
+    mcp: async () => (await import("./mcp.ts")).mcp,
+    verify: async () => (await import("./verify.ts")).verify,
   },
 });

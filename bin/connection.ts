@@ -25,12 +25,12 @@ export const connectionArgs: ArgsDef = {
   ...json,
 };
 
-/** Commands with a common first word; with that word alone, the one called `usual` runs. */
+/** Commands that share their first word. That word alone runs the one called `usual`. */
 export const commandGroup = (name: string, description: string, usual: string, subCommands: SubCommandsDef) =>
   defineCommand({
     meta: { name, description },
     args: connectionArgs,
-    // Options before the name of the command below would be lost.
+    // Options that stand before the subcommand would be lost.
     setup({ rawArgs }) {
       if (rawArgs[0]?.startsWith("-")) requireKnown(rawArgs, connectionArgs);
     },
@@ -121,7 +121,7 @@ const sameOrigin = (a: string, b: string) => {
 /** The base URL of the interface: the address, with `/v1` added if it is missing. */
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
-/** A wait that people notice is not silent. */
+/** Tells people why nothing happens for a while. */
 function sayRetry({ message }: ClientProblem, wait_ms: number): void {
   if (wait_ms >= 1_000) process.stderr.write(`svc-server: retrying in ${wait_ms / 1_000} s: ${message}\n`);
 }

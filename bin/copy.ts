@@ -51,7 +51,7 @@ async function run(args: Given): Promise<void> {
   say(args["json"] ? JSON.stringify({ event: "copied", ...names, ...result }) : describe(names, result));
 }
 
-/** A line on a terminal that changes; elsewhere nothing. */
+/** On a terminal, rewrites one line; elsewhere prints nothing. */
 function progressLine(to: string): (progress: Progress) => void {
   const clear = "\r\u001b[K";
   return ({ step, what, done, total }) => {

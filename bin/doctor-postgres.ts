@@ -38,7 +38,7 @@ function keyOf({ encryptionKey, keyFile }: Settings): Buffer | undefined {
   }
 }
 
-/** What is found of a database of PostgreSQL, with the options of a start; undefined for wrong ones. */
+/** Checks a PostgreSQL database with the options of a start; undefined if those are wrong. */
 export async function findingsOfPostgres(url: string, settings: Settings | undefined): Promise<Finding[]> {
   const driver = await finds("pg", async () => {
     await loadDriver();
@@ -48,7 +48,7 @@ export async function findingsOfPostgres(url: string, settings: Settings | undef
   const { now } = createClock("real");
   const findings = [driver];
   const { keyFile } = settings ?? {};
-  // A file that is missing is found with the encryption key.
+  // The check of the encryption key finds a missing file.
   if (keyFile !== undefined && existsSync(keyFile))
     findings.push(
       await finds("key file", () => {

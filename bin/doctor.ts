@@ -2,7 +2,6 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs
 import { dirname, resolve } from "node:path";
 import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
 import { describeProtection, type Protection } from "../lib/drivers/box/protections.ts";
-import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { version } from "../lib/kernel/version.ts";
@@ -16,8 +15,12 @@ import { loadNative } from "../lib/store/native-module.ts";
 import { withCopy } from "../lib/store/online-copy.ts";
 import { violationsIn } from "../lib/store/postgres-rows.ts";
 import { databaseOf, optionArgs, UsageError } from "./arguments.ts";
+import { checkBackend } from "./backends.ts";
 import { command, type Given, json } from "./define-command.ts";
+import { mailServer } from "./doctor-mail.ts";
+import { signInChecks } from "./doctor-oidc.ts";
 import { type Finding, findingsOfPostgres, finds, requireOwnerOnly } from "./doctor-postgres.ts";
+import { checkPreviews } from "./doctor-previews.ts";
 import { describeLost, say, table } from "./output.ts";
 import { tryRuntimes } from "./runtimes.ts";
 import { isPortFree, portInUse } from "./serve.ts";
@@ -131,7 +134,7 @@ const ofServer: Readonly<Record<string, Check>> = {
     } finally {
       await painter.close();
     }
-    return "a picture was painted offline; e-mails are stored and not sent";
+    return "a picture was painted offline";
   },
 };
 
@@ -154,33 +157,15 @@ async function rulesOf(database: string): Promise<Finding[]> {
   }
 }
 
-type Backend = Settings["generations"]["backends"][string];
-
-/** Checks that a backend answers and accepts its key. It asks for the list of models, which costs nothing. */
-async function backend(name: string, { url, key }: Backend): Promise<string> {
-  const option = `generations.backends.${name}`;
-  const outbound = createOutbound({ mode: "start" });
-  const { status, error } = await outbound.callBackend({
-    method: "GET",
-    url: `${url.replace(/\/+$/, "")}/models`,
-    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
-    trustedOrigins: [new URL(url).origin],
-    max_bytes: 16 * megabyte,
-    timeout_ms: 5_000,
-  });
-  await outbound.close();
-  if (status === null) throw new Error(`${url} does not answer: ${error}; start the server, or correct ${option}.url`);
-  if (status === 401 || status === 403)
-    throw new Error(`${url} answers ${status}; ${key === undefined ? "set" : "correct"} ${option}.key`);
-  if (status >= 500) throw new Error(`${url} answers ${status}; read that server's log`);
-  return `${url} answers${key === undefined ? " without a key" : " and accepts the key"}`;
-}
-
 export const doctor = command(
   "doctor",
   "Check whether svc-server can run here with these options, and say how to fix what is wrong.",
   {
-    deep: { type: "boolean", description: "Check the rules of the store too. Reads every row." },
+    deep: {
+      type: "boolean",
+      description:
+        "Check the rules of the store too, and ask the code host for the requests of previews. Reads every row.",
+    },
     ...listenArgs,
     ...optionArgs("start"),
     ...json,
@@ -212,11 +197,11 @@ async function runChecks(args: Given): Promise<void> {
   const findings = [finding];
   const backends = Object.entries(settings?.generations.backends ?? {}).map(([name, one]): [string, Check] => [
     `backend ${name}`,
-    () => backend(name, one),
+    () => checkBackend(name, one),
   ]);
   const parts: Finding[] = [];
   const found = (protections: readonly Protection[]) => {
-    // What a machine lacks is a fault for several organizations alone, which a start refuses.
+    // A machine that lacks a protection is at fault only with several organizations: `start` refuses it then.
     for (const one of protections) parts.push({ check: "box", ok: true, says: describeProtection(one) });
   };
   const runs: [string, Check] = ["runtime", () => tryRuntimes(settings, found)];
@@ -226,10 +211,14 @@ async function runChecks(args: Given): Promise<void> {
   await look(Object.entries(ofMachine));
   if (isPostgres(database)) findings.push(...(await findingsOfPostgres(database, settings)));
   else await look(Object.entries(ofFile));
-  await look([...Object.entries(ofServer), runs]);
+  await look([...Object.entries(ofServer), ["mail", () => mailServer(settings)], runs]);
   findings.push(...parts);
   await look(backends);
-  if (args["deep"]) findings.push(...(await rulesOf(database)));
+  await look(signInChecks(settings));
+  if (args["deep"]) {
+    findings.push(...(await rulesOf(database)));
+    if (settings && !isMissing(database)) await look([["previews", () => checkPreviews(database, settings)]]);
+  }
   say(
     args["json"]
       ? JSON.stringify(findings)

@@ -31,7 +31,7 @@ export const exec = defineCommand({
     const { service } = await begin(configuration("dev", { ...withRepeats(given, rawArgs), port: "0", host }));
     try {
       const { url } = await service.listen({ port: 0, host });
-      // The key of an existing database was shown at its first start and cannot be shown again.
+      // An existing database showed its key at its first start and cannot show it again.
       const key = service.apiKey ?? (await service.keys.create({ name: "svc-server exec" })).key;
       const code = await ended(commandIn(rawArgs), { SVC_URL: url, SVC_API_KEY: key });
       if (code !== 0) throw new EndedWith(code);

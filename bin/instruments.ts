@@ -12,16 +12,16 @@ import { command, type Given } from "./define-command.ts";
 import { wordsOf } from "./operation-help.ts";
 import { formatAnswer, say } from "./output.ts";
 
-type AnyCall = Omit<Call<never>, "run">;
+export type AnyCall = Omit<Call<never>, "run">;
 type Answer = Readonly<Record<string, unknown>>;
 
 /** The fields of a call as those of an operation: the parameters of its path, its query and its body. */
-function infoOf({ id = "", summary, example, path, query, body }: AnyCall): OperationInfo {
+export function infoOf({ id = "", summary, example, method, path, query, body }: AnyCall): OperationInfo {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
   const schemas = [query, body].flatMap((schema) => (schema ? [jsonSchema(schema)] : []));
   const fields = { allOf: [{ properties, required: names }, ...schemas] };
-  return { id: id.replace(".", " "), summary, description: "", fields, path: names, example };
+  return { id: id.replace(".", " "), summary, description: "", method, fields, path: names, example };
 }
 
 /** The fields that an option can give: all but records, whose fields are words such as `match.branch=main`. */
@@ -33,10 +33,10 @@ const flagsOf = ({ fields, path }: OperationInfo): string[] => {
 const usageOf = (info: OperationInfo) =>
   ["svc-server", info.id, ...info.path.map((name) => name.toUpperCase()), ...wordsOf(info.example, "")].join(" ");
 
-/** The emulator knows which networks it trusts; for its command any network may be one. */
+/** The emulator knows which networks it trusts. Its command accepts any network. */
 const anyNetwork: Networks = { names: ["a network that the emulator trusts"], has: () => true };
 
-/** Refuses the wrong value of an option before anything is sent. The emulator judges the fields that are words. */
+/** Refuses a wrong option before anything is sent. The emulator checks the fields that are words. */
 function requireRight({ query, body }: AnyCall, input: object, flags: readonly string[]): void {
   const schema = query ?? body;
   for (const { path, message } of schema ? brokenRules(schema, input, { trusted: anyNetwork }) : []) {
@@ -45,12 +45,18 @@ function requireRight({ query, body }: AnyCall, input: object, flags: readonly s
   }
 }
 
-/** The words of a call become its path, and its query or body. */
-function requestOf(call: AnyCall, info: OperationInfo, args: Given) {
-  const input: Record<string, unknown> = inputOf(info, args._);
+/** The words of a call. */
+function wordsInput(call: AnyCall, info: OperationInfo, args: Given): Answer {
+  const input = inputOf(info, args._);
   const flags = flagsOf(info).filter((name) => args[name] !== undefined);
   for (const name of flags) Object.assign(input, inputOf(info, [`${name}=${args[name]}`], `option --${name}`));
   requireRight(call, input, flags);
+  return input;
+}
+
+/** The input of a call becomes its path, and its query or body. */
+export function requestOf(call: AnyCall, info: OperationInfo, given: Answer) {
+  const input: Record<string, unknown> = { ...given };
   const missing = requiredOf(info.fields).find((name) => !Object.hasOwn(input, name));
   if (missing !== undefined) throw new UsageError(`${info.id} needs ${missing}: ${usageOf(info)}`);
   const path = call.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -66,7 +72,7 @@ function requestOf(call: AnyCall, info: OperationInfo, args: Given) {
   return { call: `${call.method} ${path}${query.size > 0 ? `?${query}` : ""}` as const };
 }
 
-/** For people, where a table of all fields is not what they want to read. */
+/** For people, who do not want a table of all fields. */
 const texts: Readonly<Record<string, (answer: Answer) => string>> = {
   "snapshots.create": ({ id }) => String(id),
   "snapshots.restore": ({ id, now }) => `${id} is restored; the clock shows ${now}.`,
@@ -103,7 +109,7 @@ function commandOf(call: AnyCall) {
     `${summary}${example}.`,
     args,
     async (args) => {
-      const request = requestOf(call, info, args);
+      const request = requestOf(call, info, wordsInput(call, info, args));
       const answer = await controlOf(args)<Answer>(request.call, request.body);
       say(args["json"] ? JSON.stringify(answer) : (texts[id] ?? formatAnswer)(answer));
     },
@@ -132,8 +138,10 @@ export const snapshots = group(
   "Take snapshots of the whole state of an emulator, list them, and restore them.",
 );
 
+const groups = { inbox, scenarios, faults, snapshots };
+
 /** The fields of the command with these words, such as `scenarios add`; undefined if it is none of these. */
 export function instrumentOf(words: readonly string[]): OperationInfo | undefined {
   const call = controlCalls.find(({ id }) => id === words.join("."));
-  return call && infoOf(call);
+  return call && Object.hasOwn(groups, words[0] ?? "") ? infoOf(call) : undefined;
 }

@@ -1,11 +1,17 @@
 import { defineCommand } from "citty";
 import * as v from "valibot";
+import { givenKey } from "../lib/app/open-store.ts";
 import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
 import { keyName } from "../lib/keys/schema.ts";
-import { parseWhole, UsageError } from "./arguments.ts";
+import { describeError } from "../lib/store/database-error.ts";
+import { describeDatabase } from "../lib/store/database-url.ts";
+import { readKey } from "../lib/store/encryption.ts";
+import { rotateEncryption } from "../lib/store/rotate-encryption.ts";
+import { databaseOf, parseWhole, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
-import { command, type Given } from "./define-command.ts";
+import { keyFileArg, settingsOf } from "./database-settings.ts";
+import { command, type Given, json } from "./define-command.ts";
 import { say, table } from "./output.ts";
 
 const organizationOf = ({ organization }: Given) =>
@@ -109,10 +115,57 @@ const revoke = command(
     }),
 );
 
+const rotate = command(
+  "rotate-encryption",
+  "Encrypt every secret in a database again with a new key, in one transaction. Stop its servers first. A kill leaves the old key or the new one in force; run the command again, and it says which.",
+  {
+    database: {
+      type: "string",
+      description: "The database file (./svc-data), or the URL of one of PostgreSQL. No server may be running on it.",
+      valueHint: "PATH|URL",
+    },
+    "key-file": keyFileArg,
+    "new-key-file": {
+      type: "string",
+      description: "A file with the new key: 32 bytes in base64, as openssl rand -base64 32 makes them.",
+      valueHint: "PATH",
+    },
+    ...json,
+  },
+  async (args) => {
+    const database = databaseOf(args);
+    if (database === ":memory:")
+      throw new UsageError("option --database must be a file or a URL: a key in memory ends with its server");
+    const settings = settingsOf(database, args);
+    const file = args["new-key-file"];
+    if (file === undefined)
+      throw new UsageError("option --new-key-file must name a file; make it with: openssl rand -base64 32 > FILE");
+    const key = newKeyIn(String(file));
+    const { values, earlier, isGiven } = await rotateEncryption(database, key, () => givenKey(settings));
+    const name = describeDatabase(database);
+    if (args["json"]) return say(JSON.stringify({ database: name, in_force: "new", values: values ?? 0 }));
+    if (earlier !== undefined) say(`Before this, ${earlier}.`);
+    say(
+      values === undefined
+        ? `${name}: the new key is in force already, and nothing was changed.`
+        : `${name}: the new key is in force. ${values} secrets were encrypted again.`,
+    );
+    if (isGiven) say(`Start its servers with --key-file ${file}.`);
+  },
+);
+
+function newKeyIn(file: string): Buffer {
+  try {
+    return readKey(file);
+  } catch (error) {
+    throw new UsageError(`option --new-key-file: ${file}: ${describeError(error)}`);
+  }
+}
+
 export const keys = defineCommand({
   meta: {
     name: "keys",
-    description: "Create, list and revoke the API keys in a database file.",
+    description: "Create, list and revoke the API keys in a database file, and rotate its encryption key.",
   },
-  subCommands: { create, list, revoke },
+  subCommands: { create, list, revoke, "rotate-encryption": rotate },
 });

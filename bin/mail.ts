@@ -1,4 +1,13 @@
 import type { ArgsDef } from "citty";
+import * as v from "valibot";
+import { parseOptions } from "../lib/config/parse-options.ts";
+import { defaultSender, hostOfSender } from "../lib/drivers/mail/server-url.ts";
+import { createSmtpMailer } from "../lib/drivers/mail/smtp.ts";
+import { createClock } from "../lib/kernel/clock.ts";
+import { createIds } from "../lib/kernel/ids.ts";
+import { createRandom } from "../lib/kernel/random.ts";
+import { email } from "../lib/kernel/validation.ts";
+import { htmlOf, textOf } from "../lib/mails/content.ts";
 import type { SentMail } from "../lib/mails/service.ts";
 import { isMissing } from "../lib/store/database-url.ts";
 import { databaseOf, fromEnvironment, UsageError } from "./arguments.ts";
@@ -8,6 +17,7 @@ import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg } from "./database-settings.ts";
 import { command, type Given } from "./define-command.ts";
 import { say } from "./output.ts";
+import { configuration, listenArgs } from "./server-options.ts";
 
 const mailsOf = async (control: Control) => (await control<{ data: SentMail[] }>("GET mail")).data;
 
@@ -18,7 +28,7 @@ const mailsOfNamed = (args: Given, patience?: number) =>
     throw new NoControl(`${error.message}. Its mails are in its database: svc-server mail --database PATH`);
   });
 
-/** The mails of the emulator that is named, or runs at the default address; undefined where a database is meant. */
+/** The mails of the emulator that is named, or that runs at the default address; undefined if the command means a database. */
 async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undefined> {
   const isDatabase = args["database"] !== undefined || args["key-file"] !== undefined;
   const isServer = args["url"] !== undefined || args["profile"] !== undefined;
@@ -40,21 +50,76 @@ async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undef
   return mails;
 }
 
+/** How a mail went, and why a try failed. */
+function statusOf({ status, attempts }: SentMail): string {
+  const last = attempts.at(-1);
+  const tries = attempts.length === 0 ? "" : `, ${attempts.length} ${attempts.length === 1 ? "try" : "tries"}`;
+  return `${status}${tries}${last?.error ? `: ${last.error}` : ""}`;
+}
+
 function print(args: Given, mails: readonly SentMail[]): void {
   if (args["json"]) say(JSON.stringify(mails));
   else if (mails.length === 0) say("No e-mails were sent yet.");
-  else for (const { to, subject, text, sent_at } of mails) say(`${sent_at}  To: ${to}  ${subject}\n\n${text}\n`);
+  else
+    for (const mail of mails)
+      say(`${mail.sent_at}  To: ${mail.to}  ${mail.subject}  (${statusOf(mail)})\n\n${mail.text}\n`);
+}
+
+/** Sends one mail to an address, with the options of the variables and the configuration file. */
+async function sendTest(args: Given, to: string): Promise<void> {
+  const checked = v.safeParse(email(), to);
+  if (!checked.success) throw new UsageError(`the address ${checked.issues[0].message}`);
+  const at = configuration("start", args);
+  const settings = (() => {
+    try {
+      return parseOptions(at.options);
+    } catch (error) {
+      throw at.explainedError(error);
+    }
+  })();
+  const { url, from, insecure } = settings.mail;
+  if (url === undefined) throw new UsageError("set the option mail.url (SVC_MAIL_URL): no mail server is named");
+  const sender = from ?? defaultSender(settings.publicUrl ?? "http://localhost");
+  const clock = createClock("real");
+  const content = {
+    heading: "A test of svc-server",
+    lines: ["This mail is a test of svc-server. Its mail server works."],
+    footer: "svc-server mail test sent it.",
+  };
+  const id = createIds(clock, createRandom()).next("mail");
+  const handed = await createSmtpMailer({ url, insecure }).send({
+    messageId: `<${id}@${hostOfSender(sender)}>`,
+    from: sender,
+    to,
+    subject: content.heading,
+    text: textOf(content),
+    html: htmlOf(content),
+    date: new Date(clock.now()),
+  });
+  if (handed.kind !== "sent") throw new Error("error" in handed ? handed.error : "the command ended");
+  if (args["json"]) say(JSON.stringify({ to, from: sender, status: handed.kind }));
+  else say(`A mail to ${to} was handed to the mail server, from ${sender}.`);
 }
 
 export const mail = command(
   "mail",
-  "Show the e-mails that the service would have sent, such as invitations: of a running emulator, or of a database.",
+  "Show the e-mails of the service, such as invitations, and how they went: of a running emulator, or of a database. With `test ADDRESS`, send one.",
   {
+    test: { type: "positional", required: false, description: "The word `test`, to send a mail.", valueHint: "test" },
+    address: { type: "positional", required: false, description: "Where the test goes.", valueHint: "ADDRESS" },
     database: databaseArgs["database"] as ArgsDef[string],
     "key-file": keyFileArg,
+    config: listenArgs["config"] as ArgsDef[string],
     ...connectionArgs,
   },
   async (args) => {
+    const { test, address } = args;
+    if (test !== undefined && test !== "test") throw new UsageError(`unexpected word "${test}"`);
+    if (test !== undefined && address === undefined)
+      throw new UsageError("name an address: svc-server mail test ada@example.com");
+    if (test === undefined && args["config"] !== undefined)
+      throw new UsageError("option --config is for svc-server mail test ADDRESS");
+    if (address !== undefined) return sendTest(args, String(address));
     const mails = await mailsOfEmulator(args);
     if (mails) return print(args, mails);
     const elsewhere = "svc-server mail --url URL (no emulator answers at the default address)";

@@ -21,15 +21,15 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * For a program that `npx` started: stops it, as SIGTERM does, when npx has ended. npx ends without a word at some signals,
- * and passes others to the shell between them, which ends alone. Any other program may outlive its parent, such as one that
- * a script of `npm run` puts in the background.
+ * Stops a program that `npx` started when npx ends, as SIGTERM would. npx dies silently at some signals; others it passes to
+ * its shell, which then ends alone. A program with any other parent may outlive it, such as one that a script of `npm run` puts
+ * in the background.
  */
 export function stopWithNpx(): void {
   if (process.env["npm_command"] !== "exec") return;
   const parent = process.ppid;
   const shell = lookUp(parent);
-  // Without a shell between them, npm is the parent, and its own parent may end.
+  // Without a shell in between, npm is the parent. Then npm's own parent may end.
   const above = shell && /^(ba|da|k|z|a)?sh$/.test(shell.name) ? shell.parent : undefined;
   const isOrphan = () =>
     process.ppid !== parent || !isAlive(parent) || (above !== undefined && lookUp(parent)?.parent !== above);

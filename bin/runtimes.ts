@@ -1,13 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
 import { reachOf } from "../lib/drivers/box/network.ts";
 import type { Protection } from "../lib/drivers/box/protections.ts";
 import { connectEngine } from "../lib/drivers/engine/connect.ts";
+import { describeLanguages } from "../lib/drivers/process/languages.ts";
 import { probeMachine } from "../lib/drivers/process/probe.ts";
 
-/** Each runtime, tried out; answers what it runs on, or throws an error that says how to get it. */
+/** Tries each runtime. Answers what it runs on, or throws an error that says how to install it. */
 const runtimes = {
   async process(settings: Settings | undefined, found: (protections: readonly Protection[]) => void) {
     const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
@@ -18,9 +19,12 @@ const runtimes = {
         users,
         reach: reachOf(reach, settings?.outbound.allow ?? []),
       });
+      const app = join(folder, "app");
+      mkdirSync(app);
+      const languages = await describeLanguages(machine, app);
       await machine.close();
       found(machine.protections);
-      return `with the isolation ${isolation}`;
+      return `with the isolation ${isolation}; ${languages}`;
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
@@ -28,10 +32,7 @@ const runtimes = {
   engine: async () => `with ${(await connectEngine()).name}`,
 } as const;
 
-/**
- * Tries the runtimes out. Of one that is not chosen, it is no fault that it does not work. `found` gets the parts of the
- * box of `process`.
- */
+/** Tries the runtimes. One that was not chosen may fail. `found` gets the parts of the box of `process`. */
 export async function tryRuntimes(
   settings: Settings | undefined,
   found: (protections: readonly Protection[]) => void,

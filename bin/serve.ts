@@ -79,8 +79,8 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
 }
 
 /**
- * Starts a service. An error of the options names the flag, variable or file that set them. Deployed apps are reached at
- * the address of the service, unless they have one of their own.
+ * Starts a service. An error in the options names the flag, variable or file that set them. Deployed apps use the address of
+ * the service unless they have their own.
  */
 export async function begin({ options, notes, explainedError }: Configuration, host = "127.0.0.1") {
   const { beginService } = await import("../lib/service.ts");

@@ -87,7 +87,8 @@ function put(options: Tree, [name = "", ...rest]: readonly string[], value: unkn
     options[name] = value;
     return;
   }
-  const below = options[name] ?? {};
+  // A switch that is on may have options below it.
+  const below = options[name] === true ? {} : (options[name] ?? {});
   // If the file has another value where an object of options belongs, parseOptions() refuses it.
   if (typeof below !== "object") return;
   options[name] = { ...below };

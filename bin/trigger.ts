@@ -54,7 +54,10 @@ function obstacleOf(id: string, before: readonly Scenario[], after: readonly Sce
     : "deployments are not simulated here, so a trigger cannot decide how they end; it needs an emulator without --runtime";
 }
 
-/** Creates a deployment with this outcome, which nothing moves but steps. If it gets another one, nothing is left of it. */
+/**
+ * Creates a deployment with this outcome, which advances by steps alone. If it gets another outcome, everything is removed
+ * again.
+ */
 async function create(
   { client, control }: Emulator,
   project_id: string,
@@ -110,10 +113,30 @@ async function deployUntil(emulator: Emulator, until: "queued" | "building"): Pr
   await emulator.client.deployments.cancel({ id });
 }
 
+/** Runs a small generation with this outcome, to its end. */
+async function generate({ client, control }: Emulator, result: "succeed" | "fail"): Promise<void> {
+  // A model of its own, so that the scenario matches no other generation.
+  const model = unique();
+  const { id: scenario } = await control<Scenario>("POST scenarios", {
+    match: { model },
+    outcome: { result, pace: "manual" },
+  });
+  try {
+    const { id } = await client.generations.create({ model, prompt: "a hill", resolution: "32x32" });
+    await control(`POST generations/${id}/step`);
+    await control(`POST generations/${id}/step`);
+  } finally {
+    await control(`DELETE scenarios/${scenario}`);
+  }
+}
+
 const invite = ({ client }: Emulator, email: string) => client.users.invite({ email, role: "viewer" });
 
 /** How to trigger each event. */
 const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unknown>>> = {
+  "schedule.failed": async () => {
+    throw new Error("a schedule runs where an app runs: deploy one with a schedule that fails, with --runtime process");
+  },
   "deployment.queued": (emulator) => deployUntil(emulator, "queued"),
   "deployment.started": (emulator) => deployUntil(emulator, "building"),
   "deployment.succeeded": (emulator) => deploy(emulator, {}, "active"),
@@ -123,6 +146,8 @@ const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unkno
     await deploy(emulator, {}, "active");
     await deploy(emulator, { result: "rolled_back" }, "rolled_back");
   },
+  "generation.completed": (emulator) => generate(emulator, "succeed"),
+  "generation.failed": (emulator) => generate(emulator, "fail"),
   "project.created": (emulator) => createProject(emulator, unique()),
   async "project.deleted"(emulator) {
     const { id } = await createProject(emulator, unique());

@@ -5,9 +5,11 @@ export type { ForkOptions } from "./app/forks.ts";
 export type { Preview } from "./app/preview.ts";
 export type { Service } from "./app/service-facade.ts";
 export type { StoredSnapshot } from "./app/snapshot-list.ts";
+export type { Page, WithMeta } from "./client/answers.ts";
 export type * from "./client/records.ts";
-export type { Client, Page } from "./client/typed-client.ts";
-export { BadOptions, type Options } from "./config/parse-options.ts";
+export type { Client } from "./client/typed-client.ts";
+export type { Options } from "./config/options/options.ts";
+export { BadOptions } from "./config/parse-options.ts";
 export { BadSeed, type Seed } from "./config/seed.ts";
 export type { Comparison } from "./control/state-calls.ts";
 export type {
@@ -23,10 +25,12 @@ export type {
   Progress as GenerationProgress,
 } from "./drivers/generation/contract.ts";
 export { type SimulatedGeneration, simulatedGenerations } from "./drivers/generation/simulated.ts";
+export type { MailTransport, OutgoingMail } from "./drivers/mail/contract.ts";
 export type { Sink } from "./drivers/outbound/function-transport.ts";
 export type { SimulatedOutcome } from "./drivers/simulated-outcome.ts";
 export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
 export type { EventName, WebhookPayload } from "./events/catalog.ts";
+export type * from "./events/event-data.ts";
 export type { Listening } from "./http/server.ts";
 export type { NewFault, StoredFault } from "./instruments/faults.ts";
 export type { Caught, InboxSettings } from "./instruments/inbox.ts";

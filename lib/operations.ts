@@ -1,3 +1,4 @@
+import { auditOperations } from "./audit/operations.ts";
 import { deploymentsOperations } from "./deployments/operations.ts";
 import { deliveryOperations } from "./endpoints/operations.ts";
 import { environmentsOperations } from "./environments/operations.ts";
@@ -28,6 +29,7 @@ const all = [
   ...eventsOperations,
   ...keysOperations,
   ...organizationsOperations,
+  ...auditOperations,
   ...openapiOperations,
 ];
 

@@ -1,5 +1,6 @@
 import { bootstrap } from "./app/bootstrap.ts";
 import { devDatabaseWarnings } from "./app/dev-database-warnings.ts";
+import { loadOidc, oidcWarnings } from "./app/oidc.ts";
 import { crowdOf } from "./app/open-port.ts";
 import { openFoundation } from "./app/open-store.ts";
 import { createFacade, type Service } from "./app/service-facade.ts";
@@ -7,7 +8,8 @@ import { createHost, type Host } from "./app/snapshots.ts";
 import { requireSeparation } from "./app/tenancy.ts";
 import { wire } from "./app/wiring.ts";
 import type { AppsService } from "./apps/service.ts";
-import { type Options, parseOptions, type Settings } from "./config/parse-options.ts";
+import type { Options } from "./config/options/options.ts";
+import { parseOptions, type Settings } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
 import { describeProtection } from "./drivers/box/protections.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
@@ -44,6 +46,7 @@ interface Begun {
 /** The same, with warnings for the operator, which are logged too: `notes` first, then those about the database. */
 export async function beginService(options: Options, notes: readonly string[] = []): Promise<Begun> {
   const settings = parseOptions(options);
+  await loadOidc(settings);
   const seed = underRules({ trusted: settings.trustNetwork }, () => parseSeed(settings.seed ?? defaultSeed));
   const foundation = await openFoundation(settings, { exclusive: true });
   const { store, clock, log, opened } = foundation;
@@ -78,6 +81,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
       ...found,
       ...(await devDatabaseWarnings(foundation, features, settings)),
       ...(await codeHostWarnings({ store, codeHost: settings.codeHost })),
+      ...(await oidcWarnings(settings, features)),
     ];
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });

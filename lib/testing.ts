@@ -1,6 +1,6 @@
 /** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
 import type { Service } from "./app/service-facade.ts";
-import type { Options } from "./config/parse-options.ts";
+import type { Options } from "./config/options/options.ts";
 import { describeSinkError } from "./instruments/sinks.ts";
 import { createService, type WithKey } from "./service.ts";
 

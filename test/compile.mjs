@@ -1,33 +1,21 @@
 // The tests run as JavaScript: translated in each of their processes, the sources took more time than the tests.
-import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
 import { entries, external, webFromNode } from "../.scripts/entries.mjs";
 import { writePage } from "../.scripts/page.mjs";
 
-/** The body of each transaction runs, is rolled back, and runs again: it may change nothing but rows. `TEST_RERUN=1` */
-const transactionsTwice = {
-  name: "transactions-twice",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/lib\/store\/store\.ts$/ }, ({ path }) => {
-      const [before, after, ...more] = readFileSync(path, "utf8").split("await engine.transaction(scope, async");
-      if (after === undefined || more.length > 0) throw new Error("store.ts does not have one transaction");
-      const twice = `const twice = (work: any) => async (connection: any) => {
-        const control = (text: string) => connection.statement(text).run([]);
-        await control("SAVEPOINT again");
-        await work(connection);
-        await control("ROLLBACK TO again");
-        await control("RELEASE again");
-        return work(connection);
-      };\n`;
-      return {
-        contents: `${before}await engine.transaction(scope, twice(async${after.replace("\n      });", "\n      }));")}\n${twice}`,
-        loader: "ts",
-      };
-    });
+/** A module of ours in place of another one, which it may import itself. */
+const instead = (of, by) => ({
+  name: `instead-of-${of}`,
+  setup({ onResolve }) {
+    const [real, ours] = [resolve(of), resolve(by)];
+    onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, resolveDir, importer }) =>
+      resolve(resolveDir, path) === real && importer !== ours ? { path: ours } : undefined,
+    );
   },
-};
+});
 
 /** Other work of the process goes on between the statements of a transaction, by a seed. `TEST_INTERLEAVE=1` */
 const timeBetweenStatements = {
@@ -38,22 +26,6 @@ const timeBetweenStatements = {
         export const pauses = { current: createPauses(${Number(process.env.TEST_INTERLEAVE)}) };`,
       loader: "ts",
     }));
-  },
-};
-
-/** Services that would be in memory get a database of PostgreSQL. `npm run test:postgres` */
-const memoryIsPostgres = {
-  name: "memory-is-postgres",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/lib\/service\.ts$/ }, ({ path }) => {
-      const text = readFileSync(path, "utf8");
-      const changed = text
-        .replace("parseOptions(options)", "parseOptions(await onPostgres(options))")
-        .replace("service: createFacade(host)", "service: freeing(createFacade(host), settings)");
-      if (changed.split(/onPostgres\(|freeing\(/).length !== 3) throw new Error("service.ts does not read as expected");
-      const imports = `import { freeing, onPostgres } from "${resolve("test/postgres/on-postgres.ts")}";\n`;
-      return { contents: imports + changed, loader: "ts" };
-    });
   },
 };
 
@@ -83,12 +55,23 @@ export async function compile({ tests = true } = {}) {
       platform: "node",
       format: "esm",
       target: "node20.19",
-      external: [...external, "esbuild", "oxc-parser", "playwright-core", "axe-core"],
+      external: [
+        ...external,
+        "esbuild",
+        "oxc-parser",
+        "playwright-core",
+        "axe-core",
+        "oidc-provider",
+        "@modelcontextprotocol/client",
+        "yaml",
+      ],
       plugins: [
         webFromNode,
-        ...(process.env.TEST_RERUN ? [transactionsTwice] : []),
+        // `TEST_RERUN=1`: the body of each transaction may change nothing but rows.
+        ...(process.env.TEST_RERUN ? [instead("lib/store/store.ts", "test/helpers/store-twice.ts")] : []),
         ...(process.env.TEST_INTERLEAVE ? [timeBetweenStatements] : []),
-        ...(process.env.SVC_TEST_POSTGRES ? [memoryIsPostgres] : []),
+        // `npm run test:postgres`
+        ...(process.env.SVC_TEST_POSTGRES ? [instead("lib/service.ts", "test/postgres/service.ts")] : []),
       ],
     });
   // Bundled separately, because code shared by more entries is split into more files, and each file costs time at every

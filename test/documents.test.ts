@@ -13,7 +13,7 @@ for (const { path, text } of await documents()) {
   });
 }
 
-const pages = [".", "schema", "fixtures", "lib", "test"].flatMap((folder) =>
+const pages = [".", ".github", "schema", "fixtures", "lib", "test"].flatMap((folder) =>
   readdirSync(folder, { recursive: folder !== "." })
     .map((file) => join(folder, String(file).replaceAll("\\", "/")))
     .filter((file) => file.endsWith(".md")),
@@ -38,6 +38,25 @@ test("every link of a page leads to an existing file and heading", () => {
       if (heading) assert.ok(headingsOf(file).includes(heading), `${page} links #${heading}, which ${file} lacks`);
     }
   }
+});
+
+test("comments cite pages of the repository, and headings that are there", () => {
+  const sources = ["lib", "bin"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true })
+      .map((file) => join(folder, String(file).replaceAll("\\", "/")))
+      .filter((file) => /\.(ts|tsx|mjs)$/.test(file)),
+  );
+  let cited = 0;
+  for (const source of sources) {
+    const text = readFileSync(source, "utf8");
+    assert.doesNotMatch(text, /\b(CONTRACT|SPEC)\b/, `${source} cites a page that readers do not have`);
+    for (const [, file = "", heading] of text.matchAll(/\b((?:schema|fixtures)\/[\w/-]+\.md)(?:#([\w-]+))?/g)) {
+      cited += 1;
+      assert.ok(existsSync(file), `${source} cites ${file}, which does not exist`);
+      if (heading) assert.ok(headingsOf(file).includes(heading), `${source} cites #${heading}, which ${file} lacks`);
+    }
+  }
+  assert.ok(cited > 50, `${cited} pages`);
 });
 
 test("the pages of the package link only to files in it", () => {
@@ -91,7 +110,9 @@ test("every decision links its tests", () => {
 
 test("the options on the page of generations are options", () => {
   const [, text = ""] = /```json\n([\s\S]*?)```/.exec(readFileSync("schema/generations.md", "utf8")) ?? [];
-  assert.deepEqual(Object.keys(parseOptions(JSON.parse(text)).generations.backends), ["studio"]);
+  assert.deepEqual(Object.keys(parseOptions(JSON.parse(text)).generations.backends), [
+    ...["studio", "replicate", "router", "script"],
+  ]);
 });
 
 test("the demo seed is a seed", () => {

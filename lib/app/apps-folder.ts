@@ -7,12 +7,12 @@ import { lockDatabase } from "../store/database-lock.ts";
 
 /** The folder of a runtime on a shared database. */
 export interface AppsFolder {
-  /** What other servers know the runtime by. It stays with the folder, whatever the machine is called. */
+  /** The name of the runtime on the other servers. It stays with the folder, even if the machine is renamed. */
   readonly id: string;
   release(): void;
 }
 
-/** Takes a folder for this process alone. The lock ends with the process, so what an earlier one left there is dead. */
+/** Takes a folder for this process alone. The lock ends with the process, so whatever an earlier process left there is dead. */
 export function takeAppsFolder(given: string): AppsFolder {
   const folder = resolve(given);
   let release = () => {};

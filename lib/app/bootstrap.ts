@@ -4,7 +4,7 @@ import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "../config/see
 import { isoOf } from "../kernel/clock.ts";
 import { invalid } from "../kernel/errors.ts";
 import { type Role, roles, type Scope } from "../kernel/roles.ts";
-import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import { checkArgument, oneOf, record } from "../kernel/validation.ts";
 import { keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, type Plan, plans } from "../organizations/schema.ts";
@@ -28,7 +28,7 @@ export async function bootstrap(
   return firstKey(foundation, features, settings, seed, isFirst);
 }
 
-/** Inserts the seed into an empty database. Of several first starts at once, one does it. */
+/** Inserts the seed into an empty database. If several processes start first at once, one of them does it. */
 async function fill({ store }: Foundation, features: Features, { regions }: Settings, seed: ParsedSeed) {
   const { isEmpty } = features.organizations;
   if (!(await isEmpty())) return false;
@@ -47,7 +47,7 @@ function warnOfOwnerless({ log }: Foundation, { organizations }: ParsedSeed): vo
   }
 }
 
-/** The key to show: the seed's, that of the option `key`, or a new one for a database without a seed. */
+/** The key to show: the seed's, the option `key`, or a new one for a database without a seed. */
 async function firstKey(
   foundation: Foundation,
   features: Features,
@@ -91,6 +91,7 @@ export async function createKey(
     expires_at?: string;
     rate_limit?: number;
   },
+  audited: Pick<OrganizationScope, "recordChange"> = {},
 ) {
   const { role = "owner", scopes = ["*"], name = "key" } = wanted;
   const organization = await organizations.named(wanted.organization);
@@ -100,7 +101,7 @@ export async function createKey(
         ? "there is no organization yet"
         : `no organization is named "${wanted.organization}"`,
     );
-  return store.transaction({ organization_id: organization.id }, async (tx) => {
+  return store.transaction({ ...audited, organization_id: organization.id }, async (tx) => {
     const user = await users.firstWithRole(organization.id, role, tx);
     const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));

@@ -1,16 +1,22 @@
 import { type AppsService, appsService } from "../apps/service.ts";
 import { domainsOf, type Settings } from "../config/parse-options.ts";
+import { createCommitStatuses } from "../deployments/commit-statuses.ts";
 import { createProjectRemoval } from "../deployments/project-removal.ts";
 import { createRollout } from "../deployments/rollout.ts";
 import { deploymentsService } from "../deployments/service.ts";
 import { createStoredReleases } from "../deployments/stored-releases.ts";
+import { type CodeHost, createCodeHost } from "../drivers/code-host/code-host.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { refusalOf } from "../drivers/deployment/refused-sources.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { createTextRecords } from "../drivers/outbound/text-records.ts";
+import type { Repositories } from "../drivers/repositories/repositories.ts";
+import type { Endpoints } from "../endpoints/service.ts";
 import { environmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Waiting } from "../events/wait-for-change.ts";
+import { type PreviewsService, previewsService } from "../integrations/previews.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
@@ -26,7 +32,7 @@ interface DeployingPorts extends Foundation {
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
-  /** What other servers know the runtime by. */
+  /** The name of the runtime on the other servers. */
   readonly runtimeId: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
@@ -35,9 +41,16 @@ interface DeployingPorts extends Foundation {
   readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
   /** Undefined in the mode `start`. */
   readonly scenarios: ScenariosService | undefined;
+  readonly endpoints: Endpoints;
+  readonly origin: () => string;
+  readonly outbound: Outbound;
+  /** The repositories that the service hosts itself. */
+  readonly repositories: Pick<Repositories, "find"> | undefined;
 }
 
-/** CONTRACT section 11: "`start` without a runtime is simulated, and says so … in the first log entry of every deployment". */
+/**
+ * The first entry in the log of every simulated deployment of `start` (fixtures/hosting/apps.md#deployments-that-really-run).
+ */
 const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
   mode === "start" && !deployments.driver && isSimulated
     ? [
@@ -45,10 +58,10 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
       ]
     : [];
 
-/** Makes what is deployed and where to: projects, environments, deployments, and what runs of them. */
+/** Makes projects, environments, deployments and the apps that run. */
 export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const { driver, scenarios, opened } = ports;
-  const { concurrency, concurrencyPerOrganization, autoRollback, keep } = settings.deployments;
+  const { concurrency, concurrencyPerOrganization, autoRollback, keep, dataLimit } = settings.deployments;
   const read = {
     variables: (of: { project_id: string; name: string }) => environments.values(of),
     // A simulation fetches nothing.
@@ -58,6 +71,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const apps: AppsService = appsService({
     ...ports,
     keep,
+    dataLimit,
     areStopped: settings.deployments.apps === "stopped",
     runtime: driver.runtime,
     isShared: opened.shared !== undefined,
@@ -72,13 +86,19 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     onEnvironmentRemoved: (tx, key) => rollout.environmentRemoved(tx, key),
   });
   const runtimeOf = apps.runtimeName;
-  /** By default only real work is shared out, and only where there is somebody to share it with. */
+  /** By default only real work is shared, and only if there are other servers. */
   const mostOf = async (tx: Tx, organization_id: string) => {
     if (concurrencyPerOrganization !== undefined) return concurrencyPerOrganization;
     if (runtimeOf() === undefined || (await ports.isOnly(organization_id, tx))) return concurrency;
     return Math.max(1, Math.floor(concurrency / 2));
   };
-  const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback });
+  const codeHost =
+    settings.codeHost.token === undefined ? undefined : createCodeHost(settings.codeHost, ports.outbound);
+  const statuses = createStatuses({ ...ports, codeHost }, settings, {
+    apps,
+    projectName: (...of) => projects.nameOf(undefined, ...of),
+  });
+  const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback, statuses });
   const removeDeployments = createProjectRemoval(ports);
   const projects = projectsService({
     ...ports,
@@ -88,19 +108,47 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     onRemove: apps.projectRemoved,
     onRemoved: rollout.startReady,
   });
-  const environments = environmentsService({ ...ports, projects, apps });
+  const environments = environmentsService({
+    ...ports,
+    projects,
+    apps,
+    previews: {
+      ofProject: (...of) => previews.ofProject(...of),
+      environmentRemoved: (...of) => previews.environmentRemoved(...of),
+      projectRemoved: (...of) => previews.projectRemoved(...of),
+    },
+  });
   const deployments = deploymentsService({
     ...ports,
     projects,
     environments,
     rollout,
     apps,
-    // Where another server runs it for real, nothing is simulated here, its time in the queue neither.
+    // If another server runs it for real, this one simulates nothing, not even the time in the queue.
     driver: { delay: (work) => (driver.runtime || !runtimeOf() ? driver.delay(work) : 0) },
     refusalOf: (source) =>
       driver.runtime ? driver.runtime.refuses(source) : runtimeOf() && refusalOf(runtimeOf()?.split(",") ?? [], source),
     notices: () => noticesOf(settings, runtimeOf() === undefined),
     scenarios: driver.takesScenarios ? scenarios : undefined,
   });
-  return { apps, rollout, projects, environments, deployments };
+  const lifetime_ms = settings.previewLifetime;
+  const previews: PreviewsService = previewsService({ ...ports, codeHost, environments, deployments, lifetime_ms });
+  return { apps, rollout, statuses, projects, environments, deployments, previews };
+}
+
+/** Tells the code host how deployments of commits go, where there is a token for it. */
+function createStatuses(
+  { origin, repositories, ...ports }: DeployingPorts & { readonly codeHost: CodeHost | undefined },
+  { dashboard }: Settings,
+  { apps, projectName }: { apps: AppsService; projectName: (of: string, id: string) => Promise<string | undefined> },
+) {
+  return createCommitStatuses({
+    ...ports,
+    isOwn: (of) => repositories?.find(of) !== undefined,
+    projectName,
+    async urlOf(row) {
+      const url = apps.urlsOf ? (await apps.urlsOf([row]))(row) : apps.urlOf(row);
+      return url ?? `${origin()}/${dashboard ? "dashboard" : "v1"}/deployments/${row.id}`;
+    },
+  });
 }

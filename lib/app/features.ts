@@ -1,12 +1,16 @@
 import { appsJobs } from "../apps/jobs.ts";
+import { auditService } from "../audit/service.ts";
 import type { Settings } from "../config/parse-options.ts";
 import { deploymentsJobs } from "../deployments/jobs.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
-import { openaiImages } from "../drivers/generation/openai.ts";
+import { backendDriver } from "../drivers/generation/backend-driver.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
+import type { Mailer } from "../drivers/mail/contract.ts";
+import { defaultSender } from "../drivers/mail/server-url.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { withRequestSlot } from "../drivers/outbound/request-slots.ts";
 import { createPainter } from "../drivers/painter/painter.ts";
+import type { Repositories } from "../drivers/repositories/repositories.ts";
 import { createAttempts } from "../endpoints/attempts.ts";
 import { createDeliveryApi } from "../endpoints/delivery-api.ts";
 import { deliveriesJobs } from "../endpoints/jobs.ts";
@@ -24,6 +28,7 @@ import { createModelDrivers } from "../generations/model-drivers.ts";
 import { backendModel } from "../generations/models.ts";
 import { generationsService } from "../generations/service.ts";
 import { integrationTypes } from "../integrations/integration-types.ts";
+import { previewsJobs } from "../integrations/jobs.ts";
 import { pushesService } from "../integrations/pushes.ts";
 import { integrationsService } from "../integrations/service.ts";
 import { type InvitationsService, invitationsService } from "../invitations/service.ts";
@@ -33,6 +38,7 @@ import type { EndsPorts } from "../keys/ends.ts";
 import { createKeyWatch } from "../keys/revocation-watch.ts";
 import { keysService } from "../keys/service.ts";
 import { createSessions } from "../keys/sessions.ts";
+import { mailsJobs } from "../mails/jobs.ts";
 import { mailsService } from "../mails/service.ts";
 import { openapiService } from "../openapi/service.ts";
 import { codeHostRights } from "../organizations/code-host-rights.ts";
@@ -47,7 +53,10 @@ import { createDeploying } from "./deployment-features.ts";
 import type { Foundation } from "./open-store.ts";
 
 /** The durable work of every feature. */
-export const featureJobs = [...projectsJobs, ...deploymentsJobs, ...appsJobs, ...deliveriesJobs, ...generationsJobs];
+export const featureJobs = [
+  ...[...projectsJobs, ...deploymentsJobs, ...appsJobs, ...deliveriesJobs, ...generationsJobs],
+  ...[...mailsJobs, ...previewsJobs],
+];
 
 export type Features = ReturnType<typeof createFeatures>;
 
@@ -61,9 +70,12 @@ interface FeaturePorts {
   readonly wake: (at: number) => void;
   readonly origin: () => string;
   readonly outbound: Outbound;
+  /** Undefined where mails are kept. */
+  readonly mailer?: Mailer | undefined;
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
-  /** What other servers know the runtime by; undefined without one. */
+  readonly repositories?: Pick<Repositories, "find"> | undefined;
+  /** The name of the runtime on the other servers; undefined without one. */
   readonly runtimeId?: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
@@ -73,7 +85,7 @@ interface FeaturePorts {
 export function createFeatures(
   foundation: Foundation,
   settings: Settings,
-  { wake, origin, outbound, driver, proxy, runtimeId, appsUrl }: FeaturePorts,
+  { wake, origin, outbound, mailer, driver, proxy, repositories, runtimeId, appsUrl }: FeaturePorts,
 ) {
   const feed = createChangeFeed(foundation);
   const waiting = createWaiting({ ...foundation, feed });
@@ -94,24 +106,32 @@ export function createFeatures(
   const retention_ms = settings.deliveries.retention;
   const projectName = (tx: Tx, organization_id: string, id: string) => projects.nameOf(tx, organization_id, id);
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
-  const people = createPeople({ ...ports, bus, origin }, settings);
+  const people = createPeople({ ...ports, bus, queue, mailer, origin }, settings);
   const { keys, users } = people;
   const scenarios = scenariosService({ ...ports, takesDeployments: driver.takesScenarios === true });
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
   const rights = codeHostRights({ ...ports, codeHost: settings.codeHost });
   const deploying = createDeploying(
-    { ...ports, bus, queue, driver, proxy, runtimeId, appsUrl, rights, isOnly: rights.isOnly, scenarios: devScenarios },
+    {
+      ...{ ...ports, bus, queue, endpoints, driver, proxy, runtimeId, appsUrl },
+      ...{ rights, isOnly: rights.isOnly, scenarios: devScenarios, origin, outbound, repositories },
+    },
     settings,
   );
-  const { projects, deployments } = deploying;
+  const { projects, deployments, previews } = deploying;
   // These two call each other, but only within a transaction, when both are made.
   const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
   const { planOf } = organizations;
+  const audit = auditService({
+    ...ports,
+    retention_ms: settings.audit.retention,
+    onlyOrganization: async () => (await organizations.chosen())?.id,
+  });
   const rules = { trusted: settings.trustNetwork };
-  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf, rules });
+  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf, rules, previews });
   return {
-    ...createGenerations({ ...ports, queue, outbound, origin, scenarios: devScenarios }, settings.generations),
+    ...createGenerations({ ...ports, bus, queue, outbound, origin, scenarios: devScenarios }, settings.generations),
     bus,
     feed,
     ...people,
@@ -123,7 +143,8 @@ export function createFeatures(
     integrations,
     scenarios,
     organizations,
-    pushes: pushesService({ ...ports, endpoints, deployments, rights }),
+    audit,
+    pushes: pushesService({ ...ports, endpoints, deployments, rights, previews }),
     events: eventsService(ports),
     openapi: openapiService(settings),
   };
@@ -131,22 +152,36 @@ export function createFeatures(
 
 /** People and their access. */
 function createPeople(
-  ports: Foundation & { readonly feed: ChangeFeed; readonly bus: Bus; readonly origin: () => string },
-  { rateLimit, dashboard: hasDashboard }: Settings,
+  ports: Foundation & {
+    readonly feed: ChangeFeed;
+    readonly bus: Bus;
+    readonly queue: Queue;
+    readonly mailer: Mailer | undefined;
+    readonly origin: () => string;
+  },
+  { rateLimit, dashboard, mail }: Settings,
 ) {
   const onEnded: EndsPorts["onEnded"] = (...ended) => invitations.voidSentWith(...ended);
   const keys = keysService({ ...ports, rateLimit, onEnded });
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const sessions = createSessions({ ...ports, keys });
   const watchSession = createKeyWatch({ ...ports, identify: sessions.identify });
-  const mails = mailsService(ports);
+  const from = () => mail.from ?? defaultSender(ports.origin());
+  const mails = mailsService({ ...ports, from, onResult: (...result) => invitations.mailed(...result) });
   const users = usersService({ ...ports, keys, onLeave: (...left) => invitations.voidOf(...left) });
-  const invitations: InvitationsService = invitationsService({ ...ports, users, keys, mails, hasDashboard });
+  const invitations: InvitationsService = invitationsService({
+    ...ports,
+    users,
+    keys,
+    mails,
+    hasDashboard: dashboard !== false,
+  });
   return { keys, watchKey, sessions, watchSession, mails, users, invitations };
 }
 
 function createGenerations(
   ports: Foundation & {
+    bus: Bus;
     feed: ChangeFeed;
     waiting: Waiting;
     queue: Queue;
@@ -158,8 +193,8 @@ function createGenerations(
 ) {
   const { driver, media, models, retention } = settings;
   const backends = Object.values(settings.backends).flatMap((backend) => {
-    const driver = openaiImages({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
-    return Object.entries(backend.models).map(([id, { price }]) => ({ model: backendModel(id, price), driver }));
+    const driver = backendDriver({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
+    return Object.entries(backend.models).map(([id, one]) => ({ model: backendModel(id, one), driver }));
   });
   const links = createAssetLinks(ports);
   const modelDrivers = createModelDrivers({

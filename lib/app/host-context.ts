@@ -7,17 +7,21 @@ import type { Sinks } from "../instruments/sinks.ts";
 import type { Forks } from "./forks.ts";
 import type { Preview, PreviewTarget } from "./preview.ts";
 import type { Runtimes } from "./runtimes.ts";
+import type { Worlds } from "./worlds.ts";
 
 /** State that survives restores: the ports, the accepted hosts, the sinks and the snapshots of a service. */
 export interface HostContext {
   readonly listening: Listening[];
   readonly hosts: Hosts;
-  /** Whether the options say how other machines reach it: a public URL, a proxy in front, or a trusted network. */
+  /** Whether the options tell how other machines reach it: a public URL, a proxy in front, or a trusted network. */
   readonly mayBeReached: boolean;
   readonly sinks: Sinks;
   readonly snapshots: Snapshots;
-  /** Those that the control interface made. */
+  /** The forks that the control interface made. */
   readonly forks: Forks;
+  /** Those of the service that it belongs to, if it is a world itself. */
+  readonly worlds: Worlds;
+  readonly isWorld: boolean;
   preview(target: PreviewTarget): Promise<Preview>;
   deliverInEveryOrder(of: EveryOrder): Promise<DeliveryOrder[]>;
   /** A fork from which nothing leaves. */

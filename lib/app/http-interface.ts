@@ -14,6 +14,7 @@ import { createRandom } from "../kernel/random.ts";
 import type { HostContext } from "./host-context.ts";
 import type { Foundation } from "./open-store.ts";
 import { type Ports, routeTable } from "./route-table.ts";
+import { withWorlds } from "./worlds.ts";
 
 /** The HTTP interface of one state: one route table, the handler of its routes, and in the mode dev its faults. */
 export function createInterface(foundation: Foundation, settings: Settings, host: HostContext, ports: Ports): App {
@@ -41,9 +42,10 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const { look } = authenticator;
   const usual = logged(handler);
   const faulty = isDev ? withFaults(handler, { faults, writer, knowsHost, look, logged }) : usual;
+  const own = allowsOrigin === allowsNone ? faulty : withCors(faulty, { allowsOrigin, assetsPath, usual, look });
   return createApp({
     table,
-    handler: allowsOrigin === allowsNone ? faulty : withCors(faulty, { allowsOrigin, assetsPath, usual, look }),
+    handler: isDev && !host.isWorld ? withWorlds(own, host) : own,
     ids,
     otherIds: createIds(clock, createRandom()),
     log,

@@ -18,7 +18,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
   let busy = false;
   let isTold = foundation.clockWarning !== undefined;
 
-  /** Processes that share a database show its time: each follows, and the first one of them moves the rows. */
+  /** Processes that share a database show its time. Each of them follows; the first one moves the rows. */
   const hasFollowed = async (tx: Tx) =>
     opened.shared !== undefined && (await serviceState(tx).read({ name: "clock_mode" }))?.value === "real";
 

@@ -1,6 +1,7 @@
 import type { Settings } from "../config/parse-options.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { SentMail } from "../mails/service.ts";
 import { createKey } from "./bootstrap.ts";
 import { createFeatures } from "./features.ts";
@@ -41,7 +42,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
   const { store, opened } = foundation;
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);
   const outbound = createOutbound({ mode: "start" });
-  // Beside a server nothing runs: these settings name no runtime.
+  // Nothing runs beside a server, so these settings name no runtime.
   const { driver, proxy, appsUrl } = createRuntimes(settings);
   const ports = { wake: () => {}, origin: () => "", outbound, driver, proxy, appsUrl };
   const features = createFeatures(foundation, settings, ports);
@@ -51,9 +52,15 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
       throw new Error(name === undefined ? "there is no organization yet" : `no organization is named "${name}"`);
     return found.id;
   };
+  /** The entry of a change that a command makes: the operator's, who has no user and no key. */
+  const command = (tx: Tx, organization_id: string, action: string, target: string) =>
+    features.audit.record(tx, { organization_id, action, target, via: "command" });
   return {
     async createKey(wanted) {
-      const { row, key } = await createKey(foundation, features, wanted);
+      const { row, key } = await createKey(foundation, features, wanted, {
+        recordChange: (tx, organization_id, made) =>
+          command(tx, organization_id, "keys.create", (made as { row: { id: string } }).row.id),
+      });
       return { id: row.id, key };
     },
     async listKeys(organization) {
@@ -66,7 +73,10 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
     },
     async revokeKey(id, organization) {
       const organization_id = await idOf(organization);
-      await store.transaction({ organization_id }, (tx) => features.keys.remove(tx, organization_id, id));
+      await store.transaction({ organization_id }, async (tx) => {
+        await features.keys.remove(tx, organization_id, id);
+        await command(tx, organization_id, "keys.revoke", id);
+      });
     },
     mails: () => features.mails.all(),
     async close() {

@@ -12,7 +12,7 @@ const listenAddress = record({
   port: v.optional(wholeNumber(0, 65_535), 0),
   host: v.optional(textOf(1, 253), "127.0.0.1"),
 });
-/** CONTRACT section 8: "refuses to listen beyond loopback without a public URL or `--behind-proxy`". */
+/** Refuses to listen beyond loopback without a public URL or `--behind-proxy` (schema/commands.md#running-the-service). */
 const openToOthers = () =>
   invalid(
     "host",

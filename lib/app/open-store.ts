@@ -13,6 +13,7 @@ import { openFile, openMemory } from "../store/database-files.ts";
 import { isPostgres, withoutPassword } from "../store/database-url.ts";
 import { createEncryption, parseKey, readKey, readOrCreateKey, wrongKey } from "../store/encryption.ts";
 import type { OpenDatabase } from "../store/engine.ts";
+import { keyInForce, settleNextKey } from "../store/next-key.ts";
 import type { Watcher } from "../store/recovery.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import { createStore, type Store } from "../store/store.ts";
@@ -40,7 +41,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     if (exclusive) clock.whenSet(() => {});
     const clockWarning = aheadWarning(clock, (await serviceState().read({ name: "clock_mode" }))?.value);
     const starts = Number((await serviceState().read({ name: "starts" }))?.value ?? "0");
-    // From the second start on, the seed includes the number of starts, or the same secrets would be drawn again.
+    // Starts after the first add their number to the seed. Otherwise each would draw the same secrets again.
     const random = createRandom(
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
@@ -51,8 +52,11 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
         option: settings.clock,
       });
     const fingerprint = (await serviceState().read({ name: "vault" }))?.value;
-    // Drawn where the database has a key of its own, too: the same seed draws the same identifiers on every engine.
+    // Drawn even if the database has its own key, so the same seed draws the same identifiers on every engine.
     const drawn = random.bytes(32);
+    // Only a file has a key beside it.
+    const interrupted = exclusive ? settleNextKey(settings.database, fingerprint) : undefined;
+    if (interrupted) log.warn(interrupted);
     const encryption = createEncryption(
       settings.database === inMemory ? drawn : keyOf(settings, fingerprint),
       random.bytes,
@@ -61,14 +65,14 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     await store.transaction(fingerprint === undefined ? "all" : "rows", async (tx) => {
       if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint !== undefined) return;
-      // Another first start may have been quicker.
+      // Another first start was faster.
       const present = (await serviceState(tx).read({ name: "vault" }))?.value;
       if (present === undefined) await serviceState(tx).write({ name: "vault", value: encryption.fingerprint });
       else if (present !== encryption.fingerprint) throw wrongKeyOf(settings);
     });
     const newest = opened.created ? [] : await Promise.all(serviceState().newest.map((find) => find({})));
     const after = newest
-      .map((row) => row?.id.slice(row.id.indexOf("_") + 1) ?? "")
+      .map((row) => row?.id?.slice(row.id.indexOf("_") + 1) ?? "")
       .sort()
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
@@ -121,7 +125,7 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
   const { database, mode } = settings;
   if (database === inMemory) return openMemory();
   if (isPostgres(database)) {
-    // Before anything is made there.
+    // Checked before anything is created there.
     givenKey(settings, { mayBeNew: exclusive });
     const { openPostgres } = await import("../store/open-postgres.ts");
     return openPostgres(database, { isServer: exclusive, mayMigrate: exclusive && settings.migrate });
@@ -141,7 +145,7 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
   if (!isPostgres(database)) return assetsInFolder(`${database}-files`);
   if (folder === undefined) return assetsInDatabase(store);
   try {
-    // Not the folders around it, which would hide that a shared disk is not mounted.
+    // Creates no parent folders: that would hide a shared disk that is not mounted.
     if (!existsSync(folder)) mkdirSync(folder);
     accessSync(folder, constants.W_OK);
   } catch (error) {
@@ -151,8 +155,8 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
 }
 
 /**
- * The key of a database of PostgreSQL, which no start makes: another process would make another one. `mayBeNew`: the database
- * may be one without data, for which the operator has to make a key.
+ * The key of a PostgreSQL database. No start makes one, since another process would make a different one. `mayBeNew`: an empty
+ * database, for which the operator has to make a key.
  */
 export function givenKey(
   { database, encryptionKey, keyFile }: GivenKey,
@@ -179,7 +183,7 @@ const wrongKeyOf = ({ database }: Settings) =>
 /** The key file beside the database. It is made for a new database only: a new key could not read existing secrets. */
 function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   if (isPostgres(settings.database)) return givenKey(settings);
-  const path = `${settings.database}.key`;
+  const path = keyInForce(settings.database, fingerprint);
   if (fingerprint !== undefined && !existsSync(path)) {
     const reason = `its key file ${path} is missing; restore it from the backup: secrets cannot be read without it`;
     throw new DatabaseError(settings.database, reason);
@@ -191,7 +195,7 @@ function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   }
 }
 
-/** Refuses a missing database whose key file exists: that is a missing mount, not a first start. */
+/** Refuses a missing database whose key file exists: the disk is probably not mounted. */
 function requireCreatable({ database, mode, create, migrate }: Settings, exclusive: boolean): void {
   if (!exclusive)
     throw new DatabaseError(database, "it does not exist; start a server on it first, or name another file");
@@ -205,7 +209,7 @@ function requireCreatable({ database, mode, create, migrate }: Settings, exclusi
   }
 }
 
-/** One line when something begins, and one when it ends, however many requests and jobs meet it between. */
+/** Logs one line when an outage begins and one when it ends, however many requests and jobs meet it. */
 const reportTo = (log: Log): Watcher => ({
   writes(obstacle, error) {
     if (!obstacle) log.warn("the store can be written again");

@@ -6,11 +6,15 @@ import { dashboardApi, dashboardPath, dashboardRoutes } from "../dashboard/dashb
 import { createLiveSocket } from "../dashboard/live-socket.ts";
 import { createPeople } from "../dashboard/people.ts";
 import { assetRoutes } from "../downloads/asset-downloads.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { stream } from "../events/operations.ts";
+import { gitRoutes } from "../git-host/git-routes.ts";
 import { createHistory } from "../health/history.ts";
 import { healthRoutes } from "../health/probes.ts";
+import { tlsRoute } from "../health/tls-allowed.ts";
 import { hookRoutes } from "../hooks/code-host-pushes.ts";
 import { createWriter, type Writer } from "../http/answer.ts";
+import { createAudit } from "../http/audited.ts";
 import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import type { AllowsOrigin } from "../http/cors.ts";
 import type { Idempotency } from "../http/idempotency.ts";
@@ -31,12 +35,14 @@ import { reasonOfObstacle } from "../store/write-failure.ts";
 import type { ClockControl } from "./advance-clock.ts";
 import type { Features } from "./features.ts";
 import type { HostContext } from "./host-context.ts";
+import { waysInTable } from "./oidc.ts";
 import type { Foundation } from "./open-store.ts";
 
 export interface Ports {
   readonly features: Features;
   readonly limits: { readonly windows: RateLimits; readonly idempotency: Idempotency };
   readonly meter: Meter;
+  readonly outbound: Outbound;
   /** Answers the metrics as text: of the service, or of one organization. */
   readonly metrics: (organization_id?: string) => Promise<string>;
   readonly queueLoad: () => Promise<QueueLoad>;
@@ -49,11 +55,11 @@ export interface Ports {
     readonly upcoming: () => Promise<Upcoming[]>;
   };
   readonly closing: AbortSignal;
-  /** The requests that run, where a close has to wait for them. */
+  /** Running requests, which a close has to wait for. */
   readonly running: Set<Promise<unknown>>;
 }
 
-/** Who may call, and how the answers are written. */
+/** Authentication, and the format of answers. */
 interface Access {
   readonly authenticator: Authenticator;
   readonly writer: Writer;
@@ -77,6 +83,7 @@ export function routeTable(
     services: features,
     authenticator,
     idempotency: limits.idempotency,
+    audit: createAudit({ store, behindProxy, record: features.audit.record, via: "api" }),
     writer,
     bodyLimit,
     rules,
@@ -94,7 +101,7 @@ export function routeTable(
     operation: stream,
     allowsOrigin: (origin) => origin === publicUrl || allowsOrigin(origin),
   });
-  const { snapshots, forks, preview, deliverInEveryOrder } = host;
+  const { snapshots, forks, worlds, preview, deliverInEveryOrder } = host;
   const controlled = {
     ...features,
     ...instruments,
@@ -102,6 +109,7 @@ export function routeTable(
     clockControl,
     snapshots,
     forks,
+    worlds,
     preview,
     deliverInEveryOrder,
   };
@@ -110,7 +118,7 @@ export function routeTable(
     store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.sharing?.rows.obstacle();
   const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   return [
-    ...(settings.dashboard ? dashboardTable(foundation, settings, ports) : []),
+    ...(settings.dashboard ? dashboardTable(foundation, settings, host, ports) : []),
     live,
     ...operationRoutes({ operations, authenticator, run }),
     ...(mode === "dev"
@@ -125,15 +133,40 @@ export function routeTable(
     ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
     ...hookRoutes({ authenticator, pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
     ...assetRoutes(features),
+    ...gitTable(foundation, settings, host, ports),
     { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },
   ];
 }
+
+/** The rows of the repositories that are pushed to the service, and of the proxy that asks for certificates. */
+function gitTable(
+  { log, store }: Foundation,
+  { publicUrl, behindProxy }: Settings,
+  { runtimes }: HostContext,
+  { features, authenticator, closing }: Ports & Access,
+): Route[] {
+  const { repositories } = runtimes;
+  const elsewhere = () => gitElsewhere(features);
+  const audited = createAudit({ store, behindProxy, record: features.audit.record, via: "api" });
+  return [
+    ...gitRoutes({ ...features, audited, log, authenticator, operations, repositories, elsewhere, closing }),
+    tlsRoute({ hasHost: features.apps.hasHost, publicUrl }),
+  ];
+}
+
+/** Where several servers share the rows, those with a runtime host the repositories. */
+const gitElsewhere = ({ apps }: Features): string | undefined => {
+  const hosts = apps.sharing?.registry.known() ?? [];
+  if (hosts.length === 0) return undefined;
+  const names = hosts.map(({ host, apps_url }) => `${host} (its apps: ${apps_url})`).join(", ");
+  return `git repositories are on the server with the runtime: ${names}`;
+};
 
 const refuse = () => {
   throw notHere();
 };
 
-/** After a restore the same link may lead to another picture, so a browser asks each time whether its own is the same. */
+/** After a restore, the same link may lead to another picture. So a browser revalidates its copy each time. */
 const uncached = (route: Route): Route => ({
   ...route,
   leavesNoTrace: true,
@@ -145,10 +178,13 @@ const uncached = (route: Route): Route => ({
 
 /** The rows of the dashboard, which calls the operations of `/v1` for a session, or in `dev` for a person. */
 function dashboardTable(
-  { log, clock }: Foundation,
-  { mode, publicUrl, behindProxy, bodyLimit, trustNetwork: trusted }: Settings,
-  { features, limits, meter, queueLoad, closing, authenticator, instruments }: Ports & Access,
+  foundation: Foundation,
+  settings: Settings,
+  { runtimes }: HostContext,
+  { features, limits, meter, queueLoad, closing, authenticator, instruments, outbound }: Ports & Access,
 ): Route[] {
+  const { log, clock, store } = foundation;
+  const { mode, publicUrl, behindProxy, bodyLimit, trustNetwork: trusted } = settings;
   const { sessions, watchSession, organizations, users, feed } = features;
   const people = createPeople(features);
   const isDev = mode === "dev";
@@ -165,6 +201,7 @@ function dashboardTable(
     services: features,
     authenticator: access.authenticator,
     idempotency: limits.idempotency,
+    audit: createAudit({ store, behindProxy, record: features.audit.record, via: "dashboard" }),
     writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
     bodyLimit,
     rules: { trusted },
@@ -172,6 +209,7 @@ function dashboardTable(
     log,
     closing,
   });
+  const { waysIn, routes } = waysInTable(foundation, settings, { features, outbound, access });
   const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });
   return [
     ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
@@ -183,14 +221,20 @@ function dashboardTable(
       closing,
       notices: isDev ? instruments.notices : undefined,
     }),
+    ...routes,
     ...dashboardRoutes({
       mode,
+      waysIn,
       access,
       sessions,
       people,
       organizations,
       users,
+      keys: features.keys,
+      audit: features.audit,
+      behindProxy,
       history,
+      hostsRepositories: runtimes.repositories !== undefined,
       operations,
       run,
       now: clock.iso,

@@ -1,5 +1,5 @@
 import { mkdirSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { runsForReal, type Settings } from "../config/parse-options.ts";
 import { reachOf } from "../drivers/box/network.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
@@ -8,41 +8,50 @@ import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
 import { createEngineDriver } from "../drivers/engine/engine.ts";
 import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
+import type { CodeHost } from "../drivers/process/git-command.ts";
 import { createProcessDriver } from "../drivers/process/process.ts";
 import { temporaryFolder } from "../drivers/process/temporary-folder.ts";
+import { createRepositories, type Repositories } from "../drivers/repositories/repositories.ts";
 import { type Crowd, keepOpen } from "../http/connections.ts";
 import { type Listening, listen, type Upgrade } from "../http/server.ts";
 import { type AppsProxy, createProxy } from "../proxy/proxy.ts";
+import { dataFolderFor } from "../store/data-files.ts";
+import { repositoryFolderFor } from "../store/repository-files.ts";
 import { takeAppsFolder } from "./apps-folder.ts";
 
-/** What deployments run on, and the way in to it. One for a service, whatever state it is in. */
+/** The runtimes of deployments, and the port of the apps. A service has one, whatever its state. */
 export interface Runtimes {
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
+  /** The git repositories that are pushed to this server; undefined without a runtime. */
+  readonly repositories: Repositories | undefined;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
   readonly localUrl: () => string | undefined;
-  /** The same as people open it: the option `apps.url`, else the local one. */
+  /** The same URL as people open it: the option `apps.url`, else the local one. */
   readonly appsUrl: () => string | undefined;
-  /** What other servers of the service know this one's runtime by; undefined without a runtime, and for a database file. */
+  /** The name of this server's runtime on the other servers; undefined without a runtime, and for a database file. */
   readonly id: string | undefined;
   /** Opens the port of the apps; does nothing where none run. */
   open(crowd: Crowd): Promise<void>;
   close(): Promise<void>;
-  /** Lets another process have the folder, once nothing runs there any more. */
+  /** Releases the folder to other processes, once nothing runs there any more. */
   release(): void;
 }
 
-/** An app may take an upload of any length, so a request as a whole has no limit of time. */
+/** An app may take an upload of any length, so requests have no time limit. */
 const timeouts = { headersTimeout: 60_000, requestTimeout: 0, connectionsCheckingInterval: 5_000 };
-/** While the server stops, requests and apps together have ten seconds. */
+/** While the server stops, requests and apps have ten seconds together. */
 const closingGrace = "5s";
 
 export function createRuntimes(settings: Settings): Runtimes {
   const { deployments, apps, behindProxy } = settings;
   const proxy = createProxy({ behindProxy });
-  // A database file has its apps beside it.
+  // With a database file, the apps lie beside it.
   const folder = apps.folder !== undefined && runsForReal(settings) ? takeAppsFolder(apps.folder) : undefined;
-  const driver = deployments.driver ?? (runsForReal(settings) ? realDriver(settings) : simulatedDeployments());
+  const real = deployments.driver === undefined && runsForReal(settings) ? realFolders(settings) : undefined;
+  const repositories = real && createRepositories(real.repositories, settings.repositories);
+  const driver =
+    deployments.driver ?? (real ? realDriver(settings, { ...real, find: repositories?.find }) : simulatedDeployments());
   let server: Listening | undefined;
   const upgrade: Upgrade = (request, socket, head) => {
     keepOpen(request.socket);
@@ -52,6 +61,7 @@ export function createRuntimes(settings: Settings): Runtimes {
   return {
     driver,
     proxy,
+    repositories,
     id: folder?.id,
     release: () => folder?.release(),
     localUrl,
@@ -65,22 +75,53 @@ export function createRuntimes(settings: Settings): Runtimes {
         );
     },
     async close() {
+      repositories?.close();
       await server?.close(closingGrace);
       server = undefined;
     },
   };
 }
 
-function realDriver({ mode, strict, outbound, database, deployments, apps, codeHost }: Settings): DeploymentDriver {
-  const { isolation, users, reach, appMemory, healthTimeout, buildTimeout, buildMemory, buildDisk, registries } =
-    deployments;
+/** Where builds and releases lie, and where repositories. */
+function realFolders({ database, apps, repositories }: Settings) {
   const isLasting = database !== ":memory:";
   const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const lying =
+    repositories.folder ?? (isLasting ? repositoryFolderFor(database, folder) : join(folder, "repositories"));
+  return { isLasting, folder, repositories: resolve(lying), data: resolve(dataFolderFor(database, folder)) };
+}
+
+interface Folders {
+  readonly isLasting: boolean;
+  readonly folder: string;
+  readonly data: string;
+  readonly find: CodeHost["own"] | undefined;
+}
+
+function realDriver(
+  { mode, strict, outbound, deployments, codeHost: given }: Settings,
+  { isLasting, folder, data, find }: Folders,
+): DeploymentDriver {
+  const {
+    isolation,
+    users,
+    reach,
+    appMemory,
+    dataLimit,
+    healthTimeout,
+    buildTimeout,
+    buildMemory,
+    buildDisk,
+    registries,
+  } = deployments;
+  const codeHost: CodeHost = { ...given, ...(find && { own: find }) };
   const common = {
     codeHost,
     appMemory_bytes: appMemory,
     healthTimeout_ms: healthTimeout,
+    dataLimit_bytes: dataLimit,
+    dataFolder: data,
     limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
   };
   const network = strict ? closedOutbound : createOutbound({ mode, allow: outbound.allow });

@@ -89,7 +89,7 @@ export interface Service<Key extends string | null = string | null>
   invariants(): Promise<readonly Violation[]>;
   /** What sinks threw, oldest first. `createTestService` fails its test for it. */
   readonly sinkErrors: readonly SinkError[];
-  /** The number of jobs that run right now because a manual clock is moved or settled. */
+  /** The number of jobs that run because a manual clock is being moved or settled. */
   readonly busy: number;
   /** Ends everything: ports, job loop, store. No timer and no handle stays. */
   close(): Promise<void>;
@@ -194,7 +194,7 @@ export function createFacade(host: Host): Service {
     },
     close: host.close,
   };
-  // In the mode start the mere look at one throws.
+  // In the mode `start`, even reading one of them throws.
   for (const [name, tool] of Object.entries(tools))
     if (typeof tool === "object") Object.defineProperty(service, name, { get: () => inDev() && tool });
   return service;

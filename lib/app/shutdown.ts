@@ -29,26 +29,27 @@ export async function shutDown(
   { isFork }: { readonly isFork: boolean },
 ): Promise<readonly Scenario[]> {
   const { store, clock, log, opened } = foundation;
-  const { closing, loop, features, outbound, deferredWrites, storeClock, running } = wiring;
+  const { closing, loop, features, outbound, mailer, deferredWrites, storeClock, running } = wiring;
   let unused: readonly Scenario[] = [];
   closing.abort(shuttingDown());
   features.outbox.stop();
   features.execution.stop();
   try {
-    // Painting is cut off at once: it costs nothing to start again.
+    // Painting stops at once: starting again costs nothing.
     await features.modelDrivers.close();
     const servers = listening.map((server) => server.close());
     await within("10s", Promise.all([...servers, ...running, features.apps.close(runtimes.close()), loop.stop()]));
     const warnOfUnused = async () => {
       const { scenarios } = features;
-      // A fork also holds its parent's scenarios, which its parent reports.
+      // A fork also holds its parent's scenarios. The parent reports those.
       unused = (await scenarios.unused()).filter((one) => !isFork || scenarios.isOwn(one));
       for (const scenario of unused)
         log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
     };
+    const closeMailer = async () => mailer?.close();
     const saveTime = () => storeClock(clock.now());
     // Jobs are released first: a request that is cut off after that does not count as a failed attempt.
-    for (const step of [loop.release, outbound.close, deferredWrites.flush, saveTime, warnOfUnused]) {
+    for (const step of [loop.release, outbound.close, closeMailer, deferredWrites.flush, saveTime, warnOfUnused]) {
       await step().catch((error) => {
         if (!isLogged(error)) log.error("some writes failed while the service closed", { reason: reasonOf(error) });
       });
@@ -65,12 +66,13 @@ export async function shutDown(
 /** Ends a replaced state at once: requests in flight are cut off, and nothing is written any more. */
 export async function discardState({ foundation, wiring }: HostState, successor: HostState): Promise<void> {
   const { store } = foundation;
-  const { closing, loop, features, outbound, deferredWrites } = wiring;
+  const { closing, loop, features, outbound, mailer, deferredWrites } = wiring;
   store.retire();
   closing.abort(stateReplaced());
   features.outbox.stop();
   features.execution.stop();
   deferredWrites.stop();
+  mailer?.close();
   await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
   // The next state keeps a database file open; a database in memory is closed.
   if (store.engine !== successor.foundation.store.engine) await store.close();

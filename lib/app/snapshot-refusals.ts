@@ -1,4 +1,6 @@
 import { Problem } from "../kernel/errors.ts";
+import type { Images } from "../store/engine.ts";
+import type { Foundation } from "./open-store.ts";
 
 /** Why a state has no snapshot. */
 export const tooLarge = () =>
@@ -13,8 +15,15 @@ export const reallyRuns = () =>
     "what a runtime runs cannot be copied or set back, so there are no snapshots, forks and reset; start without --runtime",
   );
 
-export const noImages = () =>
+const noImages = () =>
   new Problem(
     "limit_reached",
     "a database of PostgreSQL has no snapshots, forks and reset; use one in memory or in a file",
   );
+
+/** The copies of a database. Throws a Problem where there are none. */
+export const imagesOf = ({ foundation }: { readonly foundation: Foundation }): Images => {
+  const { images } = foundation.opened;
+  if (!images) throw noImages();
+  return images;
+};

@@ -5,6 +5,7 @@ import { createHosts } from "../http/hosts.ts";
 import { attemptsInEveryOrder } from "../instruments/delivery-orders.ts";
 import { createSinks, describeSinkError, type SinkError, type Sinks } from "../instruments/sinks.ts";
 import type { Problem } from "../kernel/errors.ts";
+import { reasonOf } from "../kernel/log.ts";
 import { checkArgument } from "../kernel/validation.ts";
 import type { Scenario } from "../scenarios/service.ts";
 import { openImage } from "../store/database-files.ts";
@@ -18,8 +19,9 @@ import { lookAhead } from "./preview.ts";
 import { createRuntimes } from "./runtimes.ts";
 import { discardState, shutDown } from "./shutdown.ts";
 import { createSnapshotList, type Snapshot, type SnapshotList } from "./snapshot-list.ts";
-import { noImages, reallyRuns, tooLarge } from "./snapshot-refusals.ts";
+import { imagesOf, reallyRuns, tooLarge } from "./snapshot-refusals.ts";
 import { type HostState, wire } from "./wiring.ts";
+import { createWorlds } from "./worlds.ts";
 
 /**
  * A service with its current state. Restoring builds all parts again: base, features, job loop, routes. The replaced state
@@ -43,16 +45,12 @@ interface Inheritance {
   readonly snapshots: SnapshotList;
   readonly first: Snapshot | undefined;
   readonly isMuted: boolean;
+  /** What a world shares with the service whose port it answers at. */
+  readonly world?: Pick<HostContext, "hosts" | "listening" | "worlds">;
 }
 
 /** The largest database, in bytes, that is copied for reset at the start. Beyond 2 GiB SQLite gives no copy, and nothing could start. */
 const maxForReset = 1024 ** 3;
-
-const imagesOf = ({ foundation }: HostState): Images => {
-  const { images } = foundation.opened;
-  if (!images) throw noImages();
-  return images;
-};
 
 const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): Snapshot => ({
   now: foundation.clock.iso(),
@@ -72,7 +70,7 @@ function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]):
   if (found.length > 0) throw new Error(found.join("; "), { cause: errors[0]?.error });
 }
 
-/** Nothing of a user is called, and nothing is said. */
+/** Muted: no user callbacks, no logging. */
 const mutedSettings = (settings: Settings): Settings => ({
   ...settings,
   transport: undefined,
@@ -86,7 +84,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   const snapshots = createSnapshotList(inherited?.snapshots);
   let first = inherited?.first;
   let state: HostState | undefined;
-  /** States that were replaced and still end. */
+  /** Replaced states that have not ended yet. */
   const discarding = new Set<Promise<void>>();
   let restoring: Promise<unknown> = Promise.resolve();
   let shutdown: Promise<void> | undefined;
@@ -133,19 +131,24 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     return restored;
   };
 
-  const fork: Host["fork"] = async ({ from, muted = false, isFrozen = false } = {}) => {
-    openState();
-    const snapshot = from === undefined ? await take() : snapshots.get(from);
-    const isMuted = muted || inherited?.isMuted === true;
-    const inMemory = { ...settings, database: ":memory:" };
+  const copy = async (snapshot: Snapshot, given: Partial<Inheritance> & { isFrozen?: boolean }) => {
+    const { isMuted = inherited?.isMuted === true, isFrozen, ...more } = given;
+    // No browser sends the header of a world, so it has no dashboard.
+    const inMemory = { ...settings, database: ":memory:", ...(more.world && { dashboard: false as const }) };
     const forked = createHost(isMuted ? mutedSettings(inMemory) : inMemory, {
-      sinks: isMuted ? createSinks() : context.sinks,
-      snapshots,
-      first,
-      isMuted,
+      ...{ sinks: isMuted ? createSinks() : context.sinks, snapshots, first, isMuted, ...more },
     });
     await forked.load(snapshot, openImage(snapshot.database), current().foundation, isFrozen);
     return forked;
+  };
+  const fork: Host["fork"] = async ({ from, muted, isFrozen = false } = {}) => {
+    openState();
+    return copy(from === undefined ? await take() : snapshots.get(from), { ...(muted && { isMuted: true }), isFrozen });
+  };
+  const makeWorld = async () => {
+    imagesOf(openState());
+    if (!first) throw tooLarge();
+    return copy(first, { snapshots: createSnapshotList(), world: context });
   };
   const preview: Host["preview"] = async (target) => {
     const ahead = await fork({ muted: true, isFrozen: true });
@@ -153,7 +156,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   };
   const deliverInEveryOrder: Host["deliverInEveryOrder"] = ({ deliveries, muted }) =>
     attemptsInEveryOrder(async () => {
-      // Its clock stands, so that it sends these and nothing else.
+      // Its clock stands still, so it sends these and nothing else.
       const forked = await fork({ muted, isFrozen: true });
       const { features, journal } = forked.state.wiring;
       return { deliver: features.outbox.deliver, journal, close: forked.close };
@@ -163,13 +166,18 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     return { iso: host.iso, close: host.close, listen: () => openPort(host, {}) };
   });
 
+  const warn = (error: unknown) => current().foundation.log.warn("a world has failed", { reason: reasonOf(error) });
   const context: HostContext = {
+    worlds: inherited?.world?.worlds ?? createWorlds(makeWorld, warn),
+    isWorld: inherited?.world !== undefined,
     isMuted: inherited?.isMuted ?? false,
     forks,
     preview,
     deliverInEveryOrder,
-    listening: [],
-    hosts: createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
+    listening: inherited?.world?.listening ?? [],
+    hosts:
+      inherited?.world?.hosts ??
+      createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     mayBeReached: mayBeReached(settings),
     sinks: inherited?.sinks.copy() ?? createSinks(),
     runtimes: createRuntimes(settings),
@@ -226,9 +234,11 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
       const closeDriver = async () => (inherited ? undefined : settings.generations.driver?.close?.());
       const isFork = inherited !== undefined;
       shutdown ??= restoring.then(async () => {
-        const end = shutDown(current(), context.listening, context.runtimes, { isFork });
-        const [unused] = await Promise.all([end, closeDriver(), forks.close(), ...discarding]);
-        context.listening.length = 0;
+        const listening = context.isWorld ? [] : context.listening;
+        const end = shutDown(current(), listening, context.runtimes, { isFork });
+        const closeWorlds = () => (context.isWorld ? undefined : context.worlds.close());
+        const [unused] = await Promise.all([end, closeDriver(), forks.close(), closeWorlds(), ...discarding]);
+        listening.length = 0;
         if (settings.strict) rejectLoose(unused, context.sinks.errors);
       });
       await shutdown;

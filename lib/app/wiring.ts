@@ -1,5 +1,7 @@
 import { setMaxListeners } from "node:events";
-import type { Settings } from "../config/parse-options.ts";
+import { type Settings, sendsMail } from "../config/parse-options.ts";
+import { functionMailer, type Mailer } from "../drivers/mail/contract.ts";
+import { createSmtpMailer } from "../drivers/mail/smtp.ts";
 import { closedOutbound, mutedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound, type Outbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
@@ -37,6 +39,9 @@ export interface HostState {
 
 export type Wiring = ReturnType<typeof wire>;
 
+/** The state beside the rows, in the order in which a snapshot loads it. */
+type Snapshotables = Readonly<Record<string, Snapshotable>>;
+
 function createClosing(): AbortController {
   const closing = new AbortController();
   // Every waiting request listens to it, and Node warns of a leak at the eleventh.
@@ -55,10 +60,19 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = mode === "dev" ? received : network;
 
+  const mailer = mailerOf(settings, host);
+
   const origin = () => settings.publicUrl ?? host.listening[0]?.url ?? "http://localhost";
   const wake = (at: number) => loop.wake(at);
   const runtimeId = host.runtimes.id;
-  const features = createFeatures(foundation, settings, { ...host.runtimes, runtimeId, wake, origin, outbound });
+  const features = createFeatures(foundation, settings, {
+    ...host.runtimes,
+    runtimeId,
+    wake,
+    origin,
+    outbound,
+    mailer,
+  });
   const { limits, deferredWrites } = wireLimits(foundation, features);
   const { windows, idempotency } = limits;
 
@@ -73,27 +87,16 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
   const measured = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
   const instruments = { inbox, faults, journal, notices, upcoming: createUpcoming(store) };
   const running = new Set<Promise<unknown>>();
-  const http = { features, limits, ...measured, clockControl, instruments, closing: closing.signal, running };
+  const http = { features, limits, outbound, ...measured, clockControl, instruments, closing: closing.signal, running };
   let app: App | undefined;
 
-  /** The state beside the rows, in the order in which a snapshot loads it. */
-  const snapshotables: Readonly<Record<string, Snapshotable>> = {
-    clock,
-    ids,
-    random,
-    windows,
-    keys: features.keys,
-    inbox,
-    received,
-    faults,
-    journal,
-    assets: assets.snapshotable,
-  };
+  const beside = { clock, ids, random, windows, keys: features.keys, inbox, received, faults, journal };
   return {
     mode,
     clock,
     closing,
     outbound,
+    mailer,
     features,
     deferredWrites,
     periodic,
@@ -106,7 +109,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
     faults,
     journal,
     upcoming: instruments.upcoming,
-    snapshotables,
+    snapshotables: { ...beside, assets: assets.snapshotable } satisfies Snapshotables,
     running,
     /** Made at the first request: its routes take the longest to make, and many forks are never called. */
     get app(): App {
@@ -137,6 +140,14 @@ function networkOf({ strict, mode, trustNetwork: trusted, outbound: { allow, sen
   return strict ? closedOutbound : createOutbound({ mode, allow, trusted, confined });
 }
 
+/** Without one mails are kept. A muted fork hands nothing over, and says that it did. */
+function mailerOf(settings: Settings, { isMuted }: HostContext): Mailer | undefined {
+  const { url = "", transport, insecure } = settings.mail;
+  if (!sendsMail(settings)) return undefined;
+  if (isMuted) return functionMailer(() => {});
+  return transport ? functionMailer(transport) : createSmtpMailer({ url, insecure });
+}
+
 interface Prunable {
   prune(): Promise<void>;
 }
@@ -144,8 +155,19 @@ interface Prunable {
 /** The job loop, and the daily job that removes old records. */
 function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[], runtimeId?: string) {
   const { store, clock, log, serviceState, owner, opened } = foundation;
-  const { mails, invitations, pushes, outbox, generations, sessions, apps } = features;
-  const prunables: readonly Prunable[] = [...others, mails, invitations, pushes, outbox, generations, sessions, apps];
+  const { audit, mails, invitations, pushes, previews, outbox, generations, sessions, apps } = features;
+  const prunables: readonly Prunable[] = [
+    ...others,
+    audit,
+    mails,
+    invitations,
+    pushes,
+    previews,
+    outbox,
+    generations,
+    sessions,
+    apps,
+  ];
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();
   };

@@ -10,7 +10,7 @@ import type { AppKey, Live, Supervisor } from "./supervisor.ts";
 interface Ports {
   readonly store: Store;
   readonly log: Log;
-  /** What other servers know the runtime by. */
+  /** The name of the runtime on the other servers. */
   readonly runtimeId: string | undefined;
 }
 
@@ -22,7 +22,7 @@ type Record = v.InferOutput<typeof record>;
 
 const firstWait_ms = 1_000;
 const longestWait_ms = 60_000;
-/** A start that hangs keeps the others no longer. */
+/** A start that hangs delays the others no longer than this. */
 const longestTurn = "10s";
 /** A server that ran this long has survived its apps. */
 const calm_ms = milliseconds("10m");
@@ -33,8 +33,8 @@ const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms 
 export type Comeback = ReturnType<typeof createComeback>;
 
 /**
- * Brings live releases back. Of apps that run when their server crashes, one may be the reason, and would crash it again
- * before the others are there. So they come one after the other then, and the one that was started last comes last.
+ * Brings live releases back. If the server crashed, one of its apps may be the reason and would crash it again before the
+ * others are up. So after a crash they start one after another, the newest start last.
  */
 export function createComeback({ store, log, runtimeId = "own" }: Ports) {
   const settings = store.using(settingsRepository);
@@ -46,7 +46,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
 
   const write = (value: Record | null) => {
     const next = () => store.transaction("rows", (tx) => settings(tx).write({ name, value: JSON.stringify(value) }));
-    // A store that cannot be written keeps no app from its start.
+    // If the store cannot be written, apps start all the same.
     written = written.then(next).catch(() => {});
     return written;
   };
@@ -64,7 +64,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
   const wait = (ms: number) => new Promise<void>((resolve) => systemTimer(ms, resolve));
 
   return {
-    /** Finds out how the server before this one ended. */
+    /** Finds out how the previous server ended. */
     async begin(): Promise<void> {
       const { value = "null" } = (await settings().read({ name })) ?? {};
       const found = v.safeParse(v.nullable(record), JSON.parse(value));
@@ -73,7 +73,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
       last = suspect;
     },
 
-    /** A release is about to start: resolves once that is known after a crash too. */
+    /** A release is about to start. Resolves once that is recorded, where a crash has to be noticed. */
     async starting(deployment_id: string): Promise<void> {
       if (deployment_id === last) return;
       last = deployment_id;

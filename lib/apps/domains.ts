@@ -13,9 +13,9 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly queue: Queue;
-  /** The domains under which the service gives out hosts itself. */
+  /** The domains below which the service itself gives out hosts. */
   readonly domains: readonly string[];
-  /** The host of `publicUrl`, which is no app's. */
+  /** The host of `publicUrl`, which no app may have. */
   readonly ownHost: string | undefined;
   readonly textRecords: TextRecords;
   /** Whether a domain of this organization has to be verified before it serves. */
@@ -27,10 +27,10 @@ interface Ports {
 /** A domain that is to be verified, and how often it was looked up before. */
 export type Check = AppKey & { readonly name: string; readonly tries: number };
 
-/** CONTRACT section 11: "a host that was given up stays with its organization for 7 days". */
+/** A host that was given up stays with its organization for 7 days (fixtures/hosting/apps.md#hosts). */
 const kept_ms = milliseconds("7d");
 const [firstWait_ms, longestWait_ms] = [milliseconds("30s"), milliseconds("6h")];
-/** Seven days of them; then the next PUT begins again. */
+/** Seven days of look-ups. After that the next PUT begins again. */
 const mostTries = 38;
 const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
 
@@ -45,13 +45,13 @@ export function createDomains(ports: Ports) {
   const { store, clock, queue, domains, ownHost, textRecords, verifies, changed } = ports;
   const rows = store.using(appsRepository);
 
-  /** Until when a host that another organization gave up stays with that one; undefined where it does not. */
+  /** Until when a host stays with another organization that gave it up; undefined if it does not. */
   const keptFor = async (tx: Tx | undefined, { organization_id }: Pick<AppKey, "organization_id">, name: string) => {
     const before = await rows(tx).givenUp({ name, now: clock.iso() });
     return before && before.organization_id !== organization_id ? before.until : undefined;
   };
 
-  /** Why an environment cannot have a host now; undefined where it can. */
+  /** Why an environment cannot have a host now; undefined if it can. */
   const obstacle = async (key: AppKey, name: string, tx?: Tx) => {
     if (await rows(tx).domainOfOther({ ...key, name }))
       return `the domain ${name} belongs to another environment; remove it there first`;
@@ -78,7 +78,7 @@ export function createDomains(ports: Ports) {
       wait_ms,
     );
 
-  /** The domain serves, unless another environment was faster, which may give it up again. */
+  /** The domain serves, unless another environment was faster. That one may still give it up. */
   const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined && tries < mostTries)
@@ -137,7 +137,7 @@ export function createDomains(ports: Ports) {
       return snooze(waitAfter(tries), write, key, { ...check, tries: tries + 1 });
     },
 
-    /** Removes what is remembered of hosts that others may have again. */
+    /** Forgets hosts that other organizations may have again. */
     async prune(): Promise<void> {
       await store.transaction("rows", (tx) => rows(tx).forgetGivenUp({ before: clock.iso() }));
     },

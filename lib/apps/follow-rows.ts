@@ -6,6 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { Registry } from "./registry.ts";
 import { appsRepository } from "./repository.ts";
 import type { AppKey, Live, Supervisor } from "./supervisor.ts";
+import { protectionOf } from "./urls.ts";
 
 const pause = "5s";
 
@@ -16,19 +17,21 @@ interface Ports {
   readonly registry: Registry;
   /** Undefined without a runtime. */
   readonly supervisor: Supervisor | undefined;
-  /** The hosts of an environment that are no domains of its own. */
+  /** The hosts that the service gave an environment, without its own domains. */
   readonly ownHostsOf: (slug: string) => readonly string[];
-  /** This server's runtime was down, as other servers saw it: deployments may have waited for it. */
+  /** The other servers saw this runtime as down, so deployments may have waited for it. */
   readonly onBack: () => Promise<unknown>;
+  /** Environments of another server run here now. */
+  readonly onTaken: () => Promise<unknown>;
 }
 
 export const noneUp = "no server with a runtime is up, so deployments wait";
 
 /**
- * Every five seconds, and when other servers say so: renews the lease of this server's runtime, takes over what runs on those
- * that are gone, and lets run here what the rows say, and nothing else.
+ * Runs every five seconds, and when another server asks for it. Renews the lease of this server's runtime, takes over from
+ * runtimes that are gone, and reconciles the local apps with the rows.
  */
-export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onBack }: Ports) {
+export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onBack, onTaken }: Ports) {
   const rows = store.using(appsRepository);
   let hasBegun = false;
   let hasEnded = false;
@@ -42,8 +45,8 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
 
   /**
-   * What the rows say of this runtime, read while nothing changed in this process: on PostgreSQL time passes at each read,
-   * and rows that are older than what runs here would bring an earlier release back.
+   * The rows of this runtime, read while nothing changed in this process. On PostgreSQL time passes at each read, and outdated
+   * rows would bring an earlier release back.
    */
   const readRows = async (runtime_id: string, run: Supervisor) => {
     for (;;) {
@@ -59,16 +62,17 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
     const { live, domains, elsewhere } = await readRows(runtime_id, run);
-    // No wait for their end, which may take longer than the lease of this runtime.
+    // Does not wait until they end, which may take longer than this runtime's lease.
     for (const key of elsewhere)
       run.stop(key).catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
     const missing = new Set<string>();
-    for (const [name, { organization_id, project_id, environment, slug, deployment_id }] of live) {
+    for (const [name, { organization_id, project_id, environment, slug, deployment_id, protect }] of live) {
       const key = { organization_id, project_id, environment };
       const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
-      const found: Live = { deployment_id: deployment_id ?? "", slug, hosts: [...ownHostsOf(slug), ...own] };
+      const access = { hosts: [...ownHostsOf(slug), ...own], protection: protectionOf(protect) };
+      const found: Live = { deployment_id: deployment_id ?? "", slug, ...access };
       const current = run.liveIn(key);
-      if (current?.deployment_id === found.deployment_id) run.setHosts(key, found.hosts);
+      if (current?.deployment_id === found.deployment_id) run.setAccess(key, access);
       else if (missed.has(name) && current) run.promote(key, found);
       else if (missed.has(name) || (hasTaken && !current)) void run.resume(key, found);
       else missing.add(name);
@@ -94,6 +98,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
       if (taken.length > 0) {
         log.warn("what ran on other servers runs here now", { servers: taken.join(", ") });
         await registry.look();
+        await onTaken();
       }
       await runWhatRowsSay(registry.own, supervisor, taken.length > 0);
     }
@@ -123,13 +128,13 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   };
 
   feed.onWake((name) => {
-    // Before the start is complete, nothing must be given to this server.
+    // Until the start is complete, this server must get no work.
     if (name === "runtimes" && hasBegun && !hasEnded) void look();
   });
 
   return {
     look,
-    /** Why deployments wait; undefined while they do not. */
+    /** Why deployments wait; undefined if they do not. */
     obstacle: () => (isWaiting ? noneUp : undefined),
     async end(): Promise<void> {
       hasEnded = true;

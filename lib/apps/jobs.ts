@@ -6,7 +6,10 @@ const job = jobsOf<{ apps: AppsService }>();
 const key = { organization_id: v.string(), project_id: v.string(), environment: v.string() };
 const names = v.array(v.string());
 
-/** What one server asks of the one that runs an environment: each kind has the id of its runtime. Any looks domains up. */
+/**
+ * Orders from one server to the one that runs an environment. Their kind ends with the id of its runtime. Any server looks
+ * domains up.
+ */
 export const appsJobs = [
   job({
     kind: "apps.restart",
@@ -17,6 +20,11 @@ export const appsJobs = [
     kind: "apps.verify-domain",
     args: v.object({ ...key, name: v.string(), tries: v.number() }),
     run: (check, { apps }) => apps.verifyDomain(check),
+  }),
+  job({
+    kind: "apps.schedule",
+    args: v.object({ ...key, name: v.string() }),
+    run: (of, { apps }) => apps.runSchedule(of),
   }),
   job({
     kind: "apps.clear",

@@ -5,9 +5,11 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Comeback, Returning } from "./comeback.ts";
+import type { createDataSizes } from "./data-sizes.ts";
 import { appsRepository } from "./repository.ts";
+import type { Schedules } from "./schedules.ts";
 import type { Sharing } from "./sharing.ts";
-import type { AppKey, Supervisor } from "./supervisor.ts";
+import type { Access, AppKey, Supervisor } from "./supervisor.ts";
 
 interface Ports {
   readonly log: Log;
@@ -16,20 +18,36 @@ interface Ports {
   readonly supervisor: Supervisor | undefined;
   readonly sharing: Sharing | undefined;
   readonly comeback: Comeback;
-  /** Whether live releases are left as they are: option `deployments.apps`. */
+  /** Whether live releases stay stopped at the start: option `deployments.apps`. */
   readonly areStopped: boolean;
+  readonly schedules: Pick<Schedules, "recover">;
+  readonly sizes: ReturnType<typeof createDataSizes>;
   readonly deployments: StoredReleases;
-  /** How many releases of an environment stay. */
+  /** How many releases of an environment are kept. */
   readonly keep: number;
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
-  readonly hostsOf: (key: AppKey, slug: string) => Promise<readonly string[]>;
+  readonly accessOf: (key: AppKey, slug: string) => Promise<Access>;
   /** Whether an environment runs on this server, not on another one. */
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
 }
 
-/** The start and the end of what runs here. */
+/** The start and the end of the apps of this server. */
 export function createAppLifecycle(ports: Ports) {
-  const { log, store, runtime, supervisor, sharing, comeback, deployments, keep, ensure, hostsOf, isOwn } = ports;
+  const {
+    log,
+    store,
+    runtime,
+    supervisor,
+    sharing,
+    comeback,
+    deployments,
+    keep,
+    ensure,
+    accessOf,
+    isOwn,
+    schedules,
+    sizes,
+  } = ports;
   const rows = store.using(appsRepository);
   return {
     /** At the start, before any job runs: finds out whether the runtime works here, and removes what is left over. */
@@ -46,6 +64,7 @@ export function createAppLifecycle(ports: Ports) {
           const app = await rows().find(of);
           return !!app && isOwn(app) && (await deployments.releases(of)).slice(0, keep).includes(name);
         },
+        environment: async (of) => (await rows().find(of)) !== undefined,
         project: async (project_id) => (await rows().ofProject({ project_id })).some(isOwn),
         warn: (message) => log.warn(message),
         async live(deployment_id) {
@@ -72,17 +91,20 @@ export function createAppLifecycle(ports: Ports) {
       for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
         const key = { organization_id, project_id, environment };
         if (deployment_id === null) continue;
-        returning.push([key, { deployment_id, slug, hosts: await hostsOf(key, slug) }]);
+        returning.push([key, { deployment_id, slug, ...(await accessOf(key, slug)) }]);
       }
       if (ports.areStopped) for (const [key, one] of returning) supervisor.leave(key, one);
       else comeback.bring(returning, supervisor);
+      await schedules.recover(live);
+      sizes.begin();
     },
 
     /** Ends builds at once, and what runs once its requests are answered. The next start brings it back. */
     async close(drained: Promise<unknown>): Promise<void> {
-      // A database that hangs must not keep the apps from their end.
+      // A database that hangs must not keep apps alive.
       const unregistered = sharing?.rows.end();
       supervisor?.pause();
+      sizes.end();
       await runtime?.close(drained);
       if (runtime) await comeback.end();
       await unregistered;

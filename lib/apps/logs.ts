@@ -8,7 +8,7 @@ import type { StreamEntry } from "../kernel/stream.ts";
 import type { Store } from "../store/store.ts";
 import { appsRepository } from "./repository.ts";
 
-/** CONTRACT section 11: "the last 10,000 lines". */
+/** The log of an environment keeps its last 10,000 lines (fixtures/hosting/apps.md#hosts). */
 const kept = 10_000;
 const batch = 100;
 
@@ -58,7 +58,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
     });
 
   return {
-    /** Adds lines; one that cannot be stored is missed by nobody but its reader. */
+    /** Adds lines. If one cannot be stored, only the reader of the log misses it. */
     append(key: AppKey, lines: readonly LogLine[]): void {
       if (store.retired) return;
       write(key, lines).catch((error) => log.warn("an app's log could not be stored", { reason: reasonOf(error) }));

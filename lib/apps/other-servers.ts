@@ -13,7 +13,7 @@ import type { AppKey } from "./supervisor.ts";
 
 type Environment = Omit<AppKey, "organization_id">;
 
-/** What a runtime still has of deleted environments and of deployments that ended. */
+/** Files on a runtime that belong to deleted environments and ended deployments. */
 export interface Leftovers {
   readonly keys: readonly AppKey[];
   /** Deployments that build or roll out. */
@@ -32,7 +32,7 @@ interface Ports {
   readonly registry: Registry;
 }
 
-/** How often a waiting request looks whether its work is done; usually it hears of it. */
+/** How often a waiting request checks whether its work is done. Usually a message tells it first. */
 const pause = "1s";
 
 const isDown = () =>
@@ -42,13 +42,13 @@ const isDown = () =>
 
 export type OtherServers = ReturnType<typeof createOtherServers>;
 
-/** What is asked here and done by the server that runs the environment. Each order is a job, so it survives a crash of both. */
+/** Orders to the server that runs an environment. Each order is a job, so it survives a crash of either server. */
 export function createOtherServers({ store, ids, feed, queue, jobs, registry }: Ports) {
   const rows = store.using(appsRepository);
   const restarts = new Map<string, () => void>();
   feed.onWake((name) => restarts.get(name.replace(/^restarted /, ""))?.());
 
-  /** The runtime of another server that runs an environment; undefined for this one's, and where nothing ran yet. */
+  /** The runtime of the other server that runs an environment; undefined if this one does, or nothing ran yet. */
   const runtimeOf = async (key: Environment, tx?: Tx): Promise<string | undefined> => {
     const { runtime_id = null } = (await rows(tx).find(key)) ?? {};
     return runtime_id === null || runtime_id === registry.own ? undefined : runtime_id;
@@ -81,7 +81,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
       if (runtime_id !== undefined) requireUp(runtime_id);
     },
 
-    /** Resolves once the restart has ended, however it ended. */
+    /** Resolves once the restart has ended, successful or not. */
     async restart({ organization_id, project_id, environment }: AppKey, runtime_id: string): Promise<void> {
       const restart_id = ids.next("job");
       const order = { organization_id, project_id, environment, restart_id };
@@ -99,7 +99,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
 
     tellRestarted: (tx: Tx, restart_id: string) => feed.wake(tx, `restarted ${restart_id}`),
 
-    /** What another server runs at a host; undefined for a host of this one, and of nobody. */
+    /** The app of another server at a host; undefined for a host of this server, and for an unknown one. */
     async atHost(host: string): Promise<Row<"apps"> | undefined> {
       const domains = registry.known().map(({ apps_url }) => `.${new URL(apps_url).hostname}`);
       const domain = domains.find((one) => host.endsWith(one));
@@ -108,7 +108,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
       return app && app.runtime_id !== null && app.runtime_id !== registry.own ? app : undefined;
     },
 
-    /** What is live in these environments as the rows say, by deployment. */
+    /** The live releases of these environments, by deployment, from the rows. */
     async live(environments: readonly Environment[]): Promise<ReadonlyMap<string, Row<"apps">>> {
       const keys = new Map(environments.map((one) => [`${one.project_id} ${one.environment}`, one]));
       const found = await Promise.all([...keys.values()].map((key) => rows().find(key)));

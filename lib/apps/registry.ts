@@ -24,7 +24,7 @@ interface Ports {
   readonly own: { readonly id: string; readonly names: string } | undefined;
   /** The URL of this server's apps. */
   readonly appsUrl: () => string | undefined;
-  /** The rows of runtimes changed: the other servers look again. */
+  /** The rows of runtimes changed, so the other servers read them again. */
   readonly tellOthers: (tx: Tx) => void;
 }
 
@@ -44,7 +44,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     return known;
   };
 
-  /** Adds the runtime of this server, or renews its lease. Answers whether it was down, as other servers saw it. */
+  /** Adds the runtime of this server, or renews its lease. Answers whether the other servers saw it as down. */
   const renew = async (tx: Tx): Promise<boolean> => {
     if (!own) return false;
     const present = await runtimes(tx).find({ id: own.id });
@@ -81,10 +81,10 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
       return all.length > 0 && !all.some(isUp);
     },
 
-    /** What runs deployments; undefined where no server has a runtime, so that they are simulated. */
+    /** The driver of deployments; undefined if no server has a runtime, so that they are simulated. */
     names: (): string | undefined => own?.names ?? known[0]?.names,
 
-    /** At a start, before any job runs: what an earlier process of this runtime left is this one's. */
+    /** At a start, before any job runs: takes over the work of an earlier process of this runtime. */
     register: () =>
       store.transaction("rows", async (tx) => {
         if (!own) return;
@@ -94,7 +94,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
         await jobs.endLeases(tx, own.id, clock.iso());
       }),
 
-    /** In an orderly end: nothing new is given to this runtime. */
+    /** In an orderly end: this runtime gets no new work. */
     unregister: () =>
       store.transaction("rows", async (tx) => {
         if (!own) return;
@@ -103,8 +103,8 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
       }),
 
     /**
-     * The runtime on which an environment runs from now on: its present one, or another one while that is down. Null where no
-     * server has one, and undefined while none is up.
+     * The runtime that an environment runs on from now on: the present one, or another one if that is down. Null if no server
+     * has one; undefined if none is up.
      */
     async choose(tx: Tx, { project_id, environment }: Omit<AppKey, "organization_id">, ensure: () => Promise<void>) {
       const all = await runtimes(tx).all({});
@@ -120,8 +120,8 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     },
 
     /**
-     * Takes over what runs on runtimes that are gone, unless this one was down itself a moment ago: then all may be back soon.
-     * Answers the hosts of their servers.
+     * Takes over from runtimes that are gone. Does nothing if this runtime was down itself a moment ago: then all of them may
+     * come back soon. Answers the hosts of their servers.
      */
     async takeOver(): Promise<readonly string[]> {
       if (!known.some(isGone)) return [];
@@ -131,7 +131,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
         if (!self || Date.parse(self.lease_since) + absence_ms > clock.now()) return [];
         const taken: string[] = [];
         for (const { id, host } of all.filter(isGone)) {
-          // Its row is locked first, as `register` does. Its server may have come back meanwhile, and have made another one.
+          // Locks the row first, as `register` does: the server may have come back meanwhile.
           if ((await runtimes(tx).remove({ id })) === 0) continue;
           await apps(tx).moveApps({ from: id, to: self.id });
           await jobs.moveAdvances(tx, id, self.id);
@@ -142,7 +142,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
       });
     },
 
-    /** Runtimes that are down do not come back, but for those of these names: this server's take their place, or none does. */
+    /** Gives up runtimes that are down, but for those of these names. This server's runtime takes their place, or none does. */
     async forget(names?: string): Promise<void> {
       const isForgotten = (one: Registered) => !isUp(one) && one.names !== names;
       if (!(await look()).some(isForgotten)) return;

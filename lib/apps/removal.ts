@@ -10,6 +10,7 @@ import { keptUntil } from "./domains.ts";
 import { logNameOf } from "./logs.ts";
 import type { Leftovers, OtherServers } from "./other-servers.ts";
 import { appsRepository, batch } from "./repository.ts";
+import type { Schedules } from "./schedules.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
 
 interface Ports {
@@ -18,6 +19,7 @@ interface Ports {
   readonly feed: ChangeFeed;
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
+  readonly schedules: Pick<Schedules, "stop" | "removed" | "projectRemoved">;
   /** Undefined where one server does everything. */
   readonly others: OtherServers | undefined;
   /** Whether an environment runs on this server, not on another one. */
@@ -28,14 +30,18 @@ interface Ports {
   readonly afterCommit: (tx: Tx, what: string, run: () => Promise<unknown> | undefined) => void;
 }
 
-/** Takes away what runs of deleted environments and projects, and what is stored of it. */
+/** Removes the apps of deleted environments and projects, and their files. */
 export function createAppRemoval(ports: Ports) {
   const { store, clock, feed, runtime, supervisor, others, isOwn, deployments, onEnvironmentRemoved, afterCommit } =
     ports;
   const rows = store.using(appsRepository);
+  const { schedules } = ports;
 
   const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
     await Promise.all([
+      // At once: an environment of the same name may begin before the apps of this one have ended.
+      ...(project_id === null ? keys : []).map((key) => runtime?.retireData?.(key)),
+      ...keys.map((key) => schedules.stop(key)),
       ...keys.map((key) => supervisor?.stop(key)),
       ...running.map((deployment_id) => runtime?.abandon(deployment_id)),
     ]);
@@ -44,7 +50,7 @@ export function createAppRemoval(ports: Ports) {
     else for (const key of keys) await runtime?.forget(key.project_id, key.environment);
   };
 
-  /** What environments leave behind. */
+  /** The files and rows that deleted environments leave behind. */
   const leftoversOf = async (tx: Tx, keys: readonly AppKey[], project_id: string | null): Promise<Leftovers> => {
     const running = await Promise.all(keys.map((key) => deployments.runningIn(tx, key)));
     const releases = await Promise.all(keys.map((key) => deployments.releases(key, tx)));
@@ -58,7 +64,7 @@ export function createAppRemoval(ports: Ports) {
       return done();
     },
 
-    /** A deployment has ended without becoming active: nothing of it stays. */
+    /** A deployment ended without becoming active: removes all of it. */
     async ended(tx: Tx, { id, ...key }: AppKey & { readonly id: string }, isProjectGone = false): Promise<void> {
       const leftovers = { keys: [], running: [id], releases: [], project_id: isProjectGone ? key.project_id : null };
       const elsewhere = await others?.runtimeOf(key, tx);
@@ -66,13 +72,14 @@ export function createAppRemoval(ports: Ports) {
       if (runtime) afterCommit(tx, "ending a deployment's work", () => clear(leftovers));
     },
 
-    /** An environment is deleted: what runs of it stops at once, and its releases go. */
+    /** An environment was deleted: its apps stop at once, and its releases are removed. */
     async removed(tx: Tx, key: AppKey): Promise<void> {
       const elsewhere = await others?.runtimeOf(key, tx);
       const leftovers = elsewhere === undefined ? undefined : await leftoversOf(tx, [key], null);
       await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
       await rows(tx).giveUpOf({ ...key, until: keptUntil(clock) });
       await rows(tx).removeDomains(key);
+      await schedules.removed(tx, key);
       await rows(tx).remove(key);
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
       if (!runtime && !leftovers) return;
@@ -83,7 +90,10 @@ export function createAppRemoval(ports: Ports) {
       afterCommit(tx, "removing what an environment runs and stores", () => clear(here));
     },
 
-    /** A project is deleted: its work and its apps stop at once, and what they stored goes. Its rows go in batches. */
+    /**
+     * A project was deleted: its work and its apps stop at once, and their files are removed. A job removes its rows in
+     * batches.
+     */
     async projectRemoved(tx: Tx, project_id: string): Promise<void> {
       if (!runtime && !others) return;
       const all = await rows(tx).ofProject({ project_id });
@@ -102,6 +112,7 @@ export function createAppRemoval(ports: Ports) {
       if ((await rows(tx).removeLogBatch({ project_id })) === batch) return false;
       await rows(tx).giveUpOfProject({ project_id, until: keptUntil(clock) });
       await rows(tx).removeDomainsOfProject({ project_id });
+      await schedules.projectRemoved(tx, project_id);
       await rows(tx).removeOfProject({ project_id });
       return true;
     },

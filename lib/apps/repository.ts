@@ -1,18 +1,9 @@
-import { type RawBuilder, sql } from "kysely";
-import type { QueryBuilder } from "../store/engine.ts";
+import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
-import type { Row } from "../store/tables.ts";
+import { domains } from "./domains-repository.ts";
 
 type Key = { project_id: string; environment: string };
 type OfProject = { project_id: string };
-
-const domainOfOther = (db: QueryBuilder, p: Key & { organization_id: string; name: string }) =>
-  db
-    .selectFrom("app_domains")
-    .select("name")
-    .where("name", "=", p.name)
-    .where((is) => is.or([is("status", "=", "active"), is("organization_id", "=", p.organization_id)]))
-    .where((is) => is.or([is("project_id", "<>", p.project_id), is("environment", "<>", p.environment)]));
 
 /** How many rows one transaction removes: some milliseconds of work. */
 export const batch = 500;
@@ -36,6 +27,14 @@ export function appsRepository(query: Queries) {
         .orderBy("project_id")
         .orderBy("environment"),
     ),
+    /** What protects an environment. */
+    protectOf: query.first((db, p: Key) =>
+      db
+        .selectFrom("environments")
+        .select("protect")
+        .where("project_id", "=", p.project_id)
+        .where("name", "=", p.environment),
+    ),
     /** The environments without a host. */
     withoutApp: query.all((db, _: object) =>
       db
@@ -49,10 +48,17 @@ export function appsRepository(query: Queries) {
         .select(["projects.organization_id", "environments.project_id", "environments.name as environment"])
         .where(sql<boolean>`apps.slug is null`),
     ),
-    setLive: query.change((db, p: Key & { deployment_id: string }) =>
+    setDataBytes: query.change((db, p: Key & { data_bytes: number }) =>
       db
         .updateTable("apps")
-        .set({ deployment_id: p.deployment_id })
+        .set({ data_bytes: p.data_bytes })
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment),
+    ),
+    setLive: query.change((db, p: Key & { deployment_id: string; workers: string }) =>
+      db
+        .updateTable("apps")
+        .set({ deployment_id: p.deployment_id, workers: p.workers })
         .where("project_id", "=", p.project_id)
         .where("environment", "=", p.environment),
     ),
@@ -111,86 +117,9 @@ export function appsRepository(query: Queries) {
   };
 }
 
-type Named = Key & { name: string };
-const active = sql<boolean>`status = 'active'`;
-
-const hostsOf = (where: RawBuilder<unknown>) =>
-  sql`select name as host, organization_id from app_domains where ${where} and status = 'active'
-    union all select slug, organization_id from apps where ${where}`;
-
-/** The own host names of environments, and the hosts that organizations gave up. */
-function domains(query: Queries) {
-  const ofApp = (db: QueryBuilder, p: Key) =>
-    db.selectFrom("app_domains").where("project_id", "=", p.project_id).where("environment", "=", p.environment);
-  const change = (db: QueryBuilder, p: Named) =>
-    db
-      .updateTable("app_domains")
-      .where("project_id", "=", p.project_id)
-      .where("environment", "=", p.environment)
-      .where("name", "=", p.name);
-  /** All hosts of a project, or of one environment, are given up. */
-  const giveUp = (hosts: RawBuilder<unknown>, p: { until: string }) =>
-    sql`insert into given_up_hosts (name, organization_id, until)
-      select host, organization_id, cast(${p.until} as text) from (${hosts}) as hosts where true
-      on conflict (name) do update set organization_id = excluded.organization_id, until = excluded.until`;
-  return {
-    insertDomain: query.insert("app_domains"),
-    /** The environment that a domain serves. */
-    activeDomain: query.first((db, p: { name: string }) =>
-      db.selectFrom("app_domains").selectAll().where("name", "=", p.name).where(active),
-    ),
-    /** The environment that has a domain already: it serves that one, or waits for it in the same organization. */
-    domainOfOther: query.first(domainOfOther),
-    domainsOf: query.all((db, p: Key) => ofApp(db, p).selectAll().orderBy("name")),
-    domainsOfProject: query.all((db, p: OfProject) =>
-      db
-        .selectFrom("app_domains")
-        .selectAll()
-        .where("project_id", "=", p.project_id)
-        .orderBy("environment")
-        .orderBy("name"),
-    ),
-    setDomainStatus: query.change((db, p: Named & Pick<Row<"app_domains">, "status" | "reason">) =>
-      change(db, p).set({ status: p.status, reason: p.reason }),
-    ),
-    setDomainReason: query.write((db, p: Named & { reason: string }) => change(db, p).set({ reason: p.reason })),
-    removeDomain: query.write((db, p: Named) =>
-      db
-        .deleteFrom("app_domains")
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .where("name", "=", p.name),
-    ),
-    removeDomains: query.change((db, p: Key) =>
-      db.deleteFrom("app_domains").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
-    ),
-    removeDomainsOfProject: query.change((db, p: OfProject) =>
-      db.deleteFrom("app_domains").where("project_id", "=", p.project_id),
-    ),
-    givenUp: query.first((db, p: { name: string; now: string }) =>
-      db.selectFrom("given_up_hosts").selectAll().where("name", "=", p.name).where("until", ">", p.now),
-    ),
-    giveUp: query.write((db, p: Row<"given_up_hosts">) =>
-      db
-        .insertInto("given_up_hosts")
-        .values({ name: p.name, organization_id: p.organization_id, until: p.until })
-        .onConflict((host) => host.column("name").doUpdateSet({ organization_id: p.organization_id, until: p.until })),
-    ),
-    giveUpOf: query.write((_, p: Key & { until: string }) =>
-      giveUp(hostsOf(sql`project_id = ${p.project_id} and environment = ${p.environment}`), p),
-    ),
-    giveUpOfProject: query.write((_, p: OfProject & { until: string }) =>
-      giveUp(hostsOf(sql`project_id = ${p.project_id}`), p),
-    ),
-    forgetGivenUp: query.write((db, p: { before: string }) =>
-      db.deleteFrom("given_up_hosts").where("until", "<", p.before),
-    ),
-  };
-}
-
 type Of = { runtime_id: string };
 
-/** Where several servers share the rows, and each environment runs on one of their runtimes. */
+/** For several servers on the same rows: each environment runs on one of their runtimes. */
 function onRuntimes(query: Queries) {
   return {
     setRuntime: query.change((db, p: Key & Of) =>
@@ -201,7 +130,7 @@ function onRuntimes(query: Queries) {
         .where("environment", "=", p.environment),
     ),
     ofSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").selectAll().where("slug", "=", p.slug)),
-    /** What ran before there were several servers. */
+    /** Rows from before there were several servers. */
     adopt: query.change((db, p: Of) =>
       db
         .updateTable("apps")
@@ -215,11 +144,17 @@ function onRuntimes(query: Queries) {
     liveOn: query.all((db, p: Of) =>
       db
         .selectFrom("apps")
-        .selectAll()
-        .where(sql<boolean>`deployment_id is not null`)
-        .where("runtime_id", "=", p.runtime_id)
-        .orderBy("project_id")
-        .orderBy("environment"),
+        .leftJoin("environments", (join) =>
+          join
+            .onRef("environments.project_id", "=", "apps.project_id")
+            .onRef("environments.name", "=", "apps.environment"),
+        )
+        .selectAll("apps")
+        .select("environments.protect")
+        .where(sql<boolean>`apps.deployment_id is not null`)
+        .where("apps.runtime_id", "=", p.runtime_id)
+        .orderBy("apps.project_id")
+        .orderBy("apps.environment"),
     ),
     domainsOn: query.all((db, p: Of) =>
       db

@@ -14,7 +14,7 @@ interface Ports {
   readonly supervisor: Supervisor | undefined;
   /** Undefined where one server does everything. */
   readonly others: OtherServers | undefined;
-  /** What runs deployments; undefined where they are simulated. */
+  /** The driver of deployments; undefined if they are simulated. */
   readonly runtimeName: () => string | undefined;
 }
 
@@ -30,7 +30,7 @@ export function createRestarts({ store, logs, supervisor, others, runtimeName }:
   };
 
   return {
-    /** Throws `no_previous_version` where nothing is live, and `unavailable` while the server that runs it is down. */
+    /** Throws `no_previous_version` if nothing is live, and `unavailable` while the server that runs it is down. */
     async requireLive(tx: Tx, key: AppKey): Promise<void> {
       if (others && (await rows(tx).find(key))?.deployment_id) return others.requireUp(key, tx);
       if (supervisor?.liveIn(key)) return;

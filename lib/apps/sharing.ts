@@ -24,15 +24,17 @@ interface Ports {
   /** The runtime of this server, if it has one. */
   readonly own: { readonly id: string; readonly names: string } | undefined;
   readonly supervisor: Supervisor | undefined;
-  /** Option `deployments.runtime` says that deployments are simulated: runtimes that are down do not come back. */
+  /** Whether the option `deployments.runtime` is `simulated`: then runtimes that are down do not come back. */
   readonly forgetsRuntimes: boolean;
   /** Deployments may go on. */
   readonly onBack: () => Promise<unknown>;
-  /** Gives an environment its host, whether this server has heard of a runtime or not. */
+  /** Gives an environment its host, whether or not this server knows of a runtime. */
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
+  /** Environments of another server run here now. */
+  readonly onTaken: () => Promise<unknown>;
 }
 
-/** Where several servers share the rows: the runtimes of all of them, and what they ask of each other. */
+/** For several servers on the same rows: the runtimes of all of them, and the orders between them. */
 export function createSharing(ports: Ports) {
   const { store, feed, domains, own } = ports;
   const jobs = createRuntimeJobs(store);
@@ -43,6 +45,7 @@ export function createSharing(ports: Ports) {
   return {
     registry,
     others,
+    runtimeId: own?.id,
     rows,
     tellOthers,
 
@@ -61,7 +64,7 @@ export function createSharing(ports: Ports) {
       await rows.look();
     },
 
-    /** The runtime that a deployment is given to; null where none is needed, and undefined while none is up. */
+    /** The runtime for a deployment; null if it needs none, undefined if none is up. */
     async assign(tx: Tx, key: AppKey): Promise<string | null | undefined> {
       return registry.choose(tx, key, () => ports.ensure(tx, key));
     },

@@ -1,6 +1,7 @@
 import type { App, Instance, LogLine, Runtime } from "../drivers/deployment/contract.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Protection } from "../proxy/guard.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 
 /** An environment that has, or had, a live release. */
@@ -14,7 +15,7 @@ interface Ports {
   readonly log: Log;
   readonly runtime: Runtime;
   readonly proxy: AppsProxy;
-  /** The live release of an environment with its present variables; undefined where nothing is live. */
+  /** The live release of an environment with its present variables; undefined if nothing is live. */
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   readonly output: (key: AppKey, lines: readonly LogLine[]) => void;
   /** A release is about to start. */
@@ -27,7 +28,7 @@ const longestBackoff_ms = 30_000;
 
 const nameOf = ({ project_id, environment }: AppKey) => `${project_id} ${environment}`;
 
-/** What serves requests while the live release is on its way: nothing, until the wait is over. */
+/** Holds requests while the live release starts, until their wait is over. */
 function comingUp() {
   let arrive: (up: boolean) => void = () => {};
   const arrival = new Promise<boolean>((resolve) => {
@@ -47,14 +48,19 @@ function comingUp() {
   };
 }
 
-/** What serves requests of an app that was not started. */
+/** Answers requests for an app that was not started. */
 const nothing = { port: undefined, up: () => Promise.resolve(false) };
 
-/** A live release, and the hosts that lead to it. */
-export interface Live {
+/** The hosts that lead to an environment, and what a request needs to pass. */
+export interface Access {
+  readonly hosts: readonly string[];
+  readonly protection?: Protection | undefined;
+}
+
+/** A live release, and how it is reached. */
+export interface Live extends Access {
   readonly deployment_id: string;
   readonly slug: string;
-  readonly hosts: readonly string[];
 }
 
 interface Entry {
@@ -62,22 +68,31 @@ interface Entry {
   readonly slug: string;
   deployment_id: string;
   instance: Instance | undefined;
+  /** Whether it stays stopped since a start without apps. */
+  isLeft?: boolean;
+  /** The end of the workers of earlier releases: each worker runs once. */
+  workers: Promise<unknown>;
 }
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
-/** Keeps the live release of each environment running, and lets the proxy lead to it. */
+/** Keeps the live release of each environment running, and points the proxy at it. */
 export function createSupervisor({ log, runtime, proxy, appOf, output, starting }: Ports) {
   const entries = new Map<string, Entry>();
   let closed = false;
   let changes = 0;
 
-  /** The switch: from here on requests go to this instance. The one before answers what it has, and is stopped. */
+  /** The switch: new requests go to this instance. The previous one answers its open requests, then stops. */
   const switchTo = (entry: Entry, instance: Instance): void => {
     const before = entry.instance;
     entry.instance = instance;
+    entry.isLeft = false;
     entry.deployment_id = instance.deployment_id;
     instance.output((lines) => output(entry.key, lines));
+    entry.workers = entry.workers
+      .then(() => before?.stopWorkers?.(grace_ms))
+      .catch(() => {})
+      .then(() => entry.instance === instance && instance.startWorkers?.());
     proxy
       .route(nameOf(entry.key), instance)
       .then(() => before?.stop(grace_ms))
@@ -87,13 +102,13 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
   const isCurrent = (entry: Entry, deployment_id: string) =>
     !closed && entries.get(nameOf(entry.key)) === entry && entry.deployment_id === deployment_id;
 
-  /** Starts the live release in its turn, as often as it takes. `onTried` is called when the first start is over. */
+  /** Starts the live release in its turn, and again until it succeeds. `onTried` is called after the first try. */
   const bring = async (entry: Entry, turn?: Promise<void>, onTried = () => {}): Promise<void> => {
     const { deployment_id } = entry;
     const coming = comingUp();
     void proxy.route(nameOf(entry.key), coming);
     await turn;
-    // Somebody may have started it meanwhile.
+    // Another call may have started it meanwhile.
     const isThere = turn !== undefined && entry.instance !== undefined;
     for (let failures = 0; !isThere && isCurrent(entry, deployment_id); failures++) {
       try {
@@ -117,15 +132,21 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
     onTried();
   };
 
-  const setHosts = (key: AppKey, hosts: readonly string[]): void => {
+  const setAccess = (key: AppKey, { hosts, protection }: Access): void => {
     changes += 1;
-    proxy.setHosts(nameOf(key), hosts);
+    proxy.setHosts(nameOf(key), hosts, protection);
   };
 
-  const entryOf = (key: AppKey, { deployment_id, slug, hosts }: Live): Entry => {
-    const entry = entries.get(nameOf(key)) ?? { key, slug, deployment_id, instance: undefined };
+  const entryOf = (key: AppKey, { deployment_id, slug, ...access }: Live): Entry => {
+    const entry = entries.get(nameOf(key)) ?? {
+      key,
+      slug,
+      deployment_id,
+      instance: undefined,
+      workers: Promise.resolve(),
+    };
     entries.set(nameOf(key), entry);
-    setHosts(key, hosts);
+    setAccess(key, access);
     return entry;
   };
 
@@ -134,13 +155,13 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
     liveIn: (key: Omit<AppKey, "organization_id">): Pick<Entry, "deployment_id" | "slug"> | undefined =>
       entries.get(`${key.project_id} ${key.environment}`),
 
-    /** The environments of which something runs, or is on its way. */
+    /** The environments that have an app, running or on its way. */
     running: (): AppKey[] => [...entries.values()].map(({ key }) => key),
 
-    /** Counts the changes of what runs here, and of its hosts. */
+    /** Counts the changes of the apps and of their hosts. */
     changes: () => changes,
 
-    /** A deployment has become active: what its rollout started takes over. The second of two calls does nothing. */
+    /** A deployment became active: the instance of its rollout takes over. A second call does nothing. */
     promote(key: AppKey, live: Live): void {
       const isHere = entries.get(nameOf(key))?.deployment_id === live.deployment_id;
       const entry = entryOf(key, live);
@@ -148,15 +169,15 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       const instance = runtime.take(live.deployment_id);
       if (instance) switchTo(entry, instance);
       else if (!isHere) {
-        // The process that started it has ended since.
+        // The process that started it has ended.
         entry.deployment_id = live.deployment_id;
         void bring(entry);
       }
     },
 
     /**
-     * At the start of the service: brings a live release back in its turn, unless something of its environment runs
-     * already. Resolves when it was tried once.
+     * At the start of the service: brings a live release back in its turn, unless its environment has an app already. Resolves
+     * after the first try.
      */
     resume: (key: AppKey, live: Live, turn?: Promise<void>): Promise<void> =>
       entries.has(nameOf(key))
@@ -165,12 +186,15 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
 
     /** At a start without apps: a restart or a deployment starts it. */
     leave(key: AppKey, live: Live): void {
-      entryOf(key, live);
+      entryOf(key, live).isLeft = true;
       void proxy.route(nameOf(key), nothing);
     },
 
-    setHosts(key: AppKey, hosts: readonly string[]): void {
-      if (entries.has(nameOf(key))) setHosts(key, hosts);
+    /** Whether its app is stopped since a start without apps. */
+    isLeft: (key: AppKey): boolean => entries.get(nameOf(key))?.isLeft ?? false,
+
+    setAccess(key: AppKey, access: Access): void {
+      if (entries.has(nameOf(key))) setAccess(key, access);
     },
 
     /** Starts the live release anew beside the running one. Rejects where it does not become healthy. */
@@ -184,11 +208,11 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       else await instance.stop(grace_ms);
     },
 
-    /** Takes an environment off and stops what runs of it. */
+    /** Takes an environment off the proxy, and stops its app. */
     async stop(key: AppKey): Promise<void> {
       const entry = entries.get(nameOf(key));
       entries.delete(nameOf(key));
-      setHosts(key, []);
+      setAccess(key, { hosts: [], protection: undefined });
       const drained = proxy.route(nameOf(key), undefined);
       await entry?.instance?.stop(grace_ms);
       await drained;

@@ -1,11 +1,14 @@
+import * as v from "valibot";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { Protection } from "../proxy/guard.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { recordOf, tokenOf } from "./domains.ts";
 import type { OtherServers } from "./other-servers.ts";
 import type { Registry } from "./registry.ts";
 import { appsRepository } from "./repository.ts";
-import type { AppKey } from "./supervisor.ts";
+import type { Schedules } from "./schedules.ts";
+import type { Access, AppKey } from "./supervisor.ts";
 
 type Environment = Omit<AppKey, "organization_id">;
 type Deployment = Environment & { readonly id: string; readonly status: string };
@@ -15,12 +18,13 @@ interface Ports {
   readonly domains: readonly string[];
   readonly appsUrl: () => string | undefined;
   readonly registry: Registry | undefined;
+  readonly schedules: Pick<Schedules, "ofProject">;
   readonly others: OtherServers | undefined;
-  /** What runs deployments; undefined where they are simulated. */
+  /** The driver of deployments; undefined if they are simulated. */
   readonly runtimeName: () => string | undefined;
 }
 
-/** Whether a domain serves, and what proves that its organization may have it. */
+/** Whether a domain serves, and the DNS record that proves its organization may have it. */
 export interface DomainStatus {
   readonly name: string;
   readonly status: "active" | "pending";
@@ -34,17 +38,30 @@ export interface EnvironmentApp {
   domains?: string[];
   domain_status?: DomainStatus[];
   url?: string | null;
+  /** The size of `/data` at the last look, in bytes. */
+  data_bytes?: number | null;
+  workers?: string[];
+  schedules?: { name: string; cron: string; command: string; timeout_s: number; next_at: string }[];
 }
 
 const statusOf = ({ name, status, organization_id, reason }: Row<"app_domains">): DomainStatus => {
   return { name, status, record: recordOf(name), token: tokenOf(organization_id), reason };
 };
 
+const stored = v.object({ user: v.string(), hash: v.string() });
+
+/** The protection of a row of environments. */
+export const protectionOf = (protect: string | null | undefined): Protection | undefined =>
+  protect ? v.parse(stored, JSON.parse(protect)) : undefined;
+
 /** The hosts that the service itself gives an environment. */
 export const hostsUnder = (domains: readonly string[], slug: string) => domains.map((domain) => `${slug}.${domain}`);
 
+const hostOfApps = ({ apps_url }: Row<"runtimes">) => (apps_url === "" ? [] : [new URL(apps_url).hostname]);
+
 /** Where apps are reached: their hosts, and the URLs that callers see. */
-export function createAppUrls({ store, domains, appsUrl, registry, others, runtimeName }: Ports) {
+export function createAppUrls(ports: Ports) {
+  const { store, domains, appsUrl, registry, others, runtimeName } = ports;
   const rows = store.using(appsRepository);
 
   /** The URL of an environment: that of the server that runs it. */
@@ -56,27 +73,49 @@ export function createAppUrls({ store, domains, appsUrl, registry, others, runti
   return {
     urlOf,
 
-    hostsOf: async (key: Environment, slug: string, tx?: Tx) => [
-      ...hostsUnder(domains, slug),
-      ...(await rows(tx).domainsOf(key)).filter(({ status }) => status === "active").map(({ name }) => name),
-    ],
+    accessOf: async (key: Environment, slug: string, tx?: Tx): Promise<Access> => ({
+      hosts: [
+        ...hostsUnder(domains, slug),
+        ...(await rows(tx).domainsOf(key)).filter(({ status }) => status === "active").map(({ name }) => name),
+      ],
+      protection: protectionOf((await rows(tx).protectOf(key))?.protect),
+    }),
 
-    /** The URL of what another server runs at a host. */
+    /** The URL of an app that another server runs at a host. */
     async urlElsewhere(host: string): Promise<string | undefined> {
       const app = await others?.atHost(host);
       return (app && urlOf(app)) ?? undefined;
+    },
+
+    /** Whether an environment is reached at a host, on this server or another. */
+    async hasHost(host: string): Promise<boolean> {
+      if (await rows().activeDomain({ name: host })) return true;
+      const served = [...domains, ...(registry?.known() ?? []).flatMap(hostOfApps)];
+      const slugs = served.flatMap((one) => (host.endsWith(`.${one}`) ? [host.slice(0, -one.length - 1)] : []));
+      for (const slug of new Set(slugs)) if (await rows().withSlug({ slug })) return true;
+      return false;
     },
 
     /** The domains and URLs of a project's environments, by name. */
     async ofProject(project_id: string, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
       const own = await rows(tx).domainsOfProject({ project_id });
       const apps = new Map((await rows(tx).ofProject({ project_id })).map((one) => [one.environment, one]));
+      const schedules = await ports.schedules.ofProject(project_id, tx);
       return (environment) => {
         const app = apps.get(environment);
         const its = own.filter((one) => one.environment === environment);
         const domains = its.map(({ name }) => name);
         const shown = its.length > 0 ? { domains, domain_status: its.map(statusOf) } : {};
-        return runtimeName() === undefined ? shown : { domains, ...shown, url: app ? urlOf(app) : null };
+        if (runtimeName() === undefined) return shown;
+        const scheduled = schedules
+          .filter((one) => one.environment === environment)
+          .map(({ name, cron, command, timeout_s, next_at }) => ({ name, cron, command, timeout_s, next_at }));
+        return {
+          ...{ domains, ...shown, url: app ? urlOf(app) : null },
+          data_bytes: app?.data_bytes == null ? null : Number(app.data_bytes),
+          workers: app?.workers ? v.parse(v.array(v.string()), JSON.parse(app.workers)) : [],
+          schedules: scheduled,
+        };
       };
     },
 

@@ -5,6 +5,8 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** `sk_live_…`; omit it, or pass null, for calls that need no key. */
   readonly apiKey?: string | null | undefined;
+  /** A world of an emulator: every call carries it in the header `X-Svc-World` (schema/testing.md#worlds). */
+  readonly world?: string | undefined;
   /** The function that sends requests, such as `service.fetch` of a service in this process. Default: the platform's fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
   /** The limit of one attempt, in milliseconds; a call with `wait` has so many seconds more. Default 30,000. */
@@ -68,7 +70,15 @@ const randomKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export function createSender(options: ClientOptions): Sender {
-  const { apiKey, timeout = 30_000, retries = 3, longestWait = 60_000, sleep = sleepOf, newKey = randomKey } = options;
+  const {
+    apiKey,
+    world,
+    timeout = 30_000,
+    retries = 3,
+    longestWait = 60_000,
+    sleep = sleepOf,
+    newKey = randomKey,
+  } = options;
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const base = baseOf(options.baseUrl);
   // The platform's error shows the value of an invalid header, and must not show a key.
@@ -109,6 +119,7 @@ export function createSender(options: ClientOptions): Sender {
       headers: {
         accept: "application/json",
         ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+        ...(world !== undefined && { "x-svc-world": world }),
         ...(body !== undefined && { "content-type": "application/json" }),
         // One key for all attempts: work done before the connection broke is not done twice.
         ...(method === "POST" && { "idempotency-key": idempotencyKey ?? newKey() }),
@@ -184,7 +195,7 @@ function baseOf(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** As parseUrl of the kernel, which says what is wrong with URL.canParse. */
+/** The same rule as parseUrl of the kernel, which explains what is wrong with URL.canParse. */
 function urlOf(text: string): URL | undefined {
   try {
     return new URL(text);

@@ -1,62 +1,21 @@
-import type * as v from "valibot";
-import type { Schema } from "../kernel/validation.ts";
-import type { EveryOperation } from "../operations.ts";
+import type { Page } from "./answers.ts";
 import { calls, prefixes } from "./calls.ts";
 import { follow } from "./follow.ts";
+import type { Calls, OperationTypes } from "./methods.ts";
+import type { LogEntry } from "./records.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 import { type WaitOptions, waitFor } from "./wait.ts";
 
 /** `projects.list`, `deployments.create`, … */
-export type OperationId = EveryOperation["id"];
-type Of<Id> = Extract<EveryOperation, { readonly id: Id }>;
-
-type Names<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never;
-type Given<S> = S extends Schema ? v.InferInput<S> : unknown;
-// Callers pass the numbers of a query as numbers: they are text only in the URL.
-type Query<S> = S extends Schema ? v.InferOutput<S> : unknown;
-type Whole<T> = { [K in keyof T]: T[K] };
-
+export type OperationId = keyof OperationTypes;
 /** The input of a call: path parameters, query and body fields in one object. */
-export type Input<Id extends OperationId> =
-  Of<Id> extends { path: infer Path; query: infer Q; body: infer B }
-    ? Whole<{ [Name in Names<Path>]: string } & Query<Q> & Given<B>>
-    : never;
-
-export interface Meta {
-  readonly request_id: string;
-  readonly timestamp: string;
-}
-/** One page of a list, in the flat form. */
-export interface Page<T> {
-  readonly data: readonly T[];
-  readonly meta: Meta & { readonly per_page: number; readonly next_cursor: string | null };
-}
-
+export type Input<Id extends OperationId> = OperationTypes[Id]["input"];
 /** The record that an operation answers, without the envelope. */
-export type Result<Id extends OperationId> =
-  Of<Id> extends { result: infer R } ? (R extends Schema ? v.InferInput<R> : never) : never;
-
+export type Result<Id extends OperationId> = OperationTypes[Id]["result"];
 /** The answer of a call: always in the flat form, whatever envelope the service uses. */
-export type Answer<Id extends OperationId> = Of<Id>["answers"] extends "empty"
-  ? undefined
-  : Of<Id>["answers"] extends "document"
-    ? Readonly<Record<string, unknown>>
-    : Of<Id>["answers"] extends "list" | "stream"
-      ? Page<Result<Id>>
-      : Result<Id> & { readonly meta: Meta };
+export type Answer<Id extends OperationId> = OperationTypes[Id]["answer"];
 
-type Call<Id extends OperationId> =
-  Record<never, never> extends Input<Id>
-    ? (input?: Input<Id>, options?: CallOptions) => Promise<Answer<Id>>
-    : (input: Input<Id>, options?: CallOptions) => Promise<Answer<Id>>;
-
-type Feature = keyof typeof calls;
-/** Mapped from `calls` without another name for any key, so that editors show the doc comments there. */
-type Calls = {
-  readonly [F in Feature]: {
-    readonly [Verb in keyof (typeof calls)[F]]: Call<Extract<OperationId, `${F}.${Verb & string}`>>;
-  };
-};
+type Feature = keyof Calls;
 /** The features whose records end by themselves. */
 const works = ["deployments", "generations"] as const satisfies readonly Feature[];
 type Work = (typeof works)[number];
@@ -69,15 +28,13 @@ export type Client = Calls & {
     options?: CallOptions,
   ): AsyncGenerator<T>;
   /**
-   * The record once its work has ended, with any outcome; `timeout` (milliseconds) or a `signal` limits the wait. Rejects with
-   * `timed_out` after that, and once nobody has moved a manual clock for two seconds; over a port that takes four seconds at
-   * the beginning of the wait, and half a minute later.
+   * The same as `client.deployments.waitUntilDone(id)` and `client.generations.waitUntilDone(id)`.
    *
    * @throws {TypeError} for a feature whose records never end.
    */
   waitUntilDone<F extends Work>(feature: F, id: string, options?: WaitOptions): Promise<Answer<`${F}.get`>>;
   /** The entries of a deployment's log as they are written, until it has ended. */
-  followLogs(id: string, options?: CallOptions): AsyncGenerator<Result<"deployments.logs">>;
+  followLogs(id: string, options?: CallOptions): AsyncGenerator<LogEntry>;
   /** Calls any operation by its name, for programs that know the name only at run time. Answers the flat form. */
   call(id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<unknown>;
 };
@@ -93,16 +50,20 @@ export function clientOver(sender: Sender): Client {
     ]);
     features[feature] = Object.fromEntries(methods);
   }
+  const waitUntilDone = async (feature: string, id: string, given?: WaitOptions) => {
+    const get = `${workOf(feature)}.get`;
+    return waitFor(sender, (wait) => requestOf(get, { id, wait }), given);
+  };
+  for (const feature of works)
+    Object.assign(features[feature] ?? {}, {
+      waitUntilDone: (id: string, given?: WaitOptions) => waitUntilDone(feature, id, given),
+    });
   const more: Omit<Client, Feature> = {
     call,
     paginate,
-    // The service shapes its answers by the schemas from which these types are inferred.
-    waitUntilDone: (async (feature: string, id: string, given?: WaitOptions) => {
-      const get = `${workOf(feature)}.get`;
-      return waitFor(sender, (wait) => requestOf(get, { id, wait }), given);
-    }) as never,
-    followLogs: (id, given = {}) =>
-      follow(sender, requestOf("deployments.logs", { id, follow: "true" }), given) as never,
+    // The service shapes its answers by the schemas of which these types are made.
+    waitUntilDone: waitUntilDone as never,
+    followLogs: (id, given = {}) => follow(sender, requestOf("deployments.logs", { id, follow: true }), given) as never,
   };
   return { ...features, ...more } as Client;
 }

@@ -1,4 +1,5 @@
 import { standingClock } from "../kernel/standing-clock.ts";
+import type { WithMeta } from "./answers.ts";
 import { ClientProblem } from "./problem.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 
@@ -7,9 +8,21 @@ export interface WaitOptions extends CallOptions {
   readonly timeout?: number | undefined;
 }
 
+/** The features whose records end by themselves. */
+export interface Waits<T> {
+  /**
+   * The record once its work has ended, with any outcome. `timeout` (milliseconds, none by default) or a `signal` limits the
+   * wait. Rejects with `timed_out` after that, and once nobody has moved a manual clock for two seconds; over a port that takes
+   * four seconds at the beginning of the wait, and half a minute later.
+   *
+   * @example await client.deployments.waitUntilDone(id, { timeout: 60_000 })
+   */
+  waitUntilDone(id: string, options?: WaitOptions): Promise<T & WithMeta>;
+}
+
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
 
-/** How long the service holds a request, in seconds: at first, so that a clock that stands still is noticed soon, and later. */
+/** How many seconds the service holds a request: at first, when a stopped clock should be noticed soon, and later. */
 const first_s = 2;
 const later_s = 15;
 

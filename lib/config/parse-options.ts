@@ -5,9 +5,9 @@ import { parseUrl } from "../kernel/url.ts";
 import { detailOf, isUnknown } from "../kernel/validation.ts";
 import { databaseRule, isOtherUrl, isPostgres } from "../store/database-url.ts";
 import type { OptionHelp } from "./options/option-types.ts";
+import type { Options } from "./options/options.ts";
 import { optionsSchema } from "./options/options-schema.ts";
 
-export type Options = v.InferInput<typeof optionsSchema>;
 export type Settings = v.InferOutput<typeof optionsSchema> & {
   /** With PostgreSQL: the option `deployments.runtime` was given, and is `simulated`. */
   readonly isSimulatedByChoice?: boolean;
@@ -37,6 +37,10 @@ export const domainsOf = ({ domain, url }: Settings["apps"]): readonly string[] 
   ...new Set(url === undefined ? [domain] : [domain, new URL(url).hostname]),
 ];
 
+/** Whether mails are handed over. In `dev` nothing leaves for the world without `outbound.send`. */
+export const sendsMail = ({ mode, strict, mail: { url, transport }, outbound: { send } }: Settings): boolean =>
+  transport !== undefined || (url !== undefined && !strict && (mode === "start" || send === true));
+
 /** Whether the options say how other machines reach the service. */
 export const mayBeReached = ({ publicUrl, behindProxy, trustNetwork }: Settings): boolean =>
   publicUrl !== undefined || behindProxy || trustNetwork.names.length > 0;
@@ -45,7 +49,11 @@ export const mayBeReached = ({ publicUrl, behindProxy, trustNetwork }: Settings)
 export function parseOptions(given: unknown): Settings {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw new TypeError("the options must be an object");
-  const result = v.safeParse(optionsSchema, given);
+  const { mail } = given as Options;
+  const result = v.safeParse(
+    optionsSchema,
+    typeof mail === "function" ? { ...given, mail: { transport: mail } } : given,
+  );
   if (!result.success) {
     const [issue] = result.issues;
     const { path, message } = detailOf(issue);
@@ -76,6 +84,9 @@ export function parseOptions(given: unknown): Settings {
     throw new BadOptions("outbound.send", "is for the mode dev; start sends every delivery");
   if (mode === "start" && result.output.trustNetwork.names.length > 0)
     throw new BadOptions("trustNetwork", "is for the mode dev; start has no control interface");
+  const { dashboard } = result.output;
+  if (dashboard && !dashboard.keySignIn && !dashboard.oidc)
+    throw new BadOptions("dashboard.keySignIn", "must be true without dashboard.oidc, or nobody could sign in");
   if (isPostgres(database)) checkPostgres(result.output);
   else checkFile(result.output);
   if (mode === "start" && result.output.strict) throw new BadOptions("strict", "is for the mode dev");
@@ -142,6 +153,8 @@ const formats: Readonly<Record<string, OptionInfo["format"]>> = {
   // A list, or one word for a whole list.
   union: "list",
   record: "json",
+  // A switch with options below it.
+  lazy: "switch",
 };
 
 /** Every option, in the order of its declaration. */
@@ -149,13 +162,15 @@ export const allOptions: readonly OptionInfo[] = leavesOf(optionsSchema.entries,
 
 function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
   return Object.entries(entries).flatMap(([name, entry]) => {
-    const { wrapped, default: fallback } = entry as v.OptionalSchema<v.GenericSchema, unknown>;
+    const { wrapped = entry as v.GenericSchema, default: fallback } = entry as Partial<
+      v.OptionalSchema<v.GenericSchema, unknown>
+    >;
     if ("entries" in wrapped) return leavesOf(wrapped.entries as v.ObjectEntries, `${prefix}${name}.`);
     const path = prefix + name;
-    const { help = "", flag, value, mode } = v.getMetadata(wrapped) as Partial<OptionHelp>;
+    const { help = "", flag, value, mode, below = {} } = v.getMetadata(wrapped) as Partial<OptionHelp>;
     // The command itself sets the mode. An object with a flag, the seed, is given as a file.
     const format = path === "mode" ? undefined : (formats[wrapped.type] ?? (flag === undefined ? undefined : "file"));
-    return { path, help, fallback, flag, value, mode, format };
+    return [{ path, help, fallback, flag, value, mode, format }, ...leavesOf(below, `${path}.`)];
   });
 }
 

@@ -71,7 +71,7 @@ const organization = record({
   ),
 });
 
-/** The content of an empty database. CONTRACT section 8, "A seed file"; `schema/seed.schema.json` is made from this. */
+/** The content of an empty database. `schema/seed.schema.json` is made from this. */
 export const seed = record({
   $schema: v.optional(v.string()),
   organizations: v.array(organization, "must be a list of organizations"),
@@ -178,7 +178,7 @@ function checkUnique(parsed: unknown, add: Add): void {
   });
 }
 
-/** The seed of a service without one: an organization with an owner. CONTRACT section 2. */
+/** The seed of a service without one: an organization with an owner. */
 export const defaultSeed = {
   organizations: [
     {

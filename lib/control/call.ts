@@ -11,13 +11,13 @@ interface Input<Q, B> {
 }
 
 /**
- * One call of the control interface. It is less than an operation of `/v1`: it has no caller, and refuses every field
- * that its schemas do not name. Its route is made from this declaration, and so is its command, if it has a name.
+ * One call of the control interface. Unlike an operation of `/v1`, it has no caller, and it refuses unknown fields. Its route
+ * comes from this declaration; so do its tool and its command, if it has a name.
  */
 export interface Call<Ports> {
-  /** The name of its command: `scenarios.add` for `svc-server scenarios add`. */
+  /** The name of its tool in `svc-server mcp` and, among the instruments, of its command: `scenarios.add`. */
   readonly id: string | undefined;
-  /** What the command does, without a full stop. */
+  /** What it does, without a full stop. */
   readonly summary: string;
   /** A valid body, for the command's help. */
   readonly example: Readonly<Record<string, unknown>>;

@@ -11,6 +11,7 @@ import { answers, forwardTo } from "../instruments/inbox-script.ts";
 import { type Journal, journalQuery } from "../instruments/journal.ts";
 import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
+import { anonymous } from "../kernel/operation.ts";
 import { writerOf } from "../kernel/result-text.ts";
 import { record, type Schema, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
@@ -55,7 +56,7 @@ const ordered = record({
 
 const call = callsWith<CallsPorts>();
 
-/** Where the inbox has caught a delivery. */
+/** The inbox that caught a delivery. */
 const caughtAt = v.pipe(
   v.string("must be given once"),
   v.regex(/^[^\s/?#@\\^|<>%]{1,253}$/, "must be the name of an inbox or a host, such as shop or example.com"),
@@ -128,16 +129,22 @@ const receiverCalls = [
 
 /** Mails, and the invitations in them. */
 const mailCalls = [
-  call({ method: "GET", path: "mail", run: (_, { mails }) => mails.all() }),
+  call({
+    id: "mail.list",
+    summary: "List the mails of the emulator, with the links and tokens in them",
+    method: "GET",
+    path: "mail",
+    run: (_, { mails }) => mails.all(),
+  }),
   call({
     method: "POST",
     path: "invitations/accept",
     body: acceptance,
-    run: async ({ body }, { invitations }) => asMember(await invitations.accept(body)),
+    run: async ({ body }, { invitations }) => asMember(await invitations.accept(anonymous, body)),
   }),
 ];
 
-/** Records of a tester, of which the first one that matches applies. */
+/** A list of a tester's records, of which the first match applies. */
 interface Listed<Given> {
   list(): Answer;
   add(given: Given): Answer;
@@ -214,7 +221,7 @@ const faultCalls = listCalls("faults", ({ faults }) => faults, {
   body: newFault,
 });
 
-/** Every call of `/_svc`, in the order of CONTRACT section 8. */
+/** Every call of `/_svc`, in the order of schema/testing.md#control-interface. */
 export const controlCalls: readonly Call<CallsPorts>[] = [
   ...timeCalls,
   ...stateCalls,

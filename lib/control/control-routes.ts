@@ -10,7 +10,7 @@ import type { Call } from "./call.ts";
 
 interface Ports<P> {
   readonly calls: readonly Call<P>[];
-  /** What the calls work on. */
+  /** The ports of the calls. */
   readonly ports: P;
   /** The current clock as text: a restore replaces the clock that a call began with. */
   readonly now: () => string;
@@ -26,8 +26,8 @@ const noFields = record({});
 const bodyLimit = 16 * 1024 * 1024;
 
 /**
- * The rows of the control interface (mode `dev`): CONTRACT section 8. It needs no key, so it answers only on loopback, only
- * to a loopback `Host`, and in trusted networks; and to no page of another origin.
+ * The rows of the control interface (mode `dev`; schema/testing.md#control-interface). It needs no key. So it answers on
+ * loopback and in trusted networks alone, to a `Host` of these alone, and to no page of another origin.
  */
 export function controlRoutes<P>({ calls, ports, now, changed, rules }: Ports<P>): Route[] {
   const access: Access = (request) => {

@@ -24,12 +24,23 @@ export interface Comparison extends Differences {
   readonly to: { readonly id: string | null; readonly now: string };
 }
 
+/** A state behind the header `X-Svc-World`. */
+export interface ListedWorld {
+  readonly name: string;
+  /** The time on its clock. */
+  readonly now: string;
+}
+
 export interface StatePorts {
   readonly snapshots: Snapshots;
   readonly forks: {
     create(options: ForkOptions): Promise<ListeningFork>;
     list(): ListeningFork[];
     remove(id: string): Promise<void>;
+  };
+  readonly worlds: {
+    list(): Promise<ListedWorld[]>;
+    remove(name: string): Promise<void>;
   };
 }
 
@@ -84,9 +95,23 @@ export const stateCalls: readonly Call<StatePorts>[] = [
     query: comparison,
     run: ({ query }, { snapshots }) => snapshots.compare(query),
   }),
-  call({ method: "POST", path: "reset", run: (_, { snapshots }) => snapshots.reset() }),
-  call({ method: "GET", path: "forks", run: (_, { forks }) => forks.list() }),
   call({
+    id: "reset",
+    summary: "Reset the emulator to its state just after the start",
+    method: "POST",
+    path: "reset",
+    run: (_, { snapshots }) => snapshots.reset(),
+  }),
+  call({
+    id: "forks.list",
+    summary: "List the forks, each with the address that it listens at",
+    method: "GET",
+    path: "forks",
+    run: (_, { forks }) => forks.list(),
+  }),
+  call({
+    id: "forks.create",
+    summary: "Fork the emulator: an independent copy of the whole state, which listens at an address of its own",
     method: "POST",
     path: "forks",
     body: forkOptions,
@@ -94,11 +119,30 @@ export const stateCalls: readonly Call<StatePorts>[] = [
     run: ({ body }, { forks }) => forks.create(body),
   }),
   call({
+    id: "forks.remove",
+    summary: "Remove a fork, and list the others",
     method: "DELETE",
     path: "forks/{id}",
     async run({ params: { id = "" } }, { forks }) {
       await forks.remove(id);
       return forks.list();
+    },
+  }),
+  call({
+    id: "worlds.list",
+    summary: "List the worlds, each with the name in the header X-Svc-World that picks it",
+    method: "GET",
+    path: "worlds",
+    run: (_, { worlds }) => worlds.list(),
+  }),
+  call({
+    id: "worlds.remove",
+    summary: "Remove a world, and list the others",
+    method: "DELETE",
+    path: "worlds/{name}",
+    async run({ params: { name = "" } }, { worlds }) {
+      await worlds.remove(name);
+      return worlds.list();
     },
   }),
 ];

@@ -41,14 +41,25 @@ const show = ({ clock }: TimePorts) => ({ now: clock.iso(), mode: clock.mode });
 
 /** The clock, and the work that falls due. */
 export const timeCalls: readonly Call<TimePorts>[] = [
-  call({ method: "GET", path: "clock", run: (_, ports) => show(ports) }),
   call({
+    id: "clock.show",
+    summary: "Show the time of the emulator, and the mode of its clock",
+    method: "GET",
+    path: "clock",
+    run: (_, ports) => show(ports),
+  }),
+  call({
+    id: "clock.advance",
+    summary:
+      "Advance a manual clock by a duration such as 2h, or to an instant, to the next due work (next) or to the end of it (idle), and run all work that falls due on the way",
     method: "POST",
     path: "clock/advance",
     body: target,
     run: ({ body }, { clockControl }) => moveClock(clockControl, targetOf(body)),
   }),
   call({
+    id: "clock.freeze",
+    summary: "Stop the clock: from now on it is a manual one",
     method: "POST",
     path: "clock/freeze",
     run(_, ports) {
@@ -58,5 +69,11 @@ export const timeCalls: readonly Call<TimePorts>[] = [
   }),
   call({ method: "GET", path: "upcoming", run: (_, { upcoming }) => upcoming() }),
   call({ method: "POST", path: "preview", body: target, run: ({ body }, { preview }) => preview(targetOf(body)) }),
-  call({ method: "POST", path: "settle", run: (_, { clockControl }) => clockControl.settle() }),
+  call({
+    id: "settle",
+    summary: "Run all work that is due now",
+    method: "POST",
+    path: "settle",
+    run: (_, { clockControl }) => clockControl.settle(),
+  }),
 ];

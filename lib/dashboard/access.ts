@@ -37,7 +37,7 @@ const cookiesOf = ({ header }: RequestContext): ReadonlyMap<string, string> =>
     }),
   );
 
-/** Who may use the dashboard. In `dev` it is this machine, as any person; in `start` whoever has a session. */
+/** Who may use the dashboard: in `dev` this machine, as any person; in `start` everybody with a session. */
 export function createDashboardAccess(ports: Ports) {
   const { mode, publicUrl, behindProxy, authenticator, identify } = ports;
   const hostOf = ({ header }: RequestContext) => header("host") ?? "";
@@ -47,14 +47,14 @@ export function createDashboardAccess(ports: Ports) {
     return behindProxy && request.header("x-forwarded-proto") === "https";
   };
 
-  /** The name of the session's cookie, which belongs to this host and port alone; undefined where none may be set. */
+  /** The name of the session's cookie, which belongs to this host and port alone; undefined if no cookie may be set. */
   const cookieName = (request: RequestContext): string | undefined => {
     if (isHttps(request)) return "__Host-svc";
     const { hostname = "", port = "" } = parseUrl(`http://${hostOf(request)}`) ?? {};
     return isLoopbackName(hostname) ? `svc_${port || "80"}` : undefined;
   };
 
-  /** Pages of this very origin, its port included, and requests of no page. Cookies know no ports, so Origin is asked. */
+  /** Lets through requests of pages of this origin, and of no page at all. Cookies ignore ports, so the check is on Origin. */
   const refuseForeign = (request: RequestContext): void => {
     const origin = request.header("origin");
     const site = request.header("sec-fetch-site");
@@ -75,6 +75,12 @@ export function createDashboardAccess(ports: Ports) {
     return unauthenticated;
   };
 
+  /** A visit by a link or a redirect, from any site. It is counted for the address. */
+  const visit: Access = (request) => {
+    requireHere(request);
+    return authenticator.byAddress(request);
+  };
+
   const tokenOf = async (request: RequestContext): Promise<string | undefined> => {
     if (mode === "dev") return request.header("x-svc-person") ?? request.query().get("person") ?? (await ports.first());
     return cookiesOf(request).get(cookieName(request) ?? "");
@@ -92,10 +98,12 @@ export function createDashboardAccess(ports: Ports) {
 
   return {
     open,
+    visit,
+    cookies: cookiesOf,
     cookieName,
     isHttps,
     tokenOf,
-    /** The authenticator of its operations. Nothing is counted in the windows of keys. */
+    /** Authenticates the operations of the dashboard. They count in no window of a key. */
     authenticator: {
       byKey,
       byAddress(request: RequestContext) {

@@ -1,32 +1,48 @@
+import type { AuditService } from "../audit/service.ts";
 import type { History } from "../health/history.ts";
 import { acceptedEncoding } from "../http/accept-encoding.ts";
 import { type Answer, createWriter } from "../http/answer.ts";
 import type { Authentication } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
+import { wholeAddress } from "../http/client-address.ts";
 import { operationRoutes } from "../http/operation-routes.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import type { RunOperation } from "../http/run-operation.ts";
-import { milliseconds } from "../kernel/duration.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Operation } from "../kernel/operation.ts";
 import type { Role } from "../kernel/roles.ts";
 import { check, record, text } from "../kernel/validation.ts";
-import { type Sessions, sessionLength } from "../keys/sessions.ts";
+import type { KeysService } from "../keys/service.ts";
+import type { Sessions } from "../keys/sessions.ts";
 import type { OrganizationsService } from "../organizations/service.ts";
 import type { UsersService } from "../users/service.ts";
 import type { DashboardAccess } from "./access.ts";
 import { pageFiles } from "./page-files.ts";
+import { always } from "./page-headers.ts";
 import type { createPeople } from "./people.ts";
+import { sessionCookie } from "./session-cookie.ts";
+
+/** How people sign in: with an API key, and at an issuer, which the page calls by its name. */
+interface WaysIn {
+  readonly key: boolean;
+  readonly oidc: { readonly name: string; readonly url: string } | null;
+}
 
 interface Ports<Services> {
   readonly mode: "dev" | "start";
   readonly access: DashboardAccess;
   readonly sessions: Sessions;
+  readonly waysIn: WaysIn;
   readonly people: ReturnType<typeof createPeople>;
   readonly organizations: Pick<OrganizationsService, "get">;
   readonly users: Pick<UsersService, "get">;
+  readonly keys: Pick<KeysService, "owner">;
+  readonly audit: Pick<AuditService, "recordRefusedSignIn">;
+  readonly behindProxy: boolean;
   readonly history: History;
+  /** Whether this server takes pushes of git. */
+  readonly hostsRepositories: boolean;
   readonly operations: readonly Operation<Services>[];
   readonly run: RunOperation<Services>;
   readonly now: () => string;
@@ -36,31 +52,11 @@ interface Ports<Services> {
 export const dashboardPath = "/dashboard";
 export const dashboardApi = `${dashboardPath}/api`;
 
-/** As for `/metrics`: they are of the whole service. */
+/** As for `/metrics`: these are numbers of the whole service. */
 const metricsRoles: readonly Role[] = ["owner", "admin"];
 
 const newSession = record({ key: text() });
 const mostBytes = 4096;
-
-const policy = [
-  "default-src 'none'",
-  ...["script", "style", "img", "media", "font", "connect"].map((kind) => `${kind}-src 'self'`),
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
-
-const always = {
-  "content-security-policy": policy,
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "same-origin",
-  "x-content-type-options": "nosniff",
-  // For browsers and scanners that do not read the policy.
-  "x-frame-options": "DENY",
-};
 
 /** A file of the page, compressed as the browser accepts it. */
 async function fileAnswer({ header, id }: RequestContext, name: string, caching: string): Promise<Answer> {
@@ -82,11 +78,39 @@ async function fileAnswer({ header, id }: RequestContext, name: string, caching:
   };
 }
 
-/** The rows of `/dashboard`: CONTRACT section 12. */
+const row = (given: Pick<Route, "method" | "path" | "access" | "answer">): Route => ({ ...given, name: unnamed });
+
+/** The rows that need no session: how people sign in, and the files of the page. */
+function openRows<Services>({ access, waysIn, now }: Ports<Services>): Route[] {
+  const writer = createWriter({ envelope: "flat", now, base: "" });
+  const ways = row({
+    method: "GET",
+    path: `${dashboardPath}/session/ways`,
+    access: access.open,
+    answer: ({ id }) => writer.object(200, waysIn, id),
+  });
+  const asset = row({
+    method: "GET",
+    path: `${dashboardPath}/assets/{name}`,
+    access: access.open,
+    answer: (request) => fileAnswer(request, request.params["name"] ?? "", "public, max-age=31536000, immutable"),
+  });
+  const shell = (path: string) => ({
+    ...row({
+      method: "GET",
+      path,
+      access: access.open,
+      answer: (request: RequestContext) => fileAnswer(request, "index.html", "no-cache"),
+    }),
+    takesSlash: true,
+  });
+  return [ways, asset, shell(dashboardPath), shell(`${dashboardPath}/**`)];
+}
+
+/** The rows of `/dashboard` (schema/commands.md#running-the-service). */
 export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
   const { access, operations, people, now } = ports;
   const writer = createWriter({ envelope: "flat", now, base: "" });
-  const row = (given: Pick<Route, "method" | "path" | "access" | "answer">): Route => ({ ...given, name: unnamed });
   const { byKey } = access.authenticator;
 
   const rows = withOtherMethods([
@@ -111,21 +135,6 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
     access: byKey,
     answer: lastHour(ports),
   });
-  const asset = row({
-    method: "GET",
-    path: `${dashboardPath}/assets/{name}`,
-    access: access.open,
-    answer: (request) => fileAnswer(request, request.params["name"] ?? "", "public, max-age=31536000, immutable"),
-  });
-  const shell = (path: string) => ({
-    ...row({
-      method: "GET",
-      path,
-      access: access.open,
-      answer: (request: RequestContext) => fileAnswer(request, "index.html", "no-cache"),
-    }),
-    takesSlash: true,
-  });
   const calls = operationRoutes({
     operations,
     authenticator: access.authenticator,
@@ -141,25 +150,20 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
         authentication,
       ),
   }));
-  return [
-    ...rows,
-    ...(ports.mode === "dev" ? [persons] : []),
-    metrics,
-    asset,
-    ...unrepeated,
-    shell(dashboardPath),
-    shell(`${dashboardPath}/**`),
-  ].map((route) => ({ ...route, leavesNoTrace: true }));
+  return [...rows, ...(ports.mode === "dev" ? [persons] : []), metrics, ...unrepeated, ...openRows(ports)].map(
+    (route) => ({ ...route, leavesNoTrace: true }),
+  );
 }
 
 /** The person of the session, with what the page needs for what their role may do. */
 const whoAmI =
-  <Services>({ mode, organizations, users, now }: Ports<Services>): Route["answer"] =>
+  <Services>({ mode, organizations, users, hostsRepositories, now }: Ports<Services>): Route["answer"] =>
   async ({ id }, { caller }) => {
     const writer = createWriter({ envelope: "flat", now, base: "" });
     const { name: organization, plan } = await organizations.get(caller);
     const { id: user_id, name, email, role } = await users.get(caller, caller.user_id);
-    return writer.object(200, { mode, organization, plan, user_id, name, email, role, scopes: caller.scopes }, id);
+    const person = { user_id, name, email, role, scopes: caller.scopes };
+    return writer.object(200, { mode, organization, plan, ...person, hosts_repositories: hostsRepositories }, id);
   };
 
 const lastHour =
@@ -170,27 +174,30 @@ const lastHour =
     return createWriter({ envelope: "flat", now, base: "" }).object(200, { data: await history.read() }, id);
   };
 
-const cookie = (name: string, value: string, isHttps: boolean, seconds: number) =>
-  `${name}=${value}; Path=${isHttps ? "/" : dashboardPath}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isHttps ? "; Secure" : ""}`;
-
 const signIn =
-  <Services>({ mode, access, sessions, now }: Ports<Services>): Route["answer"] =>
+  <Services>({ mode, access, sessions, waysIn, keys, audit, behindProxy, now }: Ports<Services>): Route["answer"] =>
   async (request) => {
     const { key } = check(newSession, parseBody(await readBody(request, mostBytes), true));
     if (mode === "dev") throw new Problem("limit_reached", "in dev nobody signs in: the dashboard acts as any person");
-    const name = access.cookieName(request);
-    if (name === undefined)
-      throw new Problem(
+    const refused = async (...why: ConstructorParameters<typeof Problem>) => {
+      const { incoming, id: request_id } = request;
+      const address = incoming && wholeAddress(incoming, behindProxy);
+      await audit.recordRefusedSignIn({ organization_id: undefined, ...(await keys.owner(key)), address, request_id });
+      return new Problem(...why);
+    };
+    if (!waysIn.key)
+      throw await refused("insufficient_role", `API keys do not sign in here; sign in with ${waysIn.oidc?.name}`);
+    if (access.cookieName(request) === undefined)
+      throw await refused(
         "insufficient_role",
         "sign in over https, or on this machine: a plain connection shows the key",
       );
     const token = await sessions.begin(key);
     if (token === undefined)
-      throw new Problem("unauthorized", "this API key is not valid; paste a whole key, which begins with sk_live_");
+      throw await refused("unauthorized", "this API key is not valid; paste a whole key, which begins with sk_live_");
     const writer = createWriter({ envelope: "flat", now, base: "" });
     const answer = writer.object(201, {}, request.id);
-    const line = cookie(name, token, access.isHttps(request), milliseconds(sessionLength) / 1000);
-    return { ...answer, headers: { ...answer.headers, "set-cookie": line } };
+    return { ...answer, headers: { ...answer.headers, "set-cookie": sessionCookie(access, request, token) } };
   };
 
 const signOut =
@@ -198,6 +205,6 @@ const signOut =
   async (request) => {
     const token = await access.tokenOf(request);
     if (mode === "start" && token !== undefined) await sessions.end(token);
-    const line = cookie(access.cookieName(request) ?? "svc", "", access.isHttps(request), 0);
-    return { status: 204, headers: { "set-cookie": line }, body: null, request_id: request.id };
+    const headers = { "set-cookie": sessionCookie(access, request) };
+    return { status: 204, headers, body: null, request_id: request.id };
   };

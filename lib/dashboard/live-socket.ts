@@ -23,12 +23,12 @@ interface Ports {
 
 /** The page sends nothing. */
 const mostBytesIn = 1024;
-/** How many bytes may wait for one page; one that reads more slowly connects again, and reads everything anew. */
+/** How many bytes may wait for one page. A slower page is disconnected; it reconnects and reads everything again. */
 const mostUnsent = 1024 * 1024;
 const heartbeat = "30s";
 const noticePause = "50ms";
 
-/** What a page needs to know of a change: which records it reads again. */
+/** The part of a change that a page needs: which records to read again. */
 const hintOf = (change: Exclude<Change, { kind: "missed" }>): object => {
   switch (change.kind) {
     case "event":
@@ -58,8 +58,8 @@ function together(send: (hint: object) => void): (kind: string) => void {
 }
 
 /**
- * `/dashboard/live`: says what has changed, never to what, so that a page which missed messages reads the same as one that
- * missed none.
+ * `/dashboard/live`: tells which records changed, never their content. So a page that missed messages shows the same as one
+ * that got them all.
  */
 export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
   const upgrade = createWebSocketUpgrade(mostBytesIn);
@@ -101,7 +101,7 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
       closing.removeEventListener("abort", leave);
     });
     if (closing.aborted) leave();
-    // A tab that an older version served asks for a reload.
+    // A tab of an older version asks for a reload.
     else send({ kind: "hello", program });
   };
 

@@ -23,11 +23,14 @@ export interface QueuePorts {
   readonly concurrency: number;
   /** How many of them one organization may have. */
   readonly mostOf: (tx: Tx, organization_id: string) => Promise<number>;
-  /** Whether nothing can start, because no runtime is up. Undefined where one server does everything. */
+  /** Whether nothing can start because no runtime is up. Undefined if there is one server. */
   readonly isHeld?: ((tx: Tx) => Promise<boolean>) | undefined;
 }
 
-/** The queues of the environments, and the limit over all of them; `start` begins a build, or says that none can begin. */
+/**
+ * The queues of the environments, and the limit over all of them. `start` begins a build; it answers false if no runtime can
+ * take it.
+ */
 export function createEnvironmentQueues(
   { store, clock, queue, concurrency, mostOf, isHeld }: QueuePorts,
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
@@ -36,8 +39,8 @@ export function createEnvironmentQueues(
   const turns = store.using(turnsRepository);
 
   /**
-   * The job that starts heads of queues. Where organizations write at the same time, each has one of its own: they would wait
-   * for the row of a common one.
+   * Adds the job that starts heads of queues. On PostgreSQL each organization has one of its own: a common row would make them
+   * wait for each other.
    */
   const scheduleStart = (tx: Tx, { organization_id }: OfOrganizationOrAll, wait_ms: number) =>
     store.engine.hasRowLocks && organization_id !== undefined
@@ -45,8 +48,8 @@ export function createEnvironmentQueues(
       : queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
 
   /**
-   * The head that starts next, while there is a place: of the first organization after the last one that has a head and may
-   * start it. Those that have all they may have are passed over, and there are no more of them than places.
+   * The head that starts next, while there is a place: the first head after the organization whose turn was last. Organizations
+   * at their own limit are passed over; there are no more of those than places.
    */
   const nextInTurn = async (tx: Tx, running: readonly OfOrganization[]) => {
     if (running.length >= concurrency) return undefined;
@@ -67,7 +70,10 @@ export function createEnvironmentQueues(
     }
   };
 
-  /** Starts the heads of queues that are ready, in turn over organizations, up to the limits: those of others later. */
+  /**
+   * Starts ready heads in turn over organizations, up to the limits. Those of other organizations start in transactions of
+   * their own.
+   */
   const startReady = async (tx: Tx, { organization_id }: OfOrganizationOrAll) => {
     await tx.lockLimit?.("deployments");
     await deployments(tx).markReady({ now: clock.iso() });
@@ -81,7 +87,7 @@ export function createEnvironmentQueues(
     }
   };
 
-  /** CONTRACT section 4: "First in, first out: one builds or rolls out at a time; others wait in `queued`". */
+  /** An environment builds or rolls out one deployment at a time, first in, first out (schema/README.md#deployments). */
   const startNext = async (tx: Tx, environment: EnvironmentKey) => {
     await tx.lockLimit?.("deployments");
     const head = await deployments(tx).head(environment);
@@ -92,7 +98,7 @@ export function createEnvironmentQueues(
     await startReady(tx, environment);
   };
 
-  /** Environments whose queues a group has added to, and taken nothing from since. */
+  /** Environments to whose queues a group has added, without taking anything from them since. */
   const added = new WeakMap<object, Set<string>>();
   const nameOf = ({ project_id, environment }: Omit<EnvironmentKey, "organization_id">) =>
     `${project_id} ${environment}`;
@@ -135,9 +141,12 @@ export function createEnvironmentQueues(
         if (next) await scheduleStart(tx, next, 0);
       }),
 
-    /** The job `deployments.turns`: there is one, or one an organization. It runs when the next head of a queue becomes ready. */
+    /**
+     * The job `deployments.turns`: one for all, or on PostgreSQL one an organization. It runs when the next head of a queue
+     * becomes ready.
+     */
     async runStart(organization_id?: string): Promise<Outcome> {
-      // Where organizations write at the same time, it only adds the jobs of those that are ready.
+      // On PostgreSQL it only adds the jobs of the organizations that are ready.
       if (organization_id === undefined)
         return snoozeUntil(async (tx) => {
           await startReady(tx, {});

@@ -12,7 +12,7 @@ import { lifecycle } from "./states.ts";
 
 type Rows = ReturnType<typeof deploymentsRepository>;
 
-/** CONTRACT section 4: "at most 10,000 entries or 8 MiB a deployment (then one entry says so)". */
+/** The log of a deployment: 10,000 entries or 8 MiB at most. Then one entry says so (schema/records.md#deployments). */
 export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
@@ -22,7 +22,7 @@ const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 export const withoutControlCharacters = (text: string): string =>
   withoutEscapeSequences(text).replace(controlCharacters, "").toWellFormed();
 
-/** CONTRACT section 11: "secret variables' values are shown as `[redacted]` in every log". */
+/** Every log shows the values of secret variables as `[redacted]` (schema/records.md#projects-and-environments). */
 export function withoutSecrets(answer: Progress, secrets: readonly string[]): Progress {
   if (secrets.length === 0) return answer;
   const hide = hideValues(secrets);
@@ -36,10 +36,13 @@ const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
     message.split(/\r\n|\n|\r/).map((line) => ({ level, message: withoutControlCharacters(line) })),
   );
 
-/** Up to where lines go. Behind them one entry has room, which says how the deployment ended. */
+/** How far lines may go. One more entry has room behind them, for how the deployment ended. */
 const room = { entries: logLimits.entries - 1, bytes: logLimits.bytes - 512 } as const;
 
-/** Appends to a deployment's log within its limits, in the transaction of the change; `last` even to a full log. */
+/**
+ * Appends lines to a deployment's log within its limits, in the transaction of the change. `last` is stored even if the log is
+ * full.
+ */
 export async function appendLogs(
   rows: Rows,
   deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,

@@ -5,7 +5,7 @@ import type { DeploymentsService } from "./service.ts";
 
 const operation = operationsOf<{ deployments: DeploymentsService }>();
 
-/** SPEC "Endpoints", deployments. */
+/** The operations on deployments (schema/README.md#operations). */
 export const deploymentsOperations = [
   operation({
     id: "deployments.list",
@@ -30,6 +30,7 @@ export const deploymentsOperations = [
     path: "/deployments",
     needs: "deployments:write",
     answers: "created",
+    audited: false,
     body: newDeployment,
     result: deployment,
     problems: ["not_found", "project_archived"],

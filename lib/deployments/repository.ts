@@ -14,7 +14,7 @@ type MoveParameters = Key & { at: string } & Pick<Row<"deployments">, "version" 
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
 const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
-/** A queue head that a tester steps has no time at which it becomes ready. */
+/** A queue head that a tester steps never becomes ready by itself. */
 const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latestInstant)}`;
 const readyHead = sql<boolean>`${queued} and lined_up = 2`;
 const active = sql<boolean>`status = 'active'`;
@@ -219,7 +219,7 @@ export function deploymentsRepository(query: Queries) {
       db
         .updateTable("deployments")
         .set({ lined_up: 2 })
-        // A transaction that has one locked starts ready heads itself before it commits.
+        // A transaction that has one locked starts the ready heads itself before it commits.
         .where(
           "id",
           "in",
@@ -228,7 +228,7 @@ export function deploymentsRepository(query: Queries) {
     ),
     nextReadyAt: query.first((db, _: object) => timedHeads(db).select(["organization_id", "ready_at"])),
     nextReadyAtOf: query.first((db, p: { organization_id: string }) =>
-      // Not by an index of the organization, which has all that it has queued.
+      // Not by the index of the organization, which holds everything that it has queued.
       timedHeads(db).select("ready_at").where(sql<boolean>`organization_id || '' = ${p.organization_id}`),
     ),
     ...turns(query),

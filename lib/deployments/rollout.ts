@@ -8,6 +8,7 @@ import { isTerminal } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Row } from "../store/tables.ts";
+import type { CommitStatuses } from "./commit-statuses.ts";
 import { createEnvironmentQueues, type QueuePorts } from "./environment-queues.ts";
 import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
@@ -21,18 +22,19 @@ interface Ports extends QueuePorts, ReadOrder {
   readonly bus: Bus;
   readonly feed: ChangeFeed;
   readonly driver: DeploymentDriver;
-  /** What runs after a deployment. */
+  /** The apps that run after a deployment. */
   readonly apps: {
     /** Whether its environment was deleted, so that nothing of it may run. */
     isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
-    succeeded(tx: Tx, deployment: Deployment): Promise<void>;
-    /** Nothing of it stays; called again where a driver turns out to work for it still, perhaps after its project's end. */
+    succeeded(tx: Tx, deployment: Deployment, made: Progress & { state: "done" }): Promise<void>;
+    /** Removes everything of it. Called again if a driver still works for it, perhaps after its project was deleted. */
     ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): Promise<void>;
-    /** Undefined where one server does everything. */
+    /** Undefined if there is one server. */
     readonly sharing: Pick<Sharing, "assign" | "registry"> | undefined;
   };
   /** Option `deployments.autoRollback`. */
   readonly autoRollback: boolean;
+  readonly statuses: Pick<CommitStatuses, "changed">;
 }
 
 const eventData = ({ id, project_id, environment, version }: Deployment) => {
@@ -46,7 +48,7 @@ export type Rollout = ReturnType<typeof createRollout>;
  * move of the table of states: the loser of a race changes nothing.
  */
 export function createRollout(ports: Ports) {
-  const { store, bus, feed, clock, queue, driver, apps, autoRollback } = ports;
+  const { store, bus, feed, clock, queue, driver, apps, autoRollback, statuses } = ports;
   const deployments = store.using(deploymentsRepository);
   const appendLog = (tx: Tx, row: Deployment, lines: readonly LogLine[], last?: readonly LogLine[]) => {
     feed.publish(tx, { kind: "log", organization_id: row.organization_id, id: row.id });
@@ -54,25 +56,28 @@ export function createRollout(ports: Ports) {
   };
 
   /** Publishes that a deployment entered its state. */
-  const publish = (tx: Tx, { organization_id, id, status, updated_at: at }: Deployment) =>
+  const publish = (tx: Tx, row: Deployment): Promise<void> | undefined => {
+    const { organization_id, id, status, updated_at: at } = row;
     feed.publish(tx, { kind: "deployment", organization_id, id, status, at });
+    return statuses.changed?.(tx, row);
+  };
 
   /** Makes a move of the table of states; undefined if the move does not start from the deployment's state. */
   const move = async (tx: Tx, name: MoveName, before: Deployment) => {
     const row = await deployments(tx).moves[name]({ ...before, at: clock.iso() });
     queues.hasMoved(tx);
-    if (row) publish(tx, row);
+    if (row) await publish(tx, row);
     if (row && isTerminal(lifecycle, row.status) && row.status !== "active") await apps.ended(tx, row);
     return row;
   };
 
-  /** `runtime_id`: the runtime of one of several servers, which alone goes on with it. */
+  /** `runtime_id`: with several servers, the only runtime that goes on with it. */
   const scheduleAdvance = async (tx: Tx, row: Deployment, runtime_id?: string) => {
     const order = { deployment_id: row.id, ...(runtime_id !== undefined && { runtime_id }) };
     if (!isStepped(row)) await queue.add(tx, kindAt("deployments.advance", runtime_id), order);
   };
 
-  /** Begins a build; answers whether it could, or has to wait for a runtime. */
+  /** Begins a build. Answers false if it has to wait for a runtime. */
   const start = async (tx: Tx, waiting: Deployment): Promise<boolean> => {
     const runtime_id = apps.sharing ? await apps.sharing.assign(tx, waiting) : null;
     if (runtime_id === undefined) return false;
@@ -106,16 +111,16 @@ export function createRollout(ports: Ports) {
     await scheduleAdvance(tx, row, apps.sharing?.registry.own);
   };
 
-  const succeed = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
+  const succeed = async (tx: Tx, before: Deployment, made: Progress & { state: "done" }) => {
     const row = await move(tx, "succeed", before);
     if (!row) return;
-    await apps.succeeded(tx, row);
-    await appendLog(tx, row, lines, [{ level: "info", message: "Deployment succeeded" }]);
+    await apps.succeeded(tx, row, made);
+    await appendLog(tx, row, made.logs, [{ level: "info", message: "Deployment succeeded" }]);
     await bus.announce(tx, row.organization_id, "deployment.succeeded", eventData(row));
     await startNext(tx, row);
   };
 
-  /** A failed health check: the previous release stays live where there is one. */
+  /** After a failed health check the previous release stays live, if there is one. */
   const failHealthCheck = async (tx: Tx, before: Deployment, lines: readonly LogLine[]) => {
     const previous = autoRollback ? await deployments(tx).releaseBefore(before) : undefined;
     if (!previous) return fail(tx, before, "health_check", lines);
@@ -137,8 +142,8 @@ export function createRollout(ports: Ports) {
   };
 
   /**
-   * The deployment whose step was asked for; undefined where it is in another state by now. Where it has ended, the step may
-   * have begun after its end, and nobody else would end that work.
+   * The deployment whose step was asked for; undefined if it has left that state. If it has ended, the driver may have begun
+   * the step afterwards, and nobody else would stop that work.
    */
   const present = async (tx: Tx, asked: Deployment) => {
     const now = await deployments(tx).find(asked);
@@ -147,14 +152,14 @@ export function createRollout(ports: Ports) {
     return undefined;
   };
 
-  /** Ends a step, whatever the driver made of it, where the environment was deleted meanwhile. */
+  /** Ends a step with the driver's answer, or with a failure if the environment was deleted meanwhile. */
   const finish = async (tx: Tx, asked: Deployment, answer: Exclude<Progress, { state: "running" }>) => {
     const row = await present(tx, asked);
     if (!row) return;
     if (await apps.isGone(row, tx)) return failWithoutEnvironment(tx, row);
     if (answer.state === "failed") return fail(tx, row, answer.message, answer.logs);
     if (answer.state === "unhealthy") return failHealthCheck(tx, row, answer.logs);
-    return row.status === "building" ? finishBuild(tx, row, answer) : succeed(tx, row, answer.logs);
+    return row.status === "building" ? finishBuild(tx, row, answer) : succeed(tx, row, answer);
   };
 
   /** Asks the driver for the progress of the current step, and returns the outcome for the job. */
@@ -187,8 +192,7 @@ export function createRollout(ports: Ports) {
     ...queues,
 
     /**
-     * An environment was deleted. What builds or rolls out in it fails now: an environment of this name that is made next is
-     * another one.
+     * An environment was deleted: its running deployment fails now, because a new environment of the same name is another one.
      */
     async environmentRemoved(tx: Tx, environment: EnvironmentKey) {
       const running = await deployments(tx).runningIn(environment);
@@ -218,13 +222,13 @@ export function createRollout(ports: Ports) {
       return { queued, building, deploying: running.length - building };
     },
 
-    /** The job `deployments.advance`, of a runtime where there are several servers. */
+    /** The job `deployments.advance`; with several servers, of one runtime. */
     async advance(deployment_id: string, handle: string | null, runtime_id?: string): Promise<Outcome> {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
       const own = apps.sharing?.registry.own;
-      // It began while no server had a runtime, or its runtime is gone: one of them takes it, and keeps it.
+      // It began before any server had a runtime, or its runtime is gone: one of the runtimes takes it, and keeps it.
       if (own !== undefined && runtime_id !== own)
         return done(async (tx) => scheduleAdvance(tx, row, (await apps.sharing?.assign(tx, row)) ?? own), row);
       if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);

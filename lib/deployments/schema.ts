@@ -1,48 +1,50 @@
 import * as v from "valibot";
 import { environmentName } from "../environments/schema.ts";
+import { field } from "../kernel/field.ts";
 import { datetime, id, oneOf, paging, text } from "../kernel/validation.ts";
 import { newSource } from "./source.ts";
 import { lifecycle } from "./states.ts";
 
 const source = v.object({
-  type: v.picklist(["git", "image"]),
-  repo: v.nullable(v.string()),
-  branch: v.nullable(v.string()),
-  tag: v.nullable(v.string()),
-  image_url: v.nullable(v.string()),
+  type: field(v.picklist(["git", "image"]), "A Git repository or a container image."),
+  repo: field(v.nullable(v.string()), "The repository, as `owner/repo`; null for an image."),
+  branch: field(v.nullable(v.string()), "The branch; null for a tag, for an image and for the default branch."),
+  tag: field(v.nullable(v.string()), "The tag; null for a branch and for an image."),
+  image_url: field(v.nullable(v.string()), "The image with its tag or digest; null for a repository."),
 });
 
 const fields = {
-  id: id("dep"),
-  project_id: id("proj"),
-  environment: v.string(),
-  status: v.picklist(lifecycle.states),
+  id: field(id("dep"), "The identifier of the deployment."),
+  project_id: field(id("proj"), "The project that it belongs to."),
+  environment: field(v.string(), "The environment that it deploys to."),
+  status: field(v.picklist(lifecycle.states), "How far it is. A deployment that is `active` has succeeded."),
 };
 const rest = {
-  version: v.nullable(v.string()),
-  created_at: datetime(),
-  updated_at: datetime(),
-  completed_at: v.nullable(datetime()),
-  /** Present on records that reached `active`. */
-  deployed_at: v.optional(datetime()),
-  /** Present while this deployment's release is the live one of its environment. */
-  url: v.optional(v.string()),
+  version: field(v.nullable(v.string()), "The commit, tag or digest that is deployed; null until it is known."),
+  created_at: field(datetime(), "When the deployment was created."),
+  updated_at: field(datetime(), "When its status last changed."),
+  completed_at: field(v.nullable(datetime()), "When it ended; null until then."),
+  deployed_at: v.optional(field(datetime(), "When it became `active`; only where it did.")),
+  url: v.optional(
+    field(v.string(), "Where its app answers; only while its release is the live one of the environment."),
+  ),
 };
 
-/** SPEC "Deployment". */
-export const deployment = v.object({ ...fields, source, ...rest });
-/** "Deployment without source." */
-export const deploymentItem = v.object({ ...fields, ...rest });
+export const deployment = field(
+  v.object({ ...fields, source: field(source, "What is deployed."), ...rest }),
+  "A deployment of an application into an environment.",
+);
+export const deploymentItem = field(v.object({ ...fields, ...rest }), "A deployment in a list, without its source.");
 
 export const newDeployment = v.object({
-  project_id: text(),
-  environment: environmentName,
-  source: newSource,
+  project_id: field(text(), "The project to deploy into."),
+  environment: field(environmentName, "The environment to deploy to. A new name makes a new environment."),
+  source: field(newSource, "What to deploy: a Git repository or a container image."),
 });
 
 export const deploymentsQuery = v.object({
-  project_id: v.optional(text()),
-  environment: v.optional(text()),
-  status: v.optional(oneOf(lifecycle.states)),
+  project_id: v.optional(field(text(), "Only the deployments of this project.")),
+  environment: v.optional(field(text(), "Only deployments to environments of this name.")),
+  status: v.optional(field(oneOf(lifecycle.states), "Only deployments with this status.")),
   ...paging(),
 });

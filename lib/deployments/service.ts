@@ -21,17 +21,18 @@ import { createStepper } from "../scenarios/stepper.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { createCancellation } from "./cancellation.ts";
 import { followLogs, withoutControlCharacters } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, newDeployment } from "./schema.ts";
 import type { Push, Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
+import { sourceOf } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
+type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 type Shown = Pick<Deployment, "id" | "project_id" | "environment">;
-
-const sourceOf = (row: Deployment) => JSON.parse(row.source) as Source;
 
 export interface Ports {
   readonly store: Store;
@@ -54,10 +55,11 @@ export interface Ports {
 
 export type DeploymentsService = ReturnType<typeof deploymentsService>;
 
-/** SPEC "Deployments", CONTRACT section 4. `rollout.ts` advances them. */
+/** `rollout.ts` advances them. */
 export function deploymentsService(ports: Ports) {
   const { store, bus, clock, ids, projects, environments, driver, rollout, waiting, apps, scenarios } = ports;
   const deployments = store.using(deploymentsRepository);
+  const { cancel, ...ofEnvironment } = createCancellation(ports);
   const stepper = createStepper<Deployment>({
     store,
     name: "deployment",
@@ -80,7 +82,7 @@ export function deploymentsService(ports: Ports) {
 
   const enqueue = async (
     tx: Tx,
-    given: Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly source: Source } & Partial<
+    given: EnvironmentKey & { readonly source: Source } & Partial<
         Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release">
       >,
   ) => {
@@ -120,7 +122,7 @@ export function deploymentsService(ports: Ports) {
     await environments.ensure(tx, row);
     await deployments(tx).insert(row);
     rollout.wasQueued(tx, row);
-    rollout.publish(tx, row);
+    await rollout.publish(tx, row);
     await deployments(tx).insertLog({
       deployment_id: id,
       seq: 0,
@@ -134,7 +136,20 @@ export function deploymentsService(ports: Ports) {
     return row;
   };
 
+  /** The project that a push to a repository deploys into; undefined if none accepts it. */
+  const projectOf = async (
+    tx: Tx,
+    organization_id: string,
+    { repo, project_id }: Pick<Push, "repo" | "project_id">,
+  ) => {
+    const last = await deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
+    return projects.forPush(tx, organization_id, project_id ?? last?.project_id);
+  };
+
   return {
+    ...ofEnvironment,
+    projectOf,
+
     /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
     async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
@@ -155,7 +170,7 @@ export function deploymentsService(ports: Ports) {
       { project_id, environment, status, ...page }: v.InferOutput<typeof deploymentsQuery>,
     ) {
       const filters = { organization_id, project_id, environment, status };
-      // The index by project does not include the organization: another one's project would be checked row by row, in vain.
+      // The index by project does not include the organization: a foreign project would be read row by row, for nothing.
       const exists = project_id === undefined || (await projects.exists(undefined, organization_id, project_id));
       const { list } = deployments();
       // Simulated deployments have no URLs.
@@ -168,7 +183,7 @@ export function deploymentsService(ports: Ports) {
 
     async logs(caller: Caller, id: string, { follow, ...query }: LogsQuery, { resume, signal }: FollowOptions) {
       const { organization_id } = await get(caller, id);
-      if (follow === "true") {
+      if (follow) {
         const changes = () => waiting.changes({ organization_id, id }, signal());
         return new Stream(followLogs(deployments(), { organization_id, id }, changes, parseLastEventId(resume)));
       }
@@ -190,27 +205,14 @@ export function deploymentsService(ports: Ports) {
     /** Deploys a push; undefined if no project accepts it. */
     async push(tx: Tx, organization_id: string, push: Push): Promise<string | undefined> {
       const { repo, branch, tag, commit: revision, environment } = push;
-      const last = await deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
-      const project = await projects.forPush(tx, organization_id, push.project_id ?? last?.project_id);
+      const project = await projectOf(tx, organization_id, push);
       if (!project) return undefined;
       const source: Source = { type: "git", repo, branch, tag, image_url: null };
       const row = await enqueue(tx, { organization_id, project_id: project.id, environment, source, revision });
       return row.id;
     },
 
-    cancel: (caller: Caller, id: string) =>
-      store.transaction(caller, async (tx) => {
-        const before = await get(caller, id, tx);
-        const after = await rollout.move(tx, "cancel", before);
-        if (!after)
-          throw new Problem(
-            "not_cancellable",
-            `only a queued or building deployment can be cancelled; this one is ${before.status}`,
-          );
-        await rollout.appendLog(tx, after, [], [{ level: "warn", message: "Cancelled" }]);
-        await rollout.startNext(tx, after);
-        return view(after);
-      }),
+    cancel: (caller: Caller, id: string) => store.transaction(caller, async (tx) => view(await cancel(tx, caller, id))),
 
     /** Makes a new deployment of the newest release before this deployment, which does not change. */
     rollback: (caller: Caller, id: string) =>

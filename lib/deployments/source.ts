@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { isImageName } from "../drivers/engine/image-reference.ts";
+import { field } from "../kernel/field.ts";
 import { documentedAs, text } from "../kernel/validation.ts";
 
-/** SPEC "Source object fields"; CONTRACT section 4. Every field is present; fields that do not apply are null. */
+/** Every field is present; fields that do not apply are null. */
 export interface Source {
   readonly type: "git" | "image";
   readonly repo: string | null;
@@ -60,8 +61,18 @@ export type NewSource =
   | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
   | { readonly type: "image"; readonly image_url: string };
 const documented = v.variant("type", [
-  v.object({ type: v.literal("git"), repo: v.string(), branch: optional, tag: optional }),
-  v.object({ type: v.literal("image"), image_url: v.string() }),
+  v.object({
+    type: field(v.literal("git"), "A Git repository."),
+    repo: field(v.string(), "The repository, as `owner/repo`, of 140 characters at most."),
+    branch: v.optional(
+      field(v.nullable(text()), "The branch, as git names it. Without it and without a tag, the default branch."),
+    ),
+    tag: v.optional(field(v.nullable(text()), "The tag, instead of a branch.")),
+  }),
+  v.object({
+    type: field(v.literal("image"), "A container image."),
+    image_url: field(v.string(), "The image with its tag or digest, without a scheme."),
+  }),
 ]);
 
 const fields = v.object({

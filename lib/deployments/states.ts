@@ -1,6 +1,6 @@
 import { machine } from "../kernel/state-machine.ts";
 
-/** SPEC "States and transitions", deployment, with the decisions of CONTRACT section 4. No other move is possible. */
+/** The states of a deployment and its moves. No other move is possible. */
 export const lifecycle = machine({
   states: ["queued", "building", "deploying", "active", "failed", "cancelled", "rolled_back"],
   initial: "queued",

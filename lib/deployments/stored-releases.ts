@@ -14,14 +14,15 @@ export type ReadVariables = (of: {
   name: string;
 }) => Promise<{ readonly variables: Readonly<Record<string, string>>; readonly secrets: readonly string[] }>;
 
-/** What an order needs beside its row. */
+/** The parts of an order that its row does not hold. */
 export interface ReadOrder {
   readonly variables: ReadVariables;
   /** Whether the operator's credential of the code host may fetch a repository for an organization. */
   readonly mayFetch: (organization_id: string, repo: string) => Promise<boolean>;
 }
 
-const sourceOf = ({ source }: Deployment): Source => JSON.parse(source) as Source;
+/** The source of a row. */
+export const sourceOf = ({ source }: Pick<Deployment, "source">): Source => JSON.parse(source) as Source;
 
 /** A deployment as a driver takes it, with the present variables of its environment. */
 export async function orderOf(row: Deployment, { variables, mayFetch }: ReadOrder) {

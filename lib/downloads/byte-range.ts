@@ -1,4 +1,4 @@
-/** The bytes of a file that a `Range` header wants: some, all, or only bytes beyond its end. RFC 9110. */
+/** The bytes of a file that a `Range` header asks for: some, all, or none that exist (RFC 9110). */
 type Wanted = { readonly start: number; readonly end: number } | "whole" | "beyond";
 
 /** Takes one range or a suffix. A header that is malformed or names several ranges is ignored: the whole file is right then. */

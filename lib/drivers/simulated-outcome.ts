@@ -83,7 +83,7 @@ export const outcomeFields = record({
   ),
 });
 
-/** The outcome of one simulated deployment or generation; empty for a success in the default time. CONTRACT section 8. */
+/** The outcome of one simulated deployment or generation; empty for a success in the default time. */
 export const simulatedOutcome = v.pipe(
   outcomeFields,
   v.forward(

@@ -57,7 +57,7 @@ const isAcknowledged = ({ status }: Sent) => status !== null && status >= 200 &&
 
 export type Attempts = ReturnType<typeof createAttempts>;
 
-/** One attempt of a delivery: counted, sent, settled. Counting comes first, so a crash cannot cause a seventh attempt. */
+/** One attempt of a delivery: counted, sent, settled. Counting comes first, so that a crash cannot cause a seventh attempt. */
 export function createAttempts(ports: Ports) {
   const { store, feed, clock, random, queue, endpoints, formats, outbound, withRequestSlot } = ports;
   const { jitter, standardWebhooks, retryAfter } = ports;
@@ -81,7 +81,7 @@ export function createAttempts(ports: Ports) {
     return true;
   };
 
-  /** While a manual clock stands still, equal times say nothing, so the order of the identifiers decides. */
+  /** While a manual clock stands still, all times are equal, and the order of identifiers decides. */
   const succeededSince = async (tx: Tx, { succeeded_at }: Endpoint, { id, endpoint_id, created_at }: Delivery) =>
     succeeded_at !== null &&
     (succeeded_at > created_at ||
@@ -170,11 +170,11 @@ export function createAttempts(ports: Ports) {
       return target && { ...target, delivery };
     },
 
-    /** Sends nothing once the lease is lost: another process sends it then. */
+    /** Sends nothing after the lease is lost, since another process sends it then. */
     send: (started: StartedAttempt, signal: AbortSignal, lease?: Lease): Promise<AttemptResult | "lease_lost"> =>
       withRequestSlot(async (hasWaited) => {
         const { delivery } = started;
-        // The time and the secret are those of the request, not of when the wait began.
+        // The time and the secret of the request itself, not of the moment when its wait began.
         const target = (hasWaited && (await targetOf(undefined, delivery.endpoint_id))) || started;
         const at = clock.iso();
         const { format, settings, redact } = target;
@@ -192,7 +192,7 @@ export function createAttempts(ports: Ports) {
       return withoutSecrets(request, target.settings.secrets, showsSignature);
     },
 
-    /** Records scheduled attempts of one endpoint, and what each means for its delivery. */
+    /** Records scheduled attempts of one endpoint, and settles their deliveries. */
     async settle(tx: Tx, results: readonly AttemptResult[]) {
       let succeeded = false;
       for (const result of results) {

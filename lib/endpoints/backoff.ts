@@ -1,6 +1,6 @@
 import { milliseconds } from "../kernel/duration.ts";
 
-/** SPEC "Delivery rules": "30 seconds, 2 minutes, 10 minutes, 30 minutes and 2 hours". */
+/** The delays after each failed attempt (schema/webhooks.md#retries). */
 const delays = ["30s", "2m", "10m", "30m", "2h"].map(milliseconds);
 const longest = Math.max(...delays);
 

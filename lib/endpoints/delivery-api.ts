@@ -39,7 +39,7 @@ const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
 
 export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
 
-/** The deliveries of webhooks and integrations, as callers see them. CONTRACT section 9. */
+/** The deliveries of webhooks and integrations, as callers see them (schema/webhooks.md#deliveries). */
 export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox, attempts: sender }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 

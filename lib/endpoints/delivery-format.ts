@@ -12,7 +12,7 @@ export interface Payload {
   readonly body: string;
 }
 
-/** The name of a project of the event's organization, in the transaction of the event; the identifier where it has none. */
+/** The name of a project of the event's organization, read in the transaction of the event; the identifier if it has none. */
 export type ProjectName = (project_id: string) => Promise<string>;
 
 /** How a type of endpoint receives events. */

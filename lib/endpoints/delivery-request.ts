@@ -1,5 +1,6 @@
 import { version } from "../kernel/version.ts";
 import type { Row } from "../store/tables.ts";
+import { headersIn } from "./custom-headers.ts";
 import { type DeliveryFormat, headersOf, type Settings } from "./delivery-format.ts";
 import { redacted } from "./response-redaction.ts";
 import { standardHeaders } from "./signature.ts";
@@ -19,27 +20,32 @@ interface Parts {
 
 const agent = `svc-server/${version()}`;
 
+const withoutPrevious = ({ previous: _, ...secrets }: Settings["secrets"]): Settings["secrets"] => secrets;
+
 /** What an attempt of a delivery sends that begins at this instant. */
 export function requestOf({ delivery, format, settings }: Parts, at: string, isStandard: boolean): DeliveryRequest {
-  const { url, headers: own } = format.request(delivery, settings);
-  const { secret } = settings.secrets;
-  const signed =
-    isStandard && secret !== undefined ? { ...own, ...standardHeaders(secret, delivery.id, at, delivery.body) } : own;
-  return { url, headers: headersOf(delivery, agent, signed), body: delivery.body };
+  const { secret, previous } = settings.secrets;
+  const isOver = previous !== undefined && String(settings.config.previous_until) <= at;
+  const present = isOver ? { ...settings, secrets: withoutPrevious(settings.secrets) } : settings;
+  const { url, headers: own } = format.request(delivery, present);
+  const standard =
+    isStandard && secret !== undefined
+      ? standardHeaders(secret, delivery.id, at, delivery.body, isOver ? undefined : previous)
+      : {};
+  const all = { ...headersIn(settings.secrets), ...own, ...standard };
+  return { url, headers: headersOf(delivery, agent, all), body: delivery.body };
 }
 
-/**
- * The request as callers see it. Whoever may send it again sees its signature, so that a copy of it is accepted as the
- * delivery is.
- */
+/** The request as callers see it. Callers who may send it again see its signature, so that receivers accept their copy. */
 export function withoutSecrets(
   { url, headers, body }: DeliveryRequest,
   secrets: Settings["secrets"],
   showsSignature: boolean,
 ): DeliveryRequest {
   const all = Object.values(secrets);
+  const own = headersIn(secrets);
   const isHidden = (name: string, value: string) =>
-    all.includes(value) || (!showsSignature && name.endsWith("-signature"));
+    Object.hasOwn(own, name) || all.includes(value) || (!showsSignature && /-signature(-previous)?$/.test(name));
   return {
     url: all.includes(url) ? `${new URL(url).origin}/${redacted}` : url,
     headers: Object.fromEntries(

@@ -47,8 +47,8 @@ export interface OpenAttempt {
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * The outbox. An event becomes delivery rows in the transaction that announces it; one job an endpoint sends those that are
- * due and sleeps until the next attempt, so a slow endpoint holds up no other.
+ * The outbox. An event becomes delivery rows in the transaction that announces it. Each endpoint has one job, which sends due
+ * deliveries and sleeps until the next attempt. So a slow endpoint holds up no other.
  */
 export function createOutbox(ports: Ports) {
   const { store, bus, feed, clock, ids, queue, endpoints, formats, attempts, projectName, retention_ms } = ports;
@@ -146,14 +146,15 @@ export function createOutbox(ports: Ports) {
       organization_id === undefined ? deliveries().pending({}) : deliveries().pendingIn({ organization_id }),
 
     /**
-     * The job `deliveries.pump`: sends all that is due for one endpoint, some concurrently. Each tick is one transaction,
-     * which settles the responses that arrived and counts the next attempts. Without its lease it settles, and sends no more.
+     * The job `deliveries.pump`: sends everything that is due for one endpoint, some of it concurrently. Each tick is one
+     * transaction: it settles the responses that arrived and counts the next attempts. Without its lease the job settles, and
+     * sends no more.
      */
     async pump(lease: Lease, endpoint_id: string, organization_id?: string): Promise<Outcome> {
-      // Older jobs do not name it.
+      // Older jobs lack it.
       const scope = organization_id ? { organization_id } : await endpointRows().forJob({ id: endpoint_id });
       if (!scope) return discard("the endpoint was removed");
-      /** Until their results are committed: as long their rows are due. */
+      /** Attempts in flight, until their results are committed: their rows stay due until then. */
       const inFlight = new Map<string, Promise<void>>();
       const results: AttemptResult[] = [];
       let settling: readonly AttemptResult[] = [];
@@ -180,7 +181,7 @@ export function createOutbox(ports: Ports) {
         wakeThis();
       };
       const tick = async (tx: Tx) => {
-        // Read inside the transaction, so that responses that arrive until then share the commit.
+        // Read inside the transaction, so that later responses share its commit.
         settling = [...results];
         wakeUp = nextWakeUp();
         await attempts.settle(tx, settling);
@@ -188,13 +189,13 @@ export function createOutbox(ports: Ports) {
         for (const { delivery } of settling) others.delete(delivery.id);
         const free = concurrency - others.size;
         const due = free > 0 && maySend() ? await readDue(tx, endpoint_id, others) : [];
-        // Asked again: time has passed.
+        // Checked again: time has passed.
         return maySend() ? attempts.start(tx, endpoint_id, due.slice(0, free)) : [];
       };
       try {
         for (;;) {
           const begun = await store.transaction(scope, tick);
-          // Not in the transaction, which may run again.
+          // Outside of the transaction, which may run twice.
           for (const { delivery } of results.splice(0, settling.length)) inFlight.delete(delivery.id);
           for (const started of begun) inFlight.set(started.delivery.id, send(started));
           if (inFlight.size === 0) break;
@@ -212,7 +213,8 @@ export function createOutbox(ports: Ports) {
       if (wakeUps.get(endpoint_id) === wakeThis) wakeUps.delete(endpoint_id);
       await Promise.all(inFlight.values());
       deletion.release();
-      // A transaction failed. Its results are the job's, which the store gets when it takes writes: lost, they would come again.
+      // A transaction failed. The job keeps its results until the store takes writes: if they were lost, their deliveries would
+      // be sent again.
       if (results.length > 0) return snooze(0, (tx) => attempts.settle(tx, results), scope);
       if (failure) throw failure.error;
       return snoozeUntil((tx) => nextDue(tx, endpoint_id), "rows");

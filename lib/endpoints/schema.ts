@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { parseEndpointUrl } from "../drivers/outbound/target.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
 import { parseInstant } from "../kernel/clock.ts";
+import { field } from "../kernel/field.ts";
 import { datetime, documentedAs, id, paging, rulesInForce, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
@@ -29,38 +30,55 @@ export const urlRule = v.pipe(
 /** "`secret`: 1–256 characters." */
 export const secretRule = textOf(1, 256);
 
-/** CONTRACT section 9: "A delivery is …". */
-export const delivery = v.object({
-  id: id("dlv"),
-  event: v.string(),
-  status: v.picklist(lifecycle.states),
-  created_at: datetime(),
-  next_attempt_at: v.nullable(datetime()),
-  attempts: v.array(
-    v.object({
-      number: v.number(),
-      at: datetime(),
-      status: v.nullable(v.number()),
-      duration_ms: v.number(),
-      error: v.nullable(v.string()),
-      response: v.nullable(v.string()),
-    }),
-  ),
+const attempt = v.object({
+  number: field(v.number(), "The number of the attempt, from 1."),
+  at: field(datetime(), "When the attempt began."),
+  status: field(v.nullable(v.number()), "The HTTP status of the answer; null without an answer."),
+  duration_ms: field(v.number(), "How long the attempt took, in milliseconds."),
+  error: field(v.nullable(v.string()), "Why the attempt failed; null for a success."),
+  response: field(v.nullable(v.string()), "The beginning of the answer's body, without secrets; null without a body."),
 });
 
-/** A delivery with what it sends. */
-export const deliveryDetail = v.object({
-  ...delivery.entries,
-  request: v.object({ url: v.string(), headers: v.record(v.string(), v.string()), body: v.string() }),
-});
+export const delivery = field(
+  v.object({
+    id: field(id("dlv"), "The identifier of the delivery, the same in all its attempts."),
+    event: field(v.string(), "The event that is sent."),
+    status: field(v.picklist(lifecycle.states), "Whether the delivery goes on, and how it ended."),
+    created_at: field(datetime(), "When the delivery was created."),
+    next_attempt_at: field(v.nullable(datetime()), "When the next attempt is due; null after the last one."),
+    attempts: field(v.array(attempt), "The attempts so far, oldest first."),
+  }),
+  "A delivery to a webhook or an integration, with its attempts.",
+);
+
+export const deliveryDetail = field(
+  v.object({
+    ...delivery.entries,
+    request: field(
+      v.object({
+        url: field(v.string(), "The URL that it is sent to; secrets in it are redacted."),
+        headers: field(v.record(v.string(), v.string()), "The headers, by name."),
+        body: field(v.string(), "The body, as it is signed and sent."),
+      }),
+      "The request that sends it.",
+    ),
+  }),
+  "A delivery with what it sends.",
+);
 
 export const byDelivery = v.object({ id: v.string(), dlv: v.string() });
 export const deliveriesQuery = v.object(paging());
 export const recovery = v.object({
-  since: v.pipe(
-    v.string("must be a string"),
-    v.check((text) => parseInstant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
-    documentedAs({ format: "date-time" }),
+  since: field(
+    v.pipe(
+      v.string("must be a string"),
+      v.check((text) => parseInstant(text) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
+      documentedAs({ format: "date-time" }),
+    ),
+    "Every failed, abandoned or skipped delivery since this time is sent again.",
   ),
 });
-export const recovered = v.object({ queued: v.number() });
+export const recovered = field(
+  v.object({ queued: field(v.number(), "The number of deliveries that are sent again.") }),
+  "How many deliveries a recovery sends.",
+);

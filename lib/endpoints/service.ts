@@ -9,6 +9,7 @@ import { type PageQuery, paginate } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { AbortController } from "../kernel/web.ts";
 import type { Encryption } from "../store/encryption.ts";
+import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Settings } from "./delivery-format.ts";
@@ -19,7 +20,7 @@ type Endpoint = Row<"endpoints">;
 type Key = Pick<Endpoint, "organization_id" | "id">;
 export type Family = Exclude<Endpoint["family"], "removed">;
 
-/** CONTRACT section 6: "At most 100 webhooks and 100 integrations an organization". */
+/** The most webhooks, and the most integrations, of an organization. */
 const limit = 100;
 const idPrefixes = { webhook: "wh", integration: "int" } as const;
 
@@ -52,7 +53,6 @@ interface Ports {
 export function createEndpoints({ store, clock, ids, queue, feed, encryption }: Ports) {
   const endpoints = store.using(endpointsRepository);
   const deliveries = store.using(deliveriesRepository);
-  const sealedPlace = (id: string) => `endpoints ${id} sealed`;
 
   const get = async (family: Family, { organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => {
     const found = await endpoints(tx).find({ organization_id, id, family });
@@ -65,7 +65,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
   const configOf = ({ config }: Pick<Endpoint, "config">) => JSON.parse(config) as Settings["config"];
   const settingsOf = (row: Pick<Endpoint, "id" | "config" | "sealed">): Settings => ({
     config: configOf(row),
-    secrets: JSON.parse(encryption.decrypt(sealedPlace(row.id), row.sealed)) as Settings["secrets"],
+    secrets: JSON.parse(encryption.decrypt(contextOf.endpoint(row), row.sealed)) as Settings["secrets"],
   });
 
   const startEpoch = async (tx: Tx, { organization_id, id: endpoint_id, epoch: before }: Endpoint) => {
@@ -120,7 +120,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         status: input.status ?? endpointLifecycle.initial,
         events: JSON.stringify(input.events),
         config: JSON.stringify(input.config),
-        sealed: encryption.encrypt(sealedPlace(id), JSON.stringify(input.secrets)),
+        sealed: encryption.encrypt(contextOf.endpoint({ id }), JSON.stringify(input.secrets)),
         succeeded_at: null,
         created_at: clock.iso(),
         epoch: 0,
@@ -146,7 +146,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         status: status ?? before.status,
         events: JSON.stringify(events),
         config: JSON.stringify(config),
-        sealed: encryption.encrypt(sealedPlace(before.id), JSON.stringify(secrets)),
+        sealed: encryption.encrypt(contextOf.endpoint(before), JSON.stringify(secrets)),
         epoch,
       });
       publish(tx, before);
@@ -166,9 +166,10 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     },
 
     /** "Deleting stops what is pending at once": an endpoint of more than one batch is hidden, and a job deletes its rows. */
-    remove: (family: Family, caller: Caller, id: string) =>
+    remove: (family: Family, caller: Caller, id: string, onRemove = async (_tx: Tx, _row: Endpoint) => {}) =>
       store.transaction(caller, async (tx) => {
         const row = await get(family, caller, id, tx);
+        await onRemove(tx, row);
         if (!(await removeBatch(tx, row))) {
           // This family and type hide it: from lists, the limit, pushes and deliveries.
           await endpoints(tx).update({ ...row, family: "removed", type: "removed" });

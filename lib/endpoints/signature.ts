@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createClock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 
-/** SPEC "Signature": the HMAC-SHA256 of the raw request body, keyed with the secret, in hex. */
+/** The HMAC-SHA256 of the raw request body, keyed with the secret, in hex. */
 export const signatureOf = (secret: string, body: string | Uint8Array): string =>
   `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 
@@ -52,10 +52,12 @@ function standardKey(secret: string): Buffer {
 
 /**
  * The headers of Standard Webhooks, in addition to our own. They sign the id and the timestamp too, so a receiver can
- * refuse a replay.
+ * refuse a replay. While two secrets overlap, there is a signature of each.
  */
-export function standardHeaders(secret: string, id: string, at: string, body: string) {
+export function standardHeaders(secret: string, id: string, at: string, body: string, previous?: string) {
   const timestamp = String(Math.floor(Date.parse(at) / 1000));
-  const digest = createHmac("sha256", standardKey(secret)).update(`${id}.${timestamp}.${body}`).digest("base64");
-  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": `v1,${digest}` };
+  const signed = (key: string) =>
+    `v1,${createHmac("sha256", standardKey(key)).update(`${id}.${timestamp}.${body}`).digest("base64")}`;
+  const signatures = previous === undefined ? signed(secret) : `${signed(secret)} ${signed(previous)}`;
+  return { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures };
 }

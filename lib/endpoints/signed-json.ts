@@ -4,8 +4,11 @@ import { signatureOf } from "./signature.ts";
 /** Webhooks and custom integrations: `{"event","timestamp","data"}`, signed where there is a secret. */
 export const signedJson: DeliveryFormat = {
   payloads: ({ event, timestamp, data }) => [{ target: "", body: JSON.stringify({ event, timestamp, data }) }],
-  request: ({ body }, { config, secrets }) => ({
+  request: ({ body }, { config, secrets: { secret, previous } }) => ({
     url: String(config.url),
-    headers: secrets.secret === undefined ? {} : { "x-service-signature": signatureOf(secrets.secret, body) },
+    headers: {
+      ...(secret !== undefined && { "x-service-signature": signatureOf(secret, body) }),
+      ...(previous !== undefined && { "x-service-signature-previous": signatureOf(previous, body) }),
+    },
   }),
 };

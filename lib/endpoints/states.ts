@@ -1,6 +1,8 @@
 import { machine } from "../kernel/state-machine.ts";
 
-/** SPEC "Webhook": active or inactive. An abandoned delivery turns it off; PATCH turns it on again. */
+/**
+ * An endpoint is active or inactive (schema/webhooks.md#retries). An abandoned delivery turns it off; PATCH turns it on again.
+ */
 export const endpointLifecycle = machine({
   states: ["active", "inactive"],
   initial: "active",

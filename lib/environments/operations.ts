@@ -1,11 +1,11 @@
 import { operationsOf } from "../kernel/operation.ts";
 import { byId, logEntry, logsQuery } from "../kernel/validation.ts";
-import { environment, environmentChanges, environmentsQuery, inProject } from "./schema.ts";
+import { environment, environmentChanges, environmentsQuery, inProject, scheduleRun } from "./schema.ts";
 import type { EnvironmentsService } from "./service.ts";
 
 const operation = operationsOf<{ environments: EnvironmentsService }>();
 
-/** CONTRACT section 9. */
+/** The operations on environments (schema/README.md#operations). */
 export const environmentsOperations = [
   operation({
     id: "environments.list",
@@ -25,9 +25,9 @@ export const environmentsOperations = [
   }),
   operation({
     id: "environments.put",
-    summary: "Set the variables and domains of an environment",
+    summary: "Set the variables, domains and protection of an environment",
     description:
-      'Replaces all variables of the environment and creates the environment if it does not exist. A variable that is left out is removed; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment and the next restart use the new values. `domains` are the own host names of the environment; they stay as they are if they are left out. Where domains are verified (option `domains.verify`), a new one serves once its TXT record holds the token of the organization, which `domain_status` shows; it is looked up at once, at each PUT, and by itself less and less often for seven days. A host that was given up stays with its organization for seven days: for others it is 409 `domain_taken`.',
+      'Replaces all variables of the environment and creates the environment if it does not exist. A variable that is left out is removed; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment and the next restart use the new values. `protect` is a user and a password that every request to its apps needs, from the answer on; null removes it, and it stays as it is where it is left out. `domains` are the own host names of the environment; they stay as they are if they are left out. Where domains are verified (option `domains.verify`), a new one serves once its TXT record holds the token of the organization, which `domain_status` shows; it is looked up at once, at each PUT, and by itself less and less often for seven days. A host that was given up stays with its organization for seven days: for others it is 409 `domain_taken`.',
     method: "PUT",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",
@@ -69,6 +69,22 @@ export const environmentsOperations = [
     problems: ["not_found"],
     run: ({ params, query, resume, signal }, { environments }, caller) =>
       environments.logs(caller, params.id, params.name, query, { resume, signal }),
+  }),
+  operation({
+    id: "environments.runs",
+    summary: "List the runs of the schedules of an environment",
+    description:
+      "Lists the last 1,000 runs of the schedules of the environment, newest first: 20 a page by default. What a run printed is in the log of the environment, marked with the name of its schedule.",
+    method: "GET",
+    path: "/projects/{id}/environments/{name}/runs",
+    needs: "deployments:read",
+    answers: "list",
+    addition: true,
+    params: inProject,
+    query: environmentsQuery,
+    result: scheduleRun,
+    problems: ["not_found"],
+    run: ({ params, query }, { environments }, caller) => environments.runs(caller, params.id, params.name, query),
   }),
   operation({
     id: "environments.restart",

@@ -11,7 +11,7 @@ export const batch = 500;
 export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
-    /** CONTRACT section 3: "made on first use". */
+    /** The first deployment to an environment makes it. */
     ensure: query.write((db, p: Key) =>
       db
         .insertInto("environments")
@@ -25,9 +25,11 @@ export function environmentsRepository(query: Queries) {
     put: query.change((db, p: Row<"environments">) =>
       db
         .insertInto("environments")
-        .values({ project_id: p.project_id, name: p.name, variables: p.variables })
+        .values({ project_id: p.project_id, name: p.name, variables: p.variables, protect: p.protect })
         .onConflict((conflict) =>
-          conflict.columns(["project_id", "name"]).doUpdateSet((eb) => ({ variables: eb.ref("excluded.variables") })),
+          conflict
+            .columns(["project_id", "name"])
+            .doUpdateSet((eb) => ({ variables: eb.ref("excluded.variables"), protect: eb.ref("excluded.protect") })),
         ),
     ),
     remove: query.change((db, p: Key) =>

@@ -1,5 +1,7 @@
 import * as v from "valibot";
-import { documentedAs, paging, text, textLike } from "../kernel/validation.ts";
+import { field } from "../kernel/field.ts";
+import { redaction } from "../kernel/secret-values.ts";
+import { datetime, documentedAs, id, paging, text, textLike } from "../kernel/validation.ts";
 
 export const environmentName = textLike(
   64,
@@ -26,18 +28,21 @@ function named<T extends v.GenericSchema>(variable: T) {
     (given) => !reserved.some((name) => Object.hasOwn(given, name)),
     `must not have a variable named ${reserved.join(" or ")}`,
   );
-  // Asked before each of them is looked at: 60,000 wrong ones took 0.8 s.
+  // Checked before the variables themselves: 60,000 wrong ones took 0.8 s.
   const counted = v.check<v.InferInput<typeof all>, string>((given) => Object.keys(given).length <= 200, few);
   return v.pipe(object, unreserved, counted, documentedAs(all), all);
 }
 
-const given = v.strictObject({ value, secret: v.boolean("must be true or false") });
+const given = v.strictObject({
+  value: field(value, "The value of the variable."),
+  secret: field(v.boolean("must be true or false"), "`true` encrypts the value, and no answer shows it."),
+});
 
 /** Plain as text, secret as `{"value": "…", "secret": true}`. */
 export const variables = named(v.union([value, given], 'must be text, or {"value", "secret"}'));
 
 /** A secret as it is read: sent back, it stays as it is. */
-const storedSecret = v.strictObject({ secret: v.literal(true) });
+const storedSecret = v.strictObject({ secret: field(v.literal(true), "The value is secret, and stays as it is.") });
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 /** A host name in lower case with two labels at least; a name beyond ASCII is written in its xn-- form. */
@@ -51,8 +56,29 @@ export const domainName = v.pipe(
   documentedAs({ maxLength: 253 }),
 );
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a header has none
+const plain = /^[^\u0000-\u001f\u007f]{1,255}$/;
+const protect = v.strictObject({
+  user: field(
+    textLike(255, /^[^:\p{Cc}]{1,255}$/u, "must be 1 to 255 characters without a colon and control characters"),
+    "The user name that a visitor gives.",
+  ),
+  password: field(
+    textLike(255, plain, "must be 1 to 255 characters without control characters"),
+    "The password that a visitor gives; `[redacted]` keeps the stored one.",
+  ),
+});
+
 /** All variables of an environment: those left out are removed. */
 export const environmentChanges = v.object({
+  protect: v.optional(
+    v.pipe(
+      v.nullable(protect),
+      v.description(
+        "User and password that a browser asks for before the app, by Basic authentication; null removes them. Left out, they stay as they are, and so does a password that is sent back as it is shown.",
+      ),
+    ),
+  ),
   domains: v.optional(
     v.pipe(
       v.array(domainName, "must be a list"),
@@ -60,36 +86,57 @@ export const environmentChanges = v.object({
       v.description("The own host names of the environment, all of them. Left out, they stay as they are."),
     ),
   ),
-  variables: v.pipe(
+  variables: field(
     named(
       v.union(
         [value, given, storedSecret],
         'must be text, {"value", "secret"}, or {"secret": true} for a secret that is to stay as it is',
       ),
     ),
-    v.description(
-      'All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored.',
-    ),
+    'All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored.',
   ),
 });
 
-/**
- * CONTRACT section 9: "An environment is `{name, variables}`", with "secrets as `{"secret":true}`"; section 11:
- * "environments show `domains` and `url`". Without a runtime, domains are shown where there are any, and no URL.
- */
+const preview = field(
+  v.object({
+    integration_id: field(id("int"), "The integration whose repository has the request."),
+    number: field(v.number(), "The number of the request."),
+    url: field(v.nullable(v.string()), "The page of the request at the code host; null where it named none."),
+    commit: field(v.string(), "The newest commit of the request."),
+    fork: field(
+      v.boolean(),
+      "Whether the request comes from a fork. Its pushes wait until a member deploys `source` to this environment.",
+    ),
+    source: field(
+      v.object({
+        type: field(v.literal("git"), "A Git repository."),
+        repo: field(v.string(), "The repository of the request's branch."),
+        branch: field(v.string(), "The branch of the request."),
+      }),
+      "What the request wants to merge, as `POST /deployments` takes it.",
+    ),
+  }),
+  "The pull or merge request that this environment previews; absent for other environments.",
+);
+export type Preview = v.InferOutput<typeof preview>;
+
+/** Without a runtime, domains are shown where there are any, and no URL. */
 export const environment = v.object({
-  name: v.string(),
-  variables: v.record(v.string(), v.union([v.string(), storedSecret])),
-  domains: v.optional(v.array(v.string())),
+  name: field(v.string(), "The name of the environment, unique in its project."),
+  variables: field(
+    v.record(v.string(), v.union([v.string(), storedSecret])),
+    'The variables by name, as text; a secret shows as `{"secret":true}`.',
+  ),
+  domains: v.optional(field(v.array(v.string()), "The environment's own host names.")),
   domain_status: v.optional(
     v.pipe(
       v.array(
         v.object({
-          name: v.string(),
-          status: v.picklist(["active", "pending"]),
-          record: v.string(),
-          token: v.string(),
-          reason: v.nullable(v.string()),
+          name: field(v.string(), "The domain."),
+          status: field(v.picklist(["active", "pending"]), "Whether it serves."),
+          record: field(v.string(), "The name of the TXT record that proves the domain."),
+          token: field(v.string(), "The value that the record needs."),
+          reason: field(v.nullable(v.string()), "What the last look-up lacked; null where nothing is."),
         }),
       ),
       v.description(
@@ -97,7 +144,51 @@ export const environment = v.object({
       ),
     ),
   ),
-  url: v.optional(v.nullable(v.string())),
+  url: v.optional(
+    field(v.nullable(v.string()), "Where the live app answers; null where none is live, absent without a runtime."),
+  ),
+  data_bytes: v.optional(
+    field(
+      v.nullable(v.number()),
+      "The size of `/data` in bytes, measured every minute; null before the first measurement.",
+    ),
+  ),
+  workers: v.optional(field(v.array(v.string()), "The workers of the live release, by name.")),
+  schedules: v.optional(
+    field(
+      v.array(
+        v.object({
+          name: field(v.string(), "The name in `svc.json`."),
+          cron: field(v.string(), "When it runs: five fields, in UTC."),
+          command: field(v.string(), "The command that runs."),
+          timeout_s: field(v.number(), "The longest that a run takes, in seconds."),
+          next_at: field(datetime(), "When it runs next."),
+        }),
+      ),
+      "The schedules of the live release, each with its next time.",
+    ),
+  ),
+  preview: v.optional(preview),
+  protect: v.optional(
+    field(
+      v.nullable(
+        v.object({
+          user: field(v.string(), "The user name that a visitor gives."),
+          password: field(v.literal(redaction), "Always `[redacted]`: only a hash is stored."),
+        }),
+      ),
+      "What stands before the app; the password is never shown.",
+    ),
+  ),
+});
+/** A run of a schedule. */
+export const scheduleRun = v.object({
+  id: field(id("run"), "The id of the run."),
+  name: field(v.string(), "The name of its schedule."),
+  status: field(v.picklist(["running", "succeeded", "failed"]), "How far it is."),
+  started_at: field(datetime(), "When it started."),
+  ended_at: field(v.nullable(datetime()), "When it ended; null while it runs."),
+  exit_code: field(v.nullable(v.number()), "Null while it runs, and where a signal or a limit ended it."),
 });
 export const environmentsQuery = v.object(paging());
 /** The parameters of a path to an environment of a project. */

@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import type { AppsService } from "../apps/service.ts";
-import type { EnvironmentApp } from "../apps/urls.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -9,10 +8,12 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Encryption } from "../store/encryption.ts";
+import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { hashed, protectColumn, protectView } from "./protection.ts";
 import { batch, environmentsRepository } from "./repository.ts";
-import { type environmentChanges, environmentName, type variables } from "./schema.ts";
+import { type environmentChanges, environmentName, type Preview, type variables } from "./schema.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
@@ -26,38 +27,55 @@ const noneOfThisName = () => new Problem("not_found", "the project has no enviro
 /** The stored variables: a secret is encrypted, and opens under its environment and name alone. */
 type Stored = Record<string, { value: string } | { sealed: string }>;
 
+/** The environments that pull requests have. */
+export interface PreviewsOfEnvironments {
+  ofProject(project_id: string, tx?: Tx): Promise<ReadonlyMap<string, Preview>>;
+  environmentRemoved(tx: Tx, key: AppKey): Promise<unknown>;
+  projectRemoved(tx: Tx, project_id: string): Promise<unknown>;
+}
+
 export type EnvironmentsService = ReturnType<typeof environmentsService>;
 
-/** Environments: named targets of a project, each with variables. CONTRACT sections 3 and 9. */
+/** Environments: named targets of a project, each with variables. */
 export function environmentsService({
   store,
   feed,
   encryption,
   projects,
   apps,
+  previews,
 }: {
   store: Store;
   feed: ChangeFeed;
   encryption: Encryption;
   projects: Pick<ProjectsService, "get">;
-  apps: Pick<AppsService, "ensure" | "setDomains" | "ofProject" | "removed" | "requireLive" | "restart" | "logs">;
+  apps: AppsService;
+  previews: PreviewsOfEnvironments;
 }) {
   const environments = store.using(environmentsRepository);
 
   const storedOf = ({ variables }: Row<"environments">) => JSON.parse(variables) as Stored;
 
-  const view = (row: Row<"environments">, app: EnvironmentApp) => ({
-    ...app,
-    name: row.name,
-    variables: Object.fromEntries(
-      Object.entries(storedOf(row)).map(([key, stored]) => [
-        key,
-        "sealed" in stored ? { secret: true as const } : stored.value,
-      ]),
-    ),
-  });
-
-  const sealName = ({ project_id, name }: EnvironmentKey, key: string) => `environments ${project_id} ${name} ${key}`;
+  /** How environments of a project are shown. */
+  const viewIn = async (project_id: string, tx?: Tx) => {
+    const appOf = await apps.ofProject(project_id, tx);
+    const its = await previews.ofProject(project_id, tx);
+    return (row: Row<"environments">) => {
+      const app = appOf(row.name);
+      return {
+        ...app,
+        preview: its.get(row.name),
+        ...protectView(row, app.url !== undefined),
+        name: row.name,
+        variables: Object.fromEntries(
+          Object.entries(storedOf(row)).map(([key, stored]) => [
+            key,
+            "sealed" in stored ? { secret: true as const } : stored.value,
+          ]),
+        ),
+      };
+    };
+  };
 
   /** The variables as JSON to store; a secret without a value stays as it is. */
   const serialize = (of: EnvironmentKey, given: Changes["variables"], before: Stored = {}): string => {
@@ -70,7 +88,7 @@ export function environmentsService({
         if (present && "sealed" in present) stored[key] = present;
         else missing.push(`variables.${key}`);
       } else if (!variable.secret) stored[key] = { value: variable.value };
-      else stored[key] = { sealed: encryption.encrypt(sealName(of, key), variable.value) };
+      else stored[key] = { sealed: encryption.encrypt(contextOf.variable(of, key), variable.value) };
     }
     if (missing.length === 0) return JSON.stringify(stored);
     const message = "needs a value: no secret of this name is stored";
@@ -86,6 +104,16 @@ export function environmentsService({
     return { row, key: { organization_id, project_id, environment: name } };
   };
 
+  /** Removes an environment with what runs of it; answers whether there was one. */
+  const removeIn = async (tx: Tx, key: AppKey): Promise<boolean> => {
+    const { organization_id, project_id, environment: name } = key;
+    if ((await environments(tx).remove({ project_id, name })) === 0) return false;
+    await apps.removed(tx, key);
+    await previews.environmentRemoved(tx, key);
+    feed.publish(tx, { kind: "record", organization_id, id: project_id });
+    return true;
+  };
+
   return {
     async ensure(tx: Tx, { organization_id, project_id, environment }: AppKey) {
       await environments(tx).ensure({ project_id, name: environment });
@@ -93,7 +121,12 @@ export function environmentsService({
     },
 
     async insert(tx: Tx, { organization_id, project_id, environment: name }: AppKey, given: Variables = {}) {
-      await environments(tx).insert({ project_id, name, variables: serialize({ project_id, name }, given) });
+      await environments(tx).insert({
+        project_id,
+        name,
+        variables: serialize({ project_id, name }, given),
+        protect: null,
+      });
       await apps.ensure(tx, { organization_id, project_id, environment: name });
     },
 
@@ -103,15 +136,15 @@ export function environmentsService({
         everything: true,
         key: "name",
       });
-      const appOf = await apps.ofProject(project_id);
-      return mapPage(page, (row) => view(row, appOf(row.name)));
+      return mapPage(page, await viewIn(project_id));
     },
 
     /** Replaces all variables of an environment, and makes it where there is none yet. */
-    async put(caller: Caller, id: string, name: string, { variables, domains }: Changes) {
-      // CONTRACT section 1: "an encoded slash or `;x` makes another path".
+    async put(caller: Caller, id: string, name: string, { variables, domains, protect }: Changes) {
+      // An encoded slash or `;x` makes another path.
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
+      const given = await hashed(protect);
       return store.transaction(caller, async (tx) => {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         const key = { organization_id, project_id, environment: name };
@@ -120,12 +153,14 @@ export function environmentsService({
           project_id,
           name,
           variables: serialize({ project_id, name }, variables, before && storedOf(before)),
+          protect: protectColumn(given, before),
         };
         await environments(tx).put(row);
         await apps.ensure(tx, key);
         if (domains) await apps.setDomains(tx, key, domains);
+        if (row.protect !== (before?.protect ?? null)) await apps.protectionChanged(tx, key);
         feed.publish(tx, { kind: "record", organization_id, id: project_id });
-        return view(row, (await apps.ofProject(project_id, tx))(name));
+        return (await viewIn(project_id, tx))(row);
       });
     },
 
@@ -135,7 +170,8 @@ export function environmentsService({
       const variables: Record<string, string> = {};
       const secrets: string[] = [];
       for (const [key, stored] of Object.entries(row ? storedOf(row) : {})) {
-        const value = "sealed" in stored ? encryption.decrypt(sealName(of, key), stored.sealed) : stored.value;
+        const value =
+          "sealed" in stored ? encryption.decrypt(contextOf.variable(of, key), stored.sealed) : stored.value;
         variables[key] = value;
         if ("sealed" in stored) secrets.push(value);
       }
@@ -143,20 +179,56 @@ export function environmentsService({
     },
 
     /** Removes a batch of a deleted project's environments; answers whether none are left. */
-    removeBatch: async (tx: Tx, project_id: string) => (await environments(tx).removeBatch({ project_id })) < batch,
+    async removeBatch(tx: Tx, project_id: string) {
+      await previews.projectRemoved(tx, project_id);
+      return (await environments(tx).removeBatch({ project_id })) < batch;
+    },
+
+    exists: async (tx: Tx, { project_id, environment: name }: AppKey) =>
+      (await environments(tx).find({ project_id, name })) !== undefined,
+
+    /**
+     * Gives an environment the variables of another one of its project, and a new one its protection too. Further variables
+     * that it has stay.
+     */
+    async copy(tx: Tx, key: AppKey, from: string, { secrets }: { readonly secrets: boolean }) {
+      const { project_id, environment: name } = key;
+      const [origin, target] = [
+        { project_id, name: from },
+        { project_id, name },
+      ];
+      const template = await environments(tx).find(origin);
+      const before = await environments(tx).find(target);
+      const variables: Stored = before ? storedOf(before) : {};
+      for (const [variable, stored] of Object.entries(template ? storedOf(template) : {})) {
+        if (!("sealed" in stored)) variables[variable] = stored;
+        else if (secrets) {
+          const value = encryption.decrypt(contextOf.variable(origin, variable), stored.sealed);
+          variables[variable] = { sealed: encryption.encrypt(contextOf.variable(target, variable), value) };
+        }
+      }
+      const { protect } = before ?? template ?? { protect: null };
+      await environments(tx).put({ project_id, name, variables: JSON.stringify(variables), protect });
+      await apps.ensure(tx, key);
+    },
+
+    removeIn,
 
     /** Removes an environment. Its deployments stay, and a later deployment creates it again. */
     remove: (caller: Caller, id: string, name: string) =>
       store.transaction(caller, async (tx) => {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
-        if ((await environments(tx).remove({ project_id, name })) === 0) throw noneOfThisName();
-        await apps.removed(tx, { organization_id, project_id, environment: name });
-        feed.publish(tx, { kind: "record", organization_id, id: project_id });
+        if (!(await removeIn(tx, { organization_id, project_id, environment: name }))) throw noneOfThisName();
       }),
 
     async logs(caller: Caller, id: string, name: string, ...more: LogsArguments) {
       const { key } = await find(caller, id, name);
       return apps.logs(key, ...more);
+    },
+
+    async runs(caller: Caller, id: string, name: string, query: PageQuery) {
+      const { key } = await find(caller, id, name);
+      return apps.runs(key, query);
     },
 
     /** Starts what is live in an environment anew, with its present variables. */
@@ -166,7 +238,7 @@ export function environmentsService({
         const { row, key } = await find(caller, id, name, tx);
         await apps.requireLive(tx, key);
         restarting = key;
-        return view(row, (await apps.ofProject(key.project_id, tx))(name));
+        return (await viewIn(key.project_id, tx))(row);
       });
       if (restarting) await apps.restart(restarting);
       return answer;

@@ -1,42 +1,72 @@
 import * as v from "valibot";
+import { field } from "../kernel/field.ts";
 import { roles } from "../kernel/roles.ts";
+import type { EventTypes } from "./event-data.ts";
 
 const text = v.string();
 const deployment = {
-  deployment_id: text,
-  project_id: text,
-  environment: text,
-  version: v.nullable(text),
+  deployment_id: field(text, "The deployment."),
+  project_id: field(text, "The project that it belongs to."),
+  environment: field(text, "The environment that it deploys to."),
+  version: field(v.nullable(text), "The commit, tag or digest; null until it is known."),
 };
-const project = v.object({ project_id: text, name: text, region: text });
+const generation = {
+  generation_id: field(text, "The generation."),
+  model: field(text, "The model that ran."),
+  status: field(text, "How it ended: `completed`, or `succeeded` where the service says so, or `failed`."),
+  cost_usd: field(v.number(), "Its cost, in US dollars."),
+};
+const problem = v.object({
+  code: field(text, "A word for programs."),
+  message: field(text, "A sentence for people."),
+});
+const project = v.object({
+  project_id: field(text, "The project."),
+  name: field(text, "Its name."),
+  region: field(text, "Its region."),
+});
+const role = (meaning: string) => field(v.picklist(roles), meaning);
 
-/** Every event and its data. SPEC "Event names"; CONTRACT section 6, the table of data. */
+/** Every event and its data. The chapter on events, `schema/webhooks.md`, has the table of them. */
 export const catalog = {
   "deployment.queued": v.object(deployment),
   "deployment.started": v.object(deployment),
   "deployment.succeeded": v.object(deployment),
-  "deployment.failed": v.object({ ...deployment, reason: text }),
+  "deployment.failed": v.object({ ...deployment, reason: field(text, "Why it failed, as its log says.") }),
   "deployment.rolled_back": v.object({
     ...deployment,
-    new_deployment_id: v.nullable(text),
-    reason: v.picklist(["manual", "health_check"]),
+    new_deployment_id: field(v.nullable(text), "The deployment that rolls back; null after a failed health check."),
+    reason: field(v.picklist(["manual", "health_check"]), "A caller asked for it, or the health check failed."),
+  }),
+  "generation.completed": v.object(generation),
+  "generation.failed": v.object({ ...generation, error: field(problem, "Why it failed.") }),
+  "schedule.failed": v.object({
+    run_id: field(text, "The id of the run."),
+    project_id: field(text, "The id of the project."),
+    environment: field(text, "The name of the environment."),
+    schedule: field(text, "The name of the schedule in `svc.json`."),
+    exit_code: field(
+      v.nullable(v.number()),
+      "The exit code of the command; null where a signal or the limit ended it.",
+    ),
+    reason: field(text, "Why it failed."),
   }),
   "project.created": project,
   "project.deleted": project,
   "user.invited": v.object({
-    invitation_id: text,
-    email: text,
-    role: v.picklist(roles),
-    expires_at: text,
+    invitation_id: field(text, "The invitation."),
+    email: field(text, "The address that is invited."),
+    role: role("The role that the new member gets."),
+    expires_at: field(text, "When the invitation expires, in ISO 8601."),
   }),
   "user.removed": v.object({
-    user_id: text,
-    email: text,
-    role: v.picklist(roles),
+    user_id: field(text, "The member who was removed."),
+    email: field(text, "Their address."),
+    role: role("The role that they had."),
   }),
-} as const;
+} as const satisfies { readonly [Name in keyof EventTypes]: v.GenericSchema<EventTypes[Name]> };
 
-export type EventName = keyof typeof catalog;
+export type EventName = keyof EventTypes;
 /** Receivers also get a `ping`, when somebody tests an endpoint. */
 export type DeliveredEvent = EventName | "ping";
 export const deliveredEvents = [...Object.keys(catalog), "ping"] as readonly DeliveredEvent[];
@@ -52,4 +82,4 @@ type DeliveredData<E> = E extends EventName
   ? EventData<E>
   : { readonly webhook_id: string } | { readonly integration_id: string };
 
-export type EventData<E extends EventName> = v.InferOutput<(typeof catalog)[E]>;
+export type EventData<E extends EventName> = EventTypes[E];

@@ -25,6 +25,8 @@ export type Change =
       readonly id: string;
       readonly status: string;
       readonly at: string;
+      /** Of a generation whose driver knows it: the part that is done, 0 to 1. */
+      readonly progress?: number;
     }
   /** An attempt of a delivery ended; it started at `at`. */
   | {
@@ -59,13 +61,13 @@ export type Change =
 export interface ChangeFeed {
   /** Publishes once the transaction is durable, never if it is rolled back; in the other processes of the service too. */
   publish(tx: Tx, change: Change): void;
-  /** Counts changes of rights in this process, when they are made and when they are committed. */
+  /** Counts changes of rights in this process, both when they are made and when they are committed. */
   rightsChanges(): number;
   /** Hears the changes of all processes, those of an organization in the order of their commits. Returns the function that stops listening. */
   listen(listener: (change: Change) => void): () => void;
   /** Hears the changes of this process alone, for its metrics. */
   listenHere(listener: (change: Change) => void): void;
-  /** Something of this name has work in the other processes: those that run it look again. */
+  /** Announces work of this name to the processes that run it. */
   wake(tx: Tx, name: string): void;
   onWake(listener: (name: string) => void): void;
   /** From now on it hears other processes, where there are any. */
@@ -137,8 +139,8 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
   /** The last event of each open transaction, or of its group. */
   const lastOf = new WeakMap<object, string>();
   /**
-   * Events of this process come at their commit, as in a single process, unless one of another process is still to come:
-   * then they come with it, or their order would be that of the messages.
+   * Events of this process are published at their commit, as in a single process. If an event of another process is still
+   * missing, they wait for it: otherwise their order would be that of the messages.
    */
   const publishShared = (tx: Tx, change: Change) => {
     tx.tell(JSON.stringify(messageOf(change)));

@@ -49,7 +49,7 @@ export function createEventReader(ports: {
       });
     for (const row of rows.sort((one, other) => (one.id < other.id ? -1 : 1))) {
       from.set(row.organization_id, row.id);
-      // One of them may have more than a read takes.
+      // One organization may have more events than one read takes.
       if (rows.length >= eventsBatch) asked.add(row.organization_id);
       publish(row);
     }
@@ -97,7 +97,7 @@ export function createEventReader(ports: {
     read,
     readAll,
     committed({ organization_id, id }, before, publish) {
-      // A reading that has begun brings this one too.
+      // A read that has begun includes this event too.
       if (isReading || before !== (last?.get(organization_id) ?? "")) return read(organization_id);
       last?.set(organization_id, id);
       publish();

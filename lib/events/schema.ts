@@ -1,16 +1,22 @@
 import * as v from "valibot";
+import { field } from "../kernel/field.ts";
 import { datetime, id, oneOf, paging } from "../kernel/validation.ts";
 import { catalog, type EventName } from "./catalog.ts";
 
-/** CONTRACT section 9, `GET /events`. */
-export const event = v.object({
-  id: id("evt"),
-  event: v.string(),
-  timestamp: datetime(),
-  data: v.record(v.string(), v.unknown()),
-});
+export const event = field(
+  v.object({
+    id: field(id("evt"), "The identifier of the event."),
+    event: field(v.string(), "The name of the event."),
+    timestamp: field(datetime(), "When the event happened."),
+    data: field(v.record(v.string(), v.unknown()), "The data of the event, which depends on its name."),
+  }),
+  "An event that happened. `WebhookPayload` is the body in which receivers get it.",
+);
 const names = Object.keys(catalog) as EventName[];
-export const eventsQuery = v.object({ ...paging(), event: v.optional(oneOf(names)) });
+export const eventsQuery = v.object({
+  ...paging(),
+  event: v.optional(field(oneOf(names), "Only events of this name.")),
+});
 
 /** The messages of a live stream besides events: a deployment or a generation entered a state. */
 export const stateChanges = { deployment: "deployment.status", generation: "generation.status" } as const;
@@ -22,15 +28,21 @@ const known = streamNames.slice(1).join(", ");
 /** `?events=deployment.started,project.created&after=evt_…` */
 export const streamQuery = v.object({
   events: v.optional(
-    v.pipe(
-      v.string("must be one list, separated by commas"),
-      v.check(
-        (text) => text.split(",").every((name) => streamNames.includes(name)),
-        `must be names separated by commas: * or of ${known}`,
+    field(
+      v.pipe(
+        v.string("must be one list, separated by commas"),
+        v.check(
+          (text) => text.split(",").every((name) => streamNames.includes(name)),
+          `must be names separated by commas: * or of ${known}`,
+        ),
       ),
+      "The names of the messages to receive, separated by commas; `*`, all of them, by default.",
     ),
   ),
   after: v.optional(
-    v.pipe(v.string("must be given once"), v.regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/, "must be the id of an event")),
+    field(
+      v.pipe(v.string("must be given once"), v.regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/, "must be the id of an event")),
+      "The last event that was received; later ones come first. Without it, only new events.",
+    ),
   ),
 });

@@ -4,12 +4,18 @@ import { milliseconds } from "../kernel/duration.ts";
 import type { Encryption } from "../store/encryption.ts";
 
 /** The types that a browser may show. Files of any other type are downloads. */
-const inlineTypes = { "image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "video/mp4": "mp4" } as const;
+const inlineTypes = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/webp": "webp",
+  "video/mp4": "mp4",
+  "video/webm": "webm",
+} as const;
 
 export const isInline = (type: string): boolean => type in inlineTypes;
 const extensionOf = (type: string): string => inlineTypes[type as keyof typeof inlineTypes] ?? "bin";
 
-/** CONTRACT section 5: "signed, valid for 24 hours, made anew at each read". */
+/** How long a link is valid; every read makes a new one (schema/generations.md#files). */
 const lifetime_s = milliseconds("24h") / 1000;
 export const assetsPath = "/assets/";
 

@@ -16,6 +16,7 @@ export function workOf(
   const input: Record<string, unknown> = JSON.parse(row.input);
   return {
     ...parseInputs(row.kind, input),
+    inputs: input,
     generation_id: row.id,
     model: row.model,
     outcome: storedOutcome(row),

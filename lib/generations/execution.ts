@@ -1,8 +1,6 @@
 import type { GenerationDriver } from "../drivers/generation/contract.ts";
 import { mediaTypeOf } from "../drivers/generation/media-type.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../jobs/queue.ts";
-import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { discard, done, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
@@ -12,28 +10,24 @@ import { type Assets, etagOf } from "../store/asset-files.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../store/write-failure.ts";
+import { type AnnouncementsPorts, generationAnnouncements } from "./announcements.ts";
 import { type Answer, checkAnswer, messageOf, workOf } from "./driver-work.ts";
 import type { Model } from "./models.ts";
 import { costOf, microsOf } from "./price-list.ts";
 import { generationsRepository } from "./repository.ts";
-import type { finished } from "./schema.ts";
 import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
 
-interface Ports {
+interface Ports extends AnnouncementsPorts {
   readonly store: Store;
-  readonly clock: Clock;
   readonly log: Log;
-  readonly feed: ChangeFeed;
   readonly queue: Queue;
   readonly assets: Assets;
   /** A model and its driver. */
   readonly driverOf: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
   /** Option `generations.concurrency`: how many generations of all organizations are in progress at a time. */
   readonly concurrency: number;
-  /** Option `generations.finishedStatus`. */
-  readonly finishedStatus: (typeof finished)[number];
 }
 
 /** When a file is stored again that found no room. */
@@ -46,18 +40,11 @@ export type GenerationsExecution = ReturnType<typeof createExecution>;
  * states: the loser of a race changes nothing.
  */
 export function createExecution(ports: Ports) {
-  const { store, clock, log, feed, queue, assets, driverOf, concurrency, finishedStatus } = ports;
+  const { store, clock, feed, log, queue, assets, driverOf, concurrency } = ports;
   const generations = store.using(generationsRepository);
   let stopping = false;
 
-  /** The state in the words of the interface. */
-  const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
-
-  /** Publishes that a generation entered its state. */
-  const publish = (tx: Tx, row: Generation) => {
-    const { organization_id, id, step_at: at } = row;
-    feed.publish(tx, { kind: "generation", organization_id, id, status: statusOf(row), at });
-  };
+  const { statusOf, progressOf, publish, completed, failed } = generationAnnouncements(ports);
 
   /** Makes a move of the table of states; undefined if the move does not start from the generation's state. */
   const move = async (tx: Tx, name: MoveName, before: Generation) => {
@@ -74,7 +61,7 @@ export function createExecution(ports: Ports) {
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
-        // With a key, as no identifier is drawn for it: the same calls give the same identifiers on every engine.
+        // The key replaces a drawn identifier, so that the same calls give the same identifiers on every engine.
         if (tx.lockLimit && waiting.organization_id !== organization_id)
           return queue.addUnique(tx, "generations.turn", {}, `turn ${waiting.id}`);
         const row = await move(tx, "begin", waiting);
@@ -85,7 +72,10 @@ export function createExecution(ports: Ports) {
 
   const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
     const reason = { error_code, error_message: messageOf(message) };
-    if (await move(tx, "fail", { ...row, ...reason })) await startReady(tx, row);
+    const after = await move(tx, "fail", { ...row, ...reason });
+    if (!after) return;
+    await failed(tx, after, { code: error_code, message: reason.error_message });
+    await startReady(tx, row);
   };
 
   const removeFileAfterCommit = (tx: Tx, id: string) =>
@@ -102,6 +92,7 @@ export function createExecution(ports: Ports) {
     if (!row) return removeFileAfterCommit(tx, before.id);
     const { organization_id, model, step_at } = row;
     await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
+    await completed(tx, row);
     await startReady(tx, row);
   };
 
@@ -119,7 +110,16 @@ export function createExecution(ports: Ports) {
     return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
   };
 
-  /** Stores the file of an answer; otherwise what becomes of the job. */
+  /** The generations whose driver works in this process. */
+  const working = new Map<string, () => Promise<void>>();
+  feed.onWake((name) => {
+    const id = name.replace(/^cancelled /, "");
+    working
+      .get(id)?.()
+      .catch((error) => log.warn("a driver's cancel failed", { generation: id, reason: reasonOf(error) }));
+  });
+
+  /** Stores the file of an answer. If that fails, answers what becomes of the job. */
   const storeFile = async (row: Generation, answer: Answer & { state: "done" }): Promise<Outcome | undefined> => {
     try {
       await assets.store(row.id, answer.bytes);
@@ -142,6 +142,7 @@ export function createExecution(ports: Ports) {
 
   return {
     statusOf,
+    progressOf,
     publish,
     move,
     startReady,
@@ -157,7 +158,7 @@ export function createExecution(ports: Ports) {
     async runStart(): Promise<Outcome> {
       const [oldest] = await generations().ready({ now: clock.iso() });
       if (oldest) return done((tx) => startReady(tx, oldest), oldest);
-      // The clock may have been set between its reading and that of the rows. In a transaction both are of one moment.
+      // The clock may have been set between its reading and that of the rows. In a transaction both belong to one moment.
       const isReady = async (tx: Tx) => (await generations(tx).ready({ now: clock.iso() })).length > 0;
       return snoozeUntil(async (tx) => ((await isReady(tx)) ? clock.now() : undefined), "rows");
     },
@@ -187,9 +188,11 @@ export function createExecution(ports: Ports) {
         return discard("the generation is not in progress");
       }
       const { model, driver } = driverOf(row.model);
-      const answer = await askDriver(row, driver).catch(async (error) => {
+      working.set(generation_id, () => driver.cancel(workOf(row, clock.now()), null));
+      const asked = askDriver(row, driver).finally(() => working.delete(generation_id));
+      const answer = await asked.catch(async (error) => {
         // A request that the shutdown interrupted has not failed: the next start continues it.
-        if (stopping) return { state: "running", again_ms: 1, handle: row.handle } as const;
+        if (stopping) return checkAnswer({ state: "running", again_ms: 1, handle: row.handle });
         // Nor has a request that a cancel interrupted.
         if ((await generations().byId({ id: generation_id }))?.status !== "in_progress") return undefined;
         throw error;
@@ -202,8 +205,12 @@ export function createExecution(ports: Ports) {
       }
       if (answer.state === "running") {
         const { again_ms, handle } = answer;
+        const progress = answer.progress === undefined ? null : Math.round(answer.progress * 100);
         const store = async (tx: Tx) => {
-          if ((await generations(tx).setHandle({ ...row, handle })) > 0) return;
+          if ((await generations(tx).setHandle({ ...row, handle, progress })) > 0) {
+            if (progress !== row.progress) publish(tx, { ...row, progress }, clock.iso());
+            return;
+          }
           await queue.add(tx, "generations.cancel", { generation_id, handle });
         };
         return snooze(again_ms, store, row);
@@ -231,7 +238,8 @@ export function createExecution(ports: Ports) {
       if (!row) return done();
       if (row.status === "failed") await assets.remove(generation_id);
       await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
-      return done();
+      // A program or a request is known to the process that began it alone.
+      return done(async (tx) => feed.wake(tx, `cancelled ${generation_id}`), row);
     },
 
     /** From now on, interrupted requests do not count as failures. */

@@ -46,7 +46,7 @@ const lookUp = <T>(table: Readonly<Record<string, T>>, value: unknown): T | unde
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-/** CONTRACT section 5: "what it understands is used, what it does not falls back to the default". */
+/** What it understands is used, what it does not falls back to the default. */
 export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
   const { prompt, output_format, seed, duration } = inputs;
   const { output_format: defaultFormat } = defaults[kind];
@@ -62,7 +62,10 @@ export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
   };
 }
 
-/** CONTRACT section 5: images by their long side, films by their short one; the other follows the ratio, as an even number. */
+/**
+ * Images by their long side, films by their short one. The other side follows the ratio, as an even number
+ * (schema/generations.md#sizes-and-other-models).
+ */
 function sizeOf(kind: Kind, { aspect_ratio, resolution }: Inputs): { width: number; height: number } {
   const { least, most } = sideLimits;
   const exact = pairOf(resolution, /^(\d{2,4})x(\d{2,4})$/);

@@ -39,6 +39,9 @@ export function createModelDrivers({
       return of(id).model;
     },
 
-    close: async () => (given ? undefined : driver.close?.()),
+    async close() {
+      const own = new Set([...backends.map((backend) => backend.driver), ...(given ? [] : [driver])]);
+      await Promise.all([...own].map((one) => one.close?.()));
+    },
   };
 }

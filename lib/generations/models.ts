@@ -1,6 +1,7 @@
 import * as v from "valibot";
+import { field } from "../kernel/field.ts";
 import { oneOf, textOf, wholeNumber } from "../kernel/validation.ts";
-import { choices, durationLimits_s, maxSeed } from "./inputs.ts";
+import { choices, defaults, durationLimits_s, maxSeed } from "./inputs.ts";
 import { builtIn, type ModelFacts } from "./price-list.ts";
 
 /** A model's id and its inputs: the named ones, and any others. */
@@ -18,42 +19,51 @@ export interface Model extends ModelFacts {
   readonly input: Inputs;
 }
 
-/** CONTRACT section 5: "prompt at most 4,000 characters". */
+/** The longest prompt, in characters (schema/README.md#models). */
 const longestPrompt = 4000;
-const model = textOf(1, 255);
-const prompt = textOf(1, longestPrompt);
-const seed = wholeNumber(0, maxSeed);
+const prompted = "What to make, in words.";
+const model = field(textOf(1, 255), "The model: a built-in one, one of a backend, or any other.");
+const prompt = field(textOf(1, longestPrompt), prompted);
+const seed = field(wholeNumber(0, maxSeed), "The same seed and inputs make the same file; 0 by default.");
+const ratio = `Width to height; ${defaults.image.aspect_ratio} by default for images, ${defaults.video.aspect_ratio} for videos.`;
+const size = `The size; ${defaults.image.resolution} by default for images, ${defaults.video.resolution} for videos.`;
+const format = "The format of the file; png by default for images, mp4 for videos.";
 
 const imageInput = v.object({
   model,
   prompt,
-  aspect_ratio: v.optional(oneOf(choices.image.aspect_ratio)),
-  resolution: v.optional(oneOf(choices.image.resolution)),
-  output_format: v.optional(oneOf(choices.image.output_format)),
+  aspect_ratio: v.optional(field(oneOf(choices.image.aspect_ratio), ratio)),
+  resolution: v.optional(field(oneOf(choices.image.resolution), size)),
+  output_format: v.optional(field(oneOf(choices.image.output_format), format)),
   seed: v.optional(seed),
 });
 const videoInput = v.object({
   model,
   prompt,
-  aspect_ratio: v.optional(oneOf(choices.video.aspect_ratio)),
-  resolution: v.optional(oneOf(choices.video.resolution)),
-  output_format: v.optional(oneOf(choices.video.output_format)),
+  aspect_ratio: v.optional(field(oneOf(choices.video.aspect_ratio), ratio)),
+  resolution: v.optional(field(oneOf(choices.video.resolution), size)),
+  output_format: v.optional(field(oneOf(choices.video.output_format), format)),
   seed: v.optional(seed),
-  duration: v.optional(wholeNumber(durationLimits_s.least, durationLimits_s.most)),
+  duration: v.optional(
+    field(
+      wholeNumber(durationLimits_s.least, durationLimits_s.most),
+      `The length of the video in seconds; ${defaults.video.duration} by default.`,
+    ),
+  ),
 });
 
 const inputsOf = { image: imageInput, video: videoInput } as const;
 
 export const models: readonly Model[] = builtIn.map((model) => ({ ...model, input: inputsOf[model.kind] }));
 
-const text = (most: number) => v.optional(textOf(0, most));
-/** CONTRACT section 5, unknown models: "takes any inputs. The four named inputs must be strings where given". */
+const text = (most: number, meaning: string) => v.optional(field(textOf(0, most), meaning));
+/** An unknown model takes any inputs. The four named ones must be strings (schema/generations.md#sizes-and-other-models). */
 const openInput = v.looseObject({
   model,
-  prompt: text(longestPrompt),
-  aspect_ratio: text(255),
-  resolution: text(255),
-  output_format: text(255),
+  prompt: text(longestPrompt, `${prompted} Built-in models need it; others may run without.`),
+  aspect_ratio: text(255, ratio),
+  resolution: text(255, size),
+  output_format: text(255, format),
 });
 
 const byId = new Map(models.map((model) => [model.id, model]));
@@ -67,11 +77,11 @@ export function modelOf(id: string): Model {
   return { id, kind, summary: "A model that is not known here", input: openInput, price };
 }
 
-/** A model of a backend: any inputs, images, one price. */
-export const backendModel = (id: string, usd: number): Model => ({
+/** A model of a backend: any inputs, one price a file. */
+export const backendModel = (id: string, { kind, price }: { kind: Model["kind"]; price: number }): Model => ({
   id,
-  kind: "image",
+  kind,
   summary: "A model of a backend",
   input: openInput,
-  price: { per: "image", usd: { "2K": usd } },
+  price: { per: "image", usd: { "2K": price } },
 });

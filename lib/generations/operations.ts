@@ -5,7 +5,7 @@ import type { GenerationsService } from "./service.ts";
 
 const operation = operationsOf<{ generations: GenerationsService }>();
 
-/** SPEC "Endpoints", generations, with the additions of CONTRACT section 9. */
+/** The operations on generations (schema/README.md#operations). */
 export const generationsOperations = [
   operation({
     id: "generations.list",
@@ -31,6 +31,7 @@ export const generationsOperations = [
     path: "/generations",
     needs: "generations:write",
     answers: "created",
+    audited: false,
     body: newGeneration,
     result: generation,
     problems: [],

@@ -9,7 +9,7 @@ export interface Price {
   readonly usd: Readonly<Partial<Record<keyof typeof resolutions, number>>>;
 }
 
-/** What is told of a model without its rules. */
+/** The public facts of a model, without its rules. */
 export interface ModelFacts {
   readonly id: string;
   readonly kind: Kind;

@@ -61,10 +61,10 @@ export function generationsRepository(query: Queries) {
         .where(queued),
     ),
     /** Stores the handle that a driver is polled with, as long as the generation is in progress. */
-    setHandle: query.change((db, p: Key & { handle: string | null }) =>
+    setHandle: query.change((db, p: Key & Pick<Row<"generations">, "handle" | "progress">) =>
       db
         .updateTable("generations")
-        .set({ handle: p.handle })
+        .set({ handle: p.handle, progress: p.progress })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .where("status", "=", "in_progress"),

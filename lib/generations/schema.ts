@@ -1,27 +1,54 @@
 import * as v from "valibot";
 import { parseInstant } from "../kernel/clock.ts";
+import { field } from "../kernel/field.ts";
 import { documentedAs, id, paging, text } from "../kernel/validation.ts";
 import { modelOf } from "./models.ts";
 
 /** The finished value of the interface; option `generations.finishedStatus`. */
 export const finished = ["completed", "succeeded"] as const;
 
-/** SPEC "Generation", with the additions of CONTRACT section 5. */
-export const generation = v.object({
-  id: id("gen"),
-  object: v.literal("generation"),
-  status: v.picklist(["queued", "in_progress", ...finished, "failed"]),
-  model: v.string(),
-  /** In whole seconds since 1970. */
-  created_at: v.pipe(v.number(), v.integer()),
-  /** The inputs as given, with the defaults filled in. */
-  input: v.record(v.string(), v.unknown()),
-  /** Only when finished, and as long as the file is kept. */
-  output: v.optional(v.object({ type: v.picklist(["image", "video"]), url: v.string() })),
-  usage: v.object({ cost_usd: v.number() }),
-  /** Only when failed. */
-  error: v.optional(v.object({ code: v.string(), message: v.string() })),
-});
+export const generation = field(
+  v.object({
+    id: field(id("gen"), "The identifier of the generation."),
+    object: field(v.literal("generation"), "The kind of the record: always `generation`."),
+    status: field(
+      v.picklist(["queued", "in_progress", ...finished, "failed"]),
+      "How far it is. A finished one is `completed`, or `succeeded` where the service says so.",
+    ),
+    progress: v.optional(
+      field(
+        v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+        "The part that is done, with two decimals: only in progress, and where the model's driver knows it.",
+      ),
+    ),
+    model: field(v.string(), "The model that runs."),
+    created_at: field(v.pipe(v.number(), v.integer()), "When it was created, in whole seconds since 1970."),
+    input: field(v.record(v.string(), v.unknown()), "The inputs as given, with the defaults filled in."),
+    output: v.optional(
+      field(
+        v.object({
+          type: field(v.picklist(["image", "video"]), "The kind of the file."),
+          url: field(v.string(), "A signed link to the file, which needs no key and expires."),
+        }),
+        "The file; only when finished, and as long as it is stored.",
+      ),
+    ),
+    usage: field(
+      v.object({ cost_usd: field(v.number(), "The cost, in US dollars; 0 unless it finished.") }),
+      "What the generation cost.",
+    ),
+    error: v.optional(
+      field(
+        v.object({
+          code: field(v.string(), "A word for programs."),
+          message: field(v.string(), "A sentence for people."),
+        }),
+        "Why it failed; only when it did.",
+      ),
+    ),
+  }),
+  "A run of a model that makes an image or a video.",
+);
 
 const idOf = (body: unknown): string =>
   typeof body === "object" && body !== null && "model" in body && typeof body.model === "string" ? body.model : "";
@@ -45,7 +72,10 @@ const day = v.pipe(
 
 /** Days in UTC, both included. */
 export const usageQuery = v.pipe(
-  v.object({ from: v.optional(day), to: v.optional(day) }),
+  v.object({
+    from: v.optional(field(day, "The first day, in UTC. Without it, from the beginning.")),
+    to: v.optional(field(day, "The last day, in UTC, which is included. Without it, up to now.")),
+  }),
   v.forward(
     v.partialCheck(
       [["from"], ["to"]],
@@ -56,8 +86,19 @@ export const usageQuery = v.pipe(
   ),
 );
 
-const counted = { generations: v.pipe(v.number(), v.integer()), cost_usd: v.number() };
-export const usage = v.object({
-  data: v.array(v.object({ date: v.pipe(v.string(), v.isoDate()), model: v.string(), ...counted })),
-  total: v.object(counted),
+const counted = {
+  generations: field(v.pipe(v.number(), v.integer()), "The number of finished generations."),
+  cost_usd: field(v.number(), "Their cost, in US dollars."),
+};
+const daily = v.object({
+  date: field(v.pipe(v.string(), v.isoDate()), "The day, in UTC."),
+  model: field(v.string(), "The model."),
+  ...counted,
 });
+export const usage = field(
+  v.object({
+    data: field(v.array(daily), "One entry for each model on each day with generations."),
+    total: field(v.object(counted), "The sum of all entries."),
+  }),
+  "The generations of each model on each day, with their cost.",
+);

@@ -56,7 +56,7 @@ const lastDay = "9999-12-31";
 
 export type GenerationsService = ReturnType<typeof generationsService>;
 
-/** The operations on generations. SPEC "Generations", CONTRACT section 5. `execution.ts` advances them. */
+/** The operations on generations. `execution.ts` advances them. */
 export function generationsService(ports: Ports) {
   const { store, clock, ids, queue, assets, links, modelDrivers, execution, waiting, scenarios, retention_ms } = ports;
   const generations = store.using(generationsRepository);
@@ -80,6 +80,7 @@ export function generationsService(ports: Ports) {
     id: row.id,
     object: "generation" as const,
     status: execution.statusOf(row),
+    progress: execution.progressOf(row),
     model: row.model,
     created_at: Math.floor(Date.parse(row.created_at) / 1000),
     input: JSON.parse(row.input) as Record<string, unknown>,
@@ -140,6 +141,7 @@ export function generationsService(ports: Ports) {
           etag: null,
           error_code: null,
           error_message: null,
+          progress: null,
         };
         await generations(tx).insert(row);
         execution.publish(tx, row);

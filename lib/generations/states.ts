@@ -1,6 +1,6 @@
 import { machine } from "../kernel/state-machine.ts";
 
-/** CONTRACT section 5: `queued → in_progress → completed | failed`. A cancelled generation has failed. */
+/** `queued → in_progress → completed | failed`. A cancelled generation has failed. */
 export const lifecycle = machine({
   states: ["queued", "in_progress", "completed", "failed"],
   initial: "queued",

@@ -15,7 +15,7 @@ interface Ports {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly mode: string;
-  /** These are read only at a scrape; those with an organization for it alone. */
+  /** These are read at a scrape alone. A scrape of one organization reads its own. */
   readonly jobs: () => Promise<QueueLoad>;
   readonly deliveries: (organization_id?: string) => Promise<number>;
   readonly deployments: (organization_id?: string) => Promise<Readonly<Record<string, number>>>;
@@ -51,7 +51,7 @@ const gauge = (name: string, help: string, samples: readonly Sample[] | number):
   type: "gauge",
   samples: typeof samples === "number" ? [{ value: samples }] : samples,
 });
-/** No sample where it cannot be read: memory is read from /proc, which fails while the process has no free descriptor. */
+/** No sample if memory cannot be read: /proc fails while the process has no free descriptor. */
 const ifReadable = (read: () => number): readonly Sample[] => {
   try {
     return [{ value: read() }];

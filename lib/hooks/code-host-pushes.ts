@@ -6,6 +6,7 @@ import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import type { PushesService } from "../integrations/pushes.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { isSigned, pushOf } from "./push-payload.ts";
+import { requestOf } from "./request-payload.ts";
 
 interface Ports {
   readonly authenticator: Pick<Authenticator, "byAddress">;
@@ -18,15 +19,16 @@ interface Ports {
 }
 
 const prefix = "/hooks/code-host";
-/** CONTRACT section 6: "body limit 5 MiB". */
+/** The largest body of a push. */
 const bodyLimit = 5 * 1024 * 1024;
 
 const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
 
 /**
- * The rows that code hosts post pushes to: one path an integration, and one for the connected app. CONTRACT section 6. A
- * request counts for its address before its body is read, so that nobody makes the service read 5 MiB after 5 MiB.
+ * The rows that code hosts post pushes to: one path an integration, and one for the connected app
+ * (schema/webhooks.md#hooks-of-a-code-host). A request counts for its address before its body is read, so that nobody makes
+ * the service read 5 MiB after 5 MiB.
  */
 export function hookRoutes({ authenticator, pushes, writer, secret, mode }: Ports): Route[] {
   const answer = async (request: RequestContext) => {
@@ -39,11 +41,11 @@ export function hookRoutes({ authenticator, pushes, writer, secret, mode }: Port
     if (expected === undefined ? mode === "start" : !isSigned(expected, bytes, header)) throw unauthorized();
     const body = parseBody(bytes, true);
     const event = header("x-gitea-event") || header("x-github-event") || header("x-gitlab-event");
-    const push = pushOf(event, body);
-    if (!push) return writer.list([], request.id);
+    const hook = pushOf(event, body) ?? requestOf(event, body);
+    if (!hook) return writer.list([], request.id);
     const delivery = header("x-github-delivery") ?? header("x-gitea-delivery") ?? header("x-gitlab-event-uuid");
     const byApp = expected !== undefined && integration?.secret === undefined;
-    const made = await pushes.receive(push, { id, delivery, signed: expected !== undefined, byApp });
+    const made = await pushes.receive(hook, { id, delivery, signed: expected !== undefined, byApp });
     return writer.list(made, request.id, 202);
   };
   const post = { method: "POST", name: unnamed, access: authenticator.byAddress, answer } as const;

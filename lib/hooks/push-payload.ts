@@ -12,7 +12,7 @@ export interface Push {
 }
 
 const pushes = ["push", "Push Hook", "Tag Push Hook"];
-const commit = textLike(64, /^[0-9a-f]{40}([0-9a-f]{24})?$/, "must be a commit id");
+export const commit = textLike(64, /^[0-9a-f]{40}([0-9a-f]{24})?$/, "must be a commit id");
 const ref = v.pipe(
   textLike(1100, /^refs\/(heads|tags)\/./, "must be refs/heads/… or refs/tags/…"),
   v.check(

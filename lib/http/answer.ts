@@ -3,7 +3,7 @@ import type { Problem } from "../kernel/errors.ts";
 import type { Operation } from "../kernel/operation.ts";
 import type { Page } from "../kernel/page.ts";
 
-/** CONTRACT section 1: the flat form, or `{data, meta}` for every object and `pagination` for every list. */
+/** The flat form, or `{data, meta}` for every object and `pagination` for every list. */
 export type Envelope = "flat" | "full";
 
 /** An answer without the headers that every answer has. An idempotency key replays it byte for byte, and never a stream. */

@@ -7,9 +7,17 @@ import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { ReadableStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
-import type { Handler } from "./handler.ts";
+import type { Handler, Outcome } from "./handler.ts";
 import { createPlainRoutes } from "./plain-routes.ts";
-import { type Call, contextOfCall, contextOfEvent, contextOfSocket, contextOfUpgrade } from "./request-context.ts";
+import {
+  type Call,
+  contextOfCall,
+  contextOfEvent,
+  contextOfSocket,
+  contextOfUpgrade,
+  idOf,
+  type RequestContext,
+} from "./request-context.ts";
 import type { Route } from "./route.ts";
 import { refuseUpgrade, send, sent, stamped, whole } from "./send.ts";
 
@@ -19,6 +27,8 @@ export interface App {
   readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
   /** An operation by its name. Rejects where the connection of a request would have broken. */
   call(id: string, call: Call): Promise<Answer>;
+  /** A request that another service has routed. Routes that only the other one has are answered by the last row. */
+  answer(request: RequestContext, route: Route): Promise<Outcome>;
   /** A request to upgrade to another protocol. */
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 }
@@ -41,6 +51,8 @@ export function createApp(ports: Ports): App {
   /** Made for the first request: calls by name do not need it, and it is a fifth of the cost of a service that gets only those. */
   let app: H3 | undefined;
   const byName = new Map(table.map((route) => [route.name, route]));
+  let byPath: Map<string, Route> | undefined;
+  const rest = table.at(-1);
   const upgrades = table.filter(({ method }) => method === "UPGRADE");
   // Not `fetch`: every route returns a Response, so h3 has nothing to convert.
   const routed = (request: Request) => {
@@ -48,9 +60,10 @@ export function createApp(ports: Ports): App {
     return app.handler(new H3Event(request)) as Promise<Response>;
   };
 
-  const plain = createPlainRoutes(table);
+  let plain: ReturnType<typeof createPlainRoutes> | undefined;
   const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
   const answerOf = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<Response> => {
+    plain ??= createPlainRoutes(table);
     const found = plain(incoming.method ?? "", incoming.url ?? "");
     if (!found) return routed(nodeRequest(incoming, outgoing));
     const { route, params, path, search } = found;
@@ -83,6 +96,13 @@ export function createApp(ports: Ports): App {
       const { answer } = await handler(contextOfCall(call, ids), route);
       await pace();
       return answer.body instanceof ReadableStream ? await whole(answer, answer.body) : answer;
+    },
+    answer(request, { method, path }) {
+      byPath ??= new Map(table.map((route) => [`${route.method} ${route.path}`, route]));
+      const route = byPath.get(`${method} ${path}`) ?? rest;
+      if (!route) throw new Error("the route table has no last row");
+      const id = idOf(request.header("x-request-id"), route.leavesNoTrace ? otherIds : ids);
+      return handler({ ...request, id }, route);
     },
     async upgrade(incoming, socket, head) {
       const path = incoming.url?.split("?", 1)[0] ?? "";

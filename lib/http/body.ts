@@ -3,7 +3,7 @@ import { Problem } from "../kernel/errors.ts";
 import { TextDecoder } from "../kernel/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** CONTRACT section 1: "nested deeper than 32 (32 levels pass)". */
+/** A body may be nested 32 levels deep (schema/README.md#errors). */
 const deepest = 32;
 
 /**

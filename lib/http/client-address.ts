@@ -5,15 +5,20 @@ import type { IncomingMessage } from "node:http";
  * address of `X-Forwarded-For`, which that proxy saw itself.
  */
 export function clientAddress(incoming: IncomingMessage, behindProxy: boolean): string {
+  const address = wholeAddress(incoming, behindProxy);
+  // One host can choose from a whole /64 of IPv6 addresses, so they share one count.
+  return address.includes(":") ? network(address) : address;
+}
+
+/** The address of the client itself, an IPv6 address too. */
+export function wholeAddress(incoming: IncomingMessage, behindProxy: boolean): string {
   const forwarded = behindProxy
     ? String(incoming.headers["x-forwarded-for"] ?? "")
         .split(",")
         .at(-1)
         ?.trim()
     : undefined;
-  const address = bare(forwarded || incoming.socket.remoteAddress || "unknown");
-  // One host can choose from a whole /64 of IPv6 addresses, so they share one count.
-  return address.includes(":") ? network(address) : address;
+  return bare(forwarded || incoming.socket.remoteAddress || "unknown");
 }
 
 /** Without port, brackets, zone, or the prefix of an IPv4 address in IPv6. */

@@ -5,7 +5,7 @@ import type { Log } from "../kernel/log.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
 
-/** Who hears of connections that are closed to make room. */
+/** Told of connections that are closed to make room. */
 export interface Crowd {
   readonly log: Pick<Log, "info" | "warn">;
   /** A connection was closed to make room for a new one. */
@@ -28,11 +28,11 @@ interface Connection {
   answers: number;
   /** The last request. */
   request: ServerResponse["req"] | undefined;
-  /** It changed its protocol, so its end is no longer this server's, but for want of room. */
+  /** It changed its protocol. This server no longer ends it, except for want of room. */
   isUpgraded?: true;
 }
 
-/** Whether the next bytes are the client's to send: a request, or the rest of its body. */
+/** Whether the client is to send the next bytes: a request, or the rest of its body. */
 const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answers === 1 && !request?.complete);
 
 // All ports of a process share its descriptors.
@@ -138,7 +138,7 @@ export function trackConnections(
       connections.set(socket, { port, answers: connection.answers + 1, request });
       response.on("close", answered);
     },
-    /** The connection changes its protocol. Until `keepOpen` it is waited for like one without a request. */
+    /** The connection changes its protocol. Until `keepOpen` it counts as one without a request. */
     handedOver(socket: Socket): void {
       connections.delete(socket);
       connections.set(socket, { port, answers: 0, request: undefined, isUpgraded: true });

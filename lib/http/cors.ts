@@ -45,8 +45,8 @@ interface Ports {
 }
 
 /**
- * Lets pages of the allowed origins read the responses under `/v1` and those of asset links. CONTRACT section 1, "CORS". It
- * wraps all other handlers, because a browser hides even an error that lacks these headers.
+ * Lets pages of the allowed origins read the responses under `/v1` and those of asset links (schema/http.md#browsers). It wraps
+ * all other handlers, because a browser hides even an error that lacks these headers.
  */
 export function withCors(handler: Handler, { allowsOrigin, assetsPath, usual, look }: Ports): Handler {
   const preflight: Route = {

@@ -37,7 +37,7 @@ export const listed =
     return outcome.finally(() => running.delete(outcome));
   };
 
-/** CONTRACT section 1, the order of checks: 421, 401 or 429, then those of the route. Its promise never rejects. */
+/** The order of checks: 421, 401 or 429, then those of the route. Its promise never rejects. */
 export function createHandler({ authenticator, writer, log, closing, checkHost }: Ports): Handler {
   const problemOf = (error: unknown, { id: request_id, method, path }: RequestContext): Problem => {
     if (error instanceof Problem) {

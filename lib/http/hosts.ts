@@ -40,7 +40,7 @@ export function createHosts(known: readonly string[]): Hosts {
   const knows = (host: string | undefined) => {
     if (host !== undefined && host === last) return true;
     const name = hostname(host ?? "");
-    // A port beyond 65535 and an address such as 127.999.0.1 are nobody's.
+    // No host has a port beyond 65535, or an address such as 127.999.0.1.
     const isKnown = (isLoopbackName(name) || names.has(name)) && parseUrl(`http://${host}`) !== undefined;
     if (isKnown) last = host;
     return isKnown;
@@ -59,12 +59,12 @@ export function createHosts(known: readonly string[]): Hosts {
 }
 
 /**
- * What keeps a request from the routes that need no key: they are open in process, over a loopback address with a loopback
- * name, whatever other hosts are known, and to trusted networks with any known name. Undefined where nothing does.
+ * The reason to keep a request from the routes that need no key; undefined if there is none. They are open in process, over a
+ * loopback address with a loopback name (whatever other hosts are known), and to trusted networks with any known name.
  */
 function obstacle({ incoming, header }: RequestContext, trusted: Networks): string | undefined {
   if (!incoming) return undefined;
-  // A proxy forwards requests from anywhere. Its headers show a proxy that the options do not name.
+  // A proxy forwards requests from anywhere. Its headers reveal a proxy that the options do not name.
   const forwarded = ["X-Forwarded-For", "Forwarded"].find((name) => header(name.toLowerCase()) !== undefined);
   if (forwarded) return `a proxy has forwarded this request (${forwarded}); send it to the service's own address`;
   const address = incoming.socket.remoteAddress ?? "";

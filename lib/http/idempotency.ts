@@ -5,11 +5,12 @@ import { Problem } from "../kernel/errors.ts";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { indexText } from "../store/index-text.ts";
+import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { httpRepository } from "./repository.ts";
 
-/** CONTRACT section 1: "For 24 hours the same key of the same API key and path replays the first response." */
+/** For 24 hours, the same key of the same API key and path replays the first answer (schema/http.md#idempotency). */
 const retention_ms = milliseconds("24h");
 
 /** An `Idempotency-Key` header, in the scope of its API key and path. */
@@ -27,7 +28,7 @@ interface AnswerStore {
   alone(answer: Answer, scope: OrganizationScope): Promise<Answer>;
 }
 
-/** Another process ran the same request meanwhile. What this one did is rolled back. */
+/** Another process ran the same request meanwhile. The work of this one is rolled back. */
 class AnsweredElsewhere extends Error {}
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
@@ -44,7 +45,6 @@ export function createIdempotency({
 }) {
   const rows = store.using(httpRepository);
   const placeOf = ({ api_key_id, path, name }: IdempotencyKey) => JSON.stringify([api_key_id, path, name]);
-  const sealedPlace = (key: IdempotencyKey) => `idempotency_keys ${placeOf(key)} sealed`;
   const running = new Map<string, Promise<void>>();
 
   const replay = async (key: IdempotencyKey, body_hash: string): Promise<Answer | undefined> => {
@@ -60,7 +60,7 @@ export function createIdempotency({
     return {
       status: row.status,
       headers: { ...headers, "idempotent-replayed": "true" },
-      body: encryption.decrypt(sealedPlace(key), row.sealed),
+      body: encryption.decrypt(contextOf.answer(key), row.sealed),
       request_id,
     };
   };
@@ -73,7 +73,7 @@ export function createIdempotency({
       body_hash,
       status,
       headers: JSON.stringify({ ...headers, request_id }),
-      sealed: encryption.encrypt(sealedPlace(key), typeof body === "string" ? body : ""),
+      sealed: encryption.encrypt(contextOf.answer(key), typeof body === "string" ? body : ""),
       created_at: clock.iso(),
     };
     await rows(tx)
@@ -86,7 +86,10 @@ export function createIdempotency({
   return {
     isName: (name: string): boolean => name.length >= 1 && name.length <= 255,
 
-    /** Runs the work once. Of two at the same time one runs; the other waits for it and replays. */
+    /**
+     * Runs the work once. If two requests with the same key run at the same time, the second waits for the first and replays
+     * its answer.
+     */
     async once(given: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
       const key = { ...given, path: indexText(given.path) };
       const place = placeOf(key);

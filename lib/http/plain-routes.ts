@@ -6,7 +6,7 @@ export interface Found {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A path of letters, digits, `-`, `_` and `/`, and a query, so written that every parser of URLs reads them as they stand. */
+/** A path of letters, digits, `-`, `_` and `/`, and a query without escapes: every URL parser reads them the same way. */
 const plainUrl = /^((?:\/[A-Za-z0-9_-]+)+)(\?[A-Za-z0-9_.~=&%+-]*)?$/;
 const noParams = {};
 
@@ -24,7 +24,7 @@ export function createPlainRoutes(table: readonly Route[]) {
       if (name !== undefined) byParent.set(`${method} ${parent}`, { route, name });
       else if (!/[{*]/.test(route.path)) whole.set(`${method} ${route.path}`, route);
   }
-  // A path beside a parameter belongs to itself, for any method.
+  // A fixed path beside a parameter wins, for any method.
   const paths = new Set(table.map(({ path }) => path));
 
   return (method: string, url: string): (Found & { readonly path: string; readonly search: string }) | undefined => {

@@ -5,12 +5,12 @@ import type { Connection } from "../store/engine.ts";
 import type { Store } from "../store/store.ts";
 import { httpRepository } from "./repository.ts";
 
-/** SPEC "Limits": "1,000 requests per 10-minute window, per API key". */
+/** Requests of an API key in a window of ten minutes (schema/http.md#rate-limits). */
 const window_ms = milliseconds("10m");
 /** Beyond this many buckets in one window, further addresses share one, which bounds memory. */
 const mostBuckets = 50_000;
 
-/** CONTRACT section 7: "0: no limit, `X-RateLimit-Limit` and `-Remaining` are then 1000000000 and stay". */
+/** With the limit 0 there is none: `X-RateLimit-Limit` and `-Remaining` stay at this number. */
 const unlimited = 1_000_000_000;
 
 /** The numbers of the rate-limit headers. `reset_at` is a Unix timestamp in seconds. */
@@ -28,24 +28,24 @@ interface Bucket {
   requests: number;
   unwritten: boolean;
 }
-/** Requests at the end of a window that all processes count one by one. */
+/** At the end of a window, all processes count so many requests one by one. */
 const exact = 1_000;
-/** The part of the requests before them that a process counts ahead, at most. */
+/** Before that, a process counts at most this part of the rest ahead. */
 const ahead = 1 / 16;
 const second_ms = 1_000;
 
 /** A bucket that several processes count. */
 interface CommonBucket {
-  /** Those of all processes, with those that they counted ahead. */
+  /** The count of all processes, including requests that they counted ahead. */
   requests: number;
-  /** Those that this process counted ahead and has not had. */
+  /** Requests that this process counted ahead and that have not come yet. */
   left: number;
-  /** Those that it had since `since`. */
+  /** Requests of this process since `since`. */
   recent: number;
   since: number;
   counting?: Promise<void> | undefined;
 }
-interface Saved {
+export interface Saved {
   readonly started_at: number;
   readonly buckets: readonly (readonly [string, Bucket])[];
 }
@@ -61,12 +61,11 @@ interface Ports {
 }
 
 /**
- * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: a commit a request would cost too
- * much. A crash forgets the last second at most. Calls `dirty` when there is something to write.
- *
- * Several processes count in one row, without waiting for a disk: as many requests ahead as this one had in the last second,
- * and what it did not use of them goes back each second. They count the last thousand of a window one by one, so none is too
- * many, and none too few. (A GET at 32 connections takes 0.8 of the processor time that a statement each takes.)
+ * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: a commit a request would cost too much.
+ * A crash forgets the last second at most. `dirty` is called when there is something to write. Several processes count in one
+ * row, without waiting for a disk. Each counts as many requests ahead as it had in the last second, and gives the unused rest
+ * back every second. They count the last thousand of a window one by one, so the limit holds exactly. (A GET at 32 connections
+ * takes 0.8 of the processor time that a statement each takes.)
  */
 export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   const rows = store.using(httpRepository);
@@ -129,7 +128,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     requests: number,
   ) => {
     const counted = await together?.count({ bucket: name, started_at, requests, most: limit - exact - requests });
-    // Others were quicker: one by one from now on.
+    // Other processes were faster: one by one from now on.
     bucket.requests = Math.max(bucket.requests, counted?.requests ?? limit - exact);
     if (!counted) return;
     bucket.left += requests;

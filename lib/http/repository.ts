@@ -24,7 +24,7 @@ export function httpRepository(query: Queries) {
     ),
     /** Counts requests in one statement, of all processes; undefined where the limit has no room for them. */
     count: query.first((db, p: { bucket: string; started_at: number; requests: number; most: number }) => {
-      // Near the end of a window, processes may see different ones. The later one counts.
+      // Near the end of a window, processes may disagree which one it is. The later one counts.
       const isNew = sql<boolean>`rate_windows.started_at < excluded.started_at`;
       return db
         .insertInto("rate_windows")
@@ -40,7 +40,7 @@ export function httpRepository(query: Queries) {
         )
         .returning("requests");
     }),
-    /** Takes requests back that were counted and did not come. */
+    /** Gives back requests that were counted ahead and did not come. */
     giveBack: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
       db
         .updateTable("rate_windows")

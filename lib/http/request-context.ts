@@ -6,12 +6,12 @@ import { monotonicNow } from "../kernel/system.ts";
 import { AbortController, TextEncoder } from "../kernel/web.ts";
 import { clientAddress } from "./client-address.ts";
 
-/** SPEC "Versioning": "The current version is `v1`, carried as the path prefix". */
+/** The version is the prefix of each path. */
 export const base = "/v1";
 
 /**
- * One request, whether it came over a socket or in process. It never changes. Query, address, body and signal are made
- * when they are called for: a GET takes 0.945 of the processor, with a Host that is not parsed again (`npm run bench -- http`).
+ * One request, over a socket or in process. It never changes. Query, address, body and signal are made on demand: without
+ * parsing the Host again, a GET takes 0.945 of the processor (`npm run bench -- http`).
  */
 export interface RequestContext {
   readonly id: string;
@@ -37,10 +37,10 @@ export interface RequestContext {
 
 export const isVersioned = ({ path }: RequestContext): boolean => path === base || path.startsWith(`${base}/`);
 
-/** CONTRACT section 1: "A caller's own `X-Request-Id` (1–128 of `[A-Za-z0-9._-]`) is kept." */
+/** A caller's own `X-Request-Id` is kept if it has 1 to 128 of these characters. */
 const ownId = /^[A-Za-z0-9._-]{1,128}$/;
 
-const idOf = (own: string | undefined, ids: Ids): string =>
+export const idOf = (own: string | undefined, ids: Ids): string =>
   own !== undefined && ownId.test(own) ? own : ids.next("req");
 
 const noQuery = new URLSearchParams();

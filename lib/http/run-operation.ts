@@ -4,6 +4,7 @@ import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Rules } from "../kernel/validation.ts";
 import type { Answer, Writer } from "./answer.ts";
+import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
@@ -16,6 +17,7 @@ interface Ports<Services> {
   readonly services: Services;
   readonly authenticator: Pick<Authenticator, "confirmed" | "watch">;
   readonly idempotency: Idempotency;
+  readonly audit: Audit;
   readonly writer: Writer;
   /** In bytes. */
   readonly bodyLimit: number;
@@ -35,14 +37,16 @@ export type RunOperation<Services> = (
 
 const noBytes = Buffer.alloc(0);
 
-/** CONTRACT section 1, the order of checks from the body on: 415, 413, 400, 422, then those of the operation. */
+/** Checks in this order, from the body on: 415, 413, 400, 422, then those of the operation (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
-  const { services, authenticator, idempotency, writer, bodyLimit, rules, meter, log, closing } = ports;
+  const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, closing } = ports;
 
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
     const isRead = operation.method === "GET" || operation.needs === "nothing";
-    const caller = isRead ? authentication.caller : authenticator.confirmed(authentication);
+    const plain = isRead ? authentication.caller : authenticator.confirmed(authentication);
+    const audited = operation.audited ? audit(operation, request, plain) : undefined;
+    const caller = audited?.caller ?? plain;
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
     let cancellation: Cancellation | undefined;
     const cancel = () => {
@@ -66,12 +70,13 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const key = { api_key_id: caller.key_id, path: request.path, name };
       const write = (result: unknown) => writer.answer(operation, result, request.id);
       const refuse = (problem: Problem) => writer.problem(problem, request.id);
-      return await runOnce(idempotency, { key, bytes, caller, run, write, refuse });
+      return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse });
     }
 
     let result: unknown;
     try {
       result = await run(caller);
+      await audited?.complete(result);
       if (!(result instanceof Stream)) return await writer.answer(operation, result, request.id);
     } finally {
       if (!(result instanceof Stream)) cancellation?.end();
@@ -95,6 +100,8 @@ interface Once {
   readonly key: Parameters<Idempotency["once"]>[0];
   readonly bytes: Buffer;
   readonly caller: Caller;
+  /** The same without an entry in the audit log, for the answer of a change that was refused. */
+  readonly plain: Caller;
   run(by: Caller): Promise<unknown>;
   write(result: unknown): Answer | Promise<Answer>;
   refuse(problem: Problem): Answer;
@@ -104,7 +111,7 @@ interface Once {
  * Runs an operation once for its idempotency key. The answer is stored in the transaction of the work, where there is one:
  * a crash between the two would do the work twice. 404 and 409 are stored too.
  */
-function runOnce(idempotency: Idempotency, { key, bytes, caller, run, write, refuse }: Once): Promise<Answer> {
+function runOnce(idempotency: Idempotency, { key, bytes, caller, plain, run, write, refuse }: Once): Promise<Answer> {
   return idempotency.once(key, bytes, async (store) => {
     let stored: Answer | undefined;
     try {
@@ -119,7 +126,7 @@ function runOnce(idempotency: Idempotency, { key, bytes, caller, run, write, ref
       return stored ?? (await store.alone(await write(result), caller));
     } catch (error) {
       if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
-      return store.alone(refuse(error), caller);
+      return store.alone(refuse(error), plain);
     }
   });
 }

@@ -78,6 +78,7 @@ export async function listen(
       return void socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n", () => socket.destroy());
     return upgrade(request, socket, head);
   });
+  server.on("clientError", refuseBroken);
   server.listen(port, host);
   await once(server, "listening");
   const at = server.address() as AddressInfo;
@@ -90,6 +91,32 @@ export async function listen(
 }
 
 const ignore = () => {};
+
+const longBodies = new WeakSet<object>();
+
+/**
+ * Lets a request last longer than others may: the push of a large repository. Its reader ends one that sends nothing. Node has
+ * no limit of its own for one request, and reports each late one once.
+ */
+export function allowLongBody({ socket }: IncomingMessage): void {
+  longBodies.add(socket);
+}
+
+/** As Node does without a listener: the status alone, where no answer has begun. */
+function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+  const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+  if (isLate && longBodies.delete(socket)) return;
+  const { _httpMessage: begun } = socket as Duplex & { readonly _httpMessage?: ServerResponse };
+  const statuses: Readonly<Record<string, number>> = {
+    ERR_HTTP_REQUEST_TIMEOUT: 408,
+    HPE_HEADER_OVERFLOW: 431,
+    HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  };
+  const status = statuses[error.code ?? ""] ?? 400;
+  if (socket.writable && !begun?.headersSent)
+    socket.write(`HTTP/1.1 ${status} ${phraseOf(status)}\r\nConnection: close\r\n\r\n`);
+  socket.destroy(error);
+}
 
 /**
  * HTTP lets a server ignore an offered protocol, such as the HTTP/2 that Java's client offers. Node does so only without
@@ -116,7 +143,7 @@ const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>
     0,
   );
 
-/** CONTRACT section 1: "two `Host` headers are 400". Like Node's own refusals it carries its status alone. */
+/** Two `Host` headers are 400. Like Node's own refusals, this one carries its status alone. */
 function refuse(response: ServerResponse): void {
   response.writeHead(400, { connection: "close", "content-length": 0 }).end();
 }

@@ -20,8 +20,8 @@ interface Ports {
 }
 
 /**
- * A handler that applies a tester's faults to requests under `/v1`, whatever their key. CONTRACT section 8: "A faulted
- * answer counts in, and shows, the caller's own window".
+ * A handler that applies a tester's faults to requests under `/v1`, whatever their key (schema/testing.md#faults). A faulted
+ * answer counts in the caller's own window, and shows it.
  */
 export function withFaults(handler: Handler, { faults, writer, knowsHost, look, logged }: Ports): Handler {
   const usual = logged(handler);

@@ -133,7 +133,7 @@ export interface Faults extends Snapshotable {
   clear(): void;
 }
 
-/** A tester's faults of the interface. CONTRACT section 8. The first fault that matches applies. */
+/** A tester's faults of the interface. The first fault that matches applies. */
 export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }): Faults {
   let faults: readonly CountedFault[] = [];
   /** The number of faults added, so that no identifier repeats. */

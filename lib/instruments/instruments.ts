@@ -56,7 +56,7 @@ export interface Instruments<Fork> {
     remove(id: string): void;
     clear(): void;
   };
-  /** The mails that would have been sent, such as invitations, oldest first; each is kept for seven days (`dev`). */
+  /** The mails of the service, such as invitations, oldest first, and how they went; each is kept for seven days (`dev`). */
   mails(): Promise<SentMail[]>;
   readonly journal: {
     /**

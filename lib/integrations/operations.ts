@@ -5,7 +5,7 @@ import type { IntegrationsService } from "./service.ts";
 
 const operation = operationsOf<{ integrations: IntegrationsService }>();
 
-/** SPEC "Endpoints", integrations; `update` is CONTRACT section 9. */
+/** The operations on integrations (schema/README.md#operations). */
 export const integrationsOperations = [
   operation({
     id: "integrations.create",

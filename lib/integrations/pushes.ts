@@ -3,11 +3,13 @@ import type { Endpoints } from "../endpoints/service.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import type { Caller } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { indexText } from "../store/index-text.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import type { PreviewsService, PullRequest, Told } from "./previews.ts";
 import { pushesRepository } from "./repository.ts";
 
 /** Delivery ids are remembered this long: a code host may send the same push again. */
@@ -30,11 +32,11 @@ export interface PushOrigin {
   readonly byApp: boolean;
 }
 
-/** The deployment that a push made in an integration. */
-export interface Created {
-  readonly integration_id: string;
-  readonly deployment_id: string;
-}
+type Hook = Push | PullRequest;
+type Integration = Row<"endpoints">;
+const isDefined = <T>(one: T | undefined): one is T => one !== undefined;
+
+type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
 
 interface Ports {
   readonly store: Store;
@@ -42,27 +44,55 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly deployments: Pick<DeploymentsService, "push">;
   readonly rights: Pick<CodeHostRights, "serve">;
+  readonly previews: Pick<PreviewsService, "receive">;
+}
+
+/** The deployment that a push made in an integration. */
+export interface Created {
+  readonly integration_id: string;
+  readonly deployment_id: string;
 }
 
 export type PushesService = ReturnType<typeof pushesService>;
 
-/** Inbound pushes: each makes a deployment in every integration of that repository and branch. CONTRACT section 6. */
-export function pushesService({ store, clock, endpoints, deployments, rights }: Ports) {
+/** Inbound hooks: a push makes a deployment in every integration of that repository and branch, a request its preview. */
+export function pushesService({ store, clock, endpoints, deployments, rights, previews }: Ports) {
   const pushes = store.using(pushesRepository);
 
-  /** What an integration deploys of a push: the repository and branch that it stores; those of the push are only compared. */
-  const orderOf = async (integration: Row<"endpoints">, push: Push, { signed, byApp }: PushOrigin, tx?: Tx) => {
+  /** Whether a hook of a repository may reach an integration: by its repository, its secret, and the rights of the app. */
+  const isReached = async (integration: Integration, of: string, { signed, byApp }: PushOrigin, tx?: Tx) => {
     const { config, secrets } = endpoints.settingsOf(integration);
+    const { repo } = config as Record<string, string>;
+    if (!repo || foldCase(repo) !== foldCase(of) || (!signed && secrets.secret !== undefined)) return false;
+    return !byApp || rights.serve(integration.organization_id, repo, tx);
+  };
+
+  /** What an integration deploys of a push: the repository and branch that it stores; those of the push are only compared. */
+  const orderOf = (integration: Integration, push: Push) => {
+    const { config } = endpoints.settingsOf(integration);
     const { repo, branch, environment, project_id } = config as Record<string, string>;
-    if (integration.status !== "active" || (!signed && secrets.secret !== undefined)) return undefined;
-    if (!repo || !branch || !environment || foldCase(repo) !== foldCase(push.repo)) return undefined;
+    if (integration.status !== "active" || !repo || !branch || !environment) return undefined;
     if ("branch" in push.to && push.to.branch !== branch) return undefined;
-    if (byApp && !(await rights.serve(integration.organization_id, repo, tx))) return undefined;
     const ref =
       "tag" in push.to
         ? { branch: null, tag: push.to.tag, commit: null }
         : { branch, tag: null, commit: push.to.commit };
     return { project_id, repo, environment, ...ref };
+  };
+
+  /** Serves a hook in an integration, as it is in this transaction. */
+  const serve = async (
+    tx: Tx,
+    integration_id: string,
+    hook: Hook,
+    origin: PushOrigin,
+  ): Promise<Told | Created | undefined> => {
+    const integration = await endpoints.codeHost(integration_id, tx);
+    if (!integration || !(await isReached(integration, hook.repo, origin, tx))) return undefined;
+    if (!("to" in hook)) return previews.receive(tx, integration, hook);
+    const order = orderOf(integration, hook);
+    const deployment_id = order && (await deployments.push(tx, integration.organization_id, order));
+    return deployment_id === undefined ? undefined : { integration_id, deployment_id };
   };
 
   return {
@@ -73,47 +103,55 @@ export function pushesService({ store, clock, endpoints, deployments, rights }: 
     },
 
     /**
-     * Deploys a push once; "a repeated delivery id creates nothing". One of the connected app is deployed organization by
+     * Serves a hook once; "a repeated delivery id creates nothing". One of the connected app is served organization by
      * organization: where it failed halfway, the rest follows when the code host sends it again.
      */
-    async receive(push: Push, origin: PushOrigin): Promise<readonly Created[]> {
+    async receive(hook: Hook, origin: PushOrigin): Promise<readonly (Told | Created)[]> {
       const { id, delivery } = origin;
       const isNew = async (tx: Tx, name: string) =>
         delivery === undefined ||
         (await pushes(tx).insertOnce({ id: indexText(`${name} ${delivery}`), received_at: clock.iso() })) > 0;
-      const deploy = (organization_id: string, name: string, ids: readonly string[]) =>
+      const serveOnce = (organization_id: string, name: string, ids: readonly string[]) =>
         store.transaction({ organization_id }, async (tx) => {
-          const created: Created[] = [];
-          if (!(await isNew(tx, name))) return created;
-          for (const integration_id of ids) {
-            const integration = await endpoints.codeHost(integration_id, tx);
-            const order = integration && (await orderOf(integration, push, origin, tx));
-            const deployment_id = order && (await deployments.push(tx, organization_id, order));
-            if (deployment_id !== undefined) created.push({ integration_id, deployment_id });
-          }
-          return created;
+          const served: (Told | Created)[] = [];
+          if (!(await isNew(tx, name))) return served;
+          for (const one of ids) served.push(...[await serve(tx, one, hook, origin)].filter(isDefined));
+          return served;
         });
       if (id !== undefined) {
         const integration = await endpoints.codeHost(id);
-        return integration ? deploy(integration.organization_id, id, [id]) : [];
+        return integration ? serveOnce(integration.organization_id, id, [id]) : [];
       }
       if (delivery !== undefined && (await pushes().find({ id: indexText(`app ${delivery}`) }))) return [];
-      const targets: Row<"endpoints">[] = [];
-      for (const one of await endpoints.codeHosts()) if (await orderOf(one, push, origin)) targets.push(one);
-      const created: Created[] = [];
+      const targets: Integration[] = [];
+      for (const one of await endpoints.codeHosts()) if (await isReached(one, hook.repo, origin)) targets.push(one);
+      const served: (Told | Created)[] = [];
       for (const organization_id of new Set(targets.map((one) => one.organization_id))) {
         const its = targets.filter((one) => one.organization_id === organization_id);
-        created.push(
-          ...(await deploy(
-            organization_id,
-            organization_id,
-            its.map((one) => one.id),
-          )),
-        );
+        const ids = its.map((one) => one.id);
+        served.push(...(await serveOnce(organization_id, organization_id, ids)));
       }
       if (delivery !== undefined) await store.transaction("rows", (tx) => isNew(tx, "app"));
-      return created;
+      return served;
     },
+
+    /** Deploys a push to a repository of this service in every integration of its organization that names it. */
+    receiveOwn: (caller: Caller, { repo, branch, commit }: { repo: string; branch: string; commit: string }) =>
+      store.transaction(caller, async (tx) => {
+        const { organization_id } = caller;
+        const push: Push = { repo, to: { branch, commit } };
+        const origin: PushOrigin = { id: undefined, delivery: undefined, signed: true, byApp: false };
+        const created: Created[] = [];
+        for (const { id } of (await endpoints.codeHosts()).filter((one) => one.organization_id === organization_id)) {
+          const served = await serve(tx, id, push, origin);
+          if (served?.deployment_id) created.push({ integration_id: id, deployment_id: served.deployment_id });
+        }
+        return created;
+      }),
+
+    /** Deploys a push to a project that its pusher names; undefined where the project is archived. */
+    deployOwn: (caller: Caller, order: Deployed) =>
+      store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order)),
 
     async prune() {
       const before = isoOf(clock.now() - retention_ms);

@@ -20,3 +20,68 @@ export function pushesRepository(query: Queries) {
     ),
   };
 }
+
+type Key = { organization_id: string; integration_id: string; number: number };
+type OfProject = { project_id: string };
+
+/** The environments of pull and merge requests. Those of a project, which the service finds in its organization first. */
+export function previewsRepository(query: Queries) {
+  return {
+    insert: query.insert("previews"),
+    find: query.first((db, p: Key) =>
+      db
+        .selectFrom("previews")
+        .selectAll()
+        .where("integration_id", "=", p.integration_id)
+        .where("number", "=", p.number)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    remove: query.change((db, p: Key) =>
+      db
+        .deleteFrom("previews")
+        .where("integration_id", "=", p.integration_id)
+        .where("number", "=", p.number)
+        .where("organization_id", "=", p.organization_id),
+    ),
+    open: query.all((db, _: object) =>
+      db.selectFrom("previews").selectAll().where("status", "=", "open").orderBy("updated_at"),
+    ),
+    openOfIntegration: query.all((db, p: { organization_id: string; integration_id: string }) =>
+      db
+        .selectFrom("previews")
+        .selectAll()
+        .where("integration_id", "=", p.integration_id)
+        .where("organization_id", "=", p.organization_id)
+        .where("status", "=", "open"),
+    ),
+    openOfProject: query.all((db, p: OfProject) =>
+      db.selectFrom("previews").selectAll().where("project_id", "=", p.project_id).where("status", "=", "open"),
+    ),
+    /** The environment was deleted. */
+    end: query.change((db, p: OfProject & { environment: string; at: string }) =>
+      db
+        .updateTable("previews")
+        .set({ status: "ended", updated_at: p.at })
+        .where("project_id", "=", p.project_id)
+        .where("environment", "=", p.environment)
+        .where("status", "=", "open"),
+    ),
+    removeOfProject: query.change((db, p: OfProject) =>
+      db.deleteFrom("previews").where("project_id", "=", p.project_id),
+    ),
+    prune: query.change((db, p: { before: string }) =>
+      db.deleteFrom("previews").where(
+        (eb) => eb.refTuple("integration_id", "number"),
+        "in",
+        (eb) =>
+          eb
+            .selectFrom("previews")
+            .select(["integration_id", "number"])
+            .where("status", "in", ["closed", "ended"])
+            .where("updated_at", "<", p.before)
+            .limit(sql.lit(500))
+            .$asTuple("integration_id", "number"),
+      ),
+    ),
+  };
+}

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { keptHeaders } from "../endpoints/custom-headers.ts";
 import type { Endpoints } from "../endpoints/service.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -12,6 +13,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { integrationTypes, type Type } from "./integration-types.ts";
 import type { ParsedConfig } from "./kinds/integration-type.ts";
+import type { PreviewsService } from "./previews.ts";
 import type { integrationChanges, newIntegration } from "./schema.ts";
 
 type Endpoint = Row<"endpoints">;
@@ -27,12 +29,13 @@ interface Ports {
   /** The organization's plan; in a transaction the one of that moment, since it may change while a request arrives. */
   readonly planOf: (organization_id: string, tx?: Tx) => Promise<Plan>;
   readonly rules: Rules;
+  readonly previews: Pick<PreviewsService, "integrationRemoved">;
 }
 
 export type IntegrationsService = ReturnType<typeof integrationsService>;
 
-/** Integrations: a code host, a chat, a monitoring provider, a custom endpoint. SPEC "Integrations", CONTRACT section 6. */
-export function integrationsService({ store, endpoints, outbound, projects, planOf, rules }: Ports) {
+/** Integrations: a code host, a chat, a monitoring provider, a custom endpoint (schema/webhooks.md#integrations). */
+export function integrationsService({ store, endpoints, outbound, projects, planOf, rules, previews }: Ports) {
   const typeOf = ({ type }: Endpoint) => type as Type;
   /** The field `events` of a configuration whose type has it. */
   const eventsOf = (row: Endpoint) =>
@@ -64,10 +67,16 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     if (typeof config !== "object" || config === null || Array.isArray(config)) return config;
     const { config: stored, secrets } = endpoints.settingsOf(before);
     const merged: Record<string, unknown> = { ...stored, ...eventsOf(before), ...config };
-    // A new site must not receive the stored key: the caller cannot read it, and could choose a server of their own.
+    // The stored key must not go to a new site: the caller cannot read the key, and could name a server of their own.
     const moves = before.type === "monitoring" && merged.site !== stored.site;
-    for (const [key, redacted] of Object.entries(integrationTypes[typeOf(before)].redacted(secrets))) {
+    const { headers: _, ...shown } = integrationTypes[typeOf(before)].redacted(secrets);
+    for (const [key, redacted] of Object.entries(shown)) {
       if (merged[key] === redacted || merged[key] === undefined) merged[key] = moves ? undefined : secrets[key];
+    }
+    const given = v.safeParse(v.optional(v.record(v.string(), v.string())), merged.headers);
+    if (typeOf(before) === "custom" && given.success) {
+      const place = { field: "config.headers", from: String(stored.url), to: String(merged.url) };
+      merged.headers = keptHeaders(given.output, secrets, place);
     }
     return merged;
   };
@@ -94,7 +103,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), item),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
-    /** CONTRACT section 1: "the plan as soon as the type is known". */
+    /** The plan is judged as soon as the type is known. */
     async requirePlan(caller: Caller, body: unknown) {
       if (v.is(monitored, body)) refusePlan(body.type, await planOf(caller.organization_id));
     },
@@ -138,6 +147,6 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
       }
     },
 
-    remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id),
+    remove: (caller: Caller, id: string) => endpoints.remove(family, caller, id, previews.integrationRemoved),
   };
 }

@@ -5,7 +5,7 @@ import type { InvitationsService } from "./service.ts";
 
 const operation = operationsOf<{ invitations: InvitationsService }>();
 
-/** SPEC "Endpoints", POST /users/invite; the rest is CONTRACT section 9. */
+/** The operations on invitations (schema/README.md#operations). */
 export const invitationsOperations = [
   operation({
     id: "users.invite",
@@ -93,6 +93,6 @@ export const invitationsOperations = [
     body: acceptance,
     result: member,
     problems: ["not_found"],
-    run: ({ body }, { invitations }) => invitations.accept(body),
+    run: ({ body }, { invitations }, caller) => invitations.accept(caller, body),
   }),
 ];

@@ -8,6 +8,8 @@ export type Renewal = Pick<
   Row<"invitations">,
   "token_hash" | "invited_at" | "expires_at" | "invited_by" | "invited_by_key_id" | "scopes"
 >;
+/** The newest mail of an invitation, and how it went. */
+export type Mailed = Pick<Row<"invitations">, "mail_id" | "mail_status" | "mail_error">;
 
 export function invitationsRepository(query: Queries) {
   return {
@@ -27,7 +29,7 @@ export function invitationsRepository(query: Queries) {
     withToken: query.first((db, p: { token_hash: string }) =>
       db.selectFrom("invitations").selectAll().where("token_hash", "=", p.token_hash),
     ),
-    renew: query.first((db, p: Key & Renewal) =>
+    renew: query.first((db, p: Key & Renewal & Mailed) =>
       db
         .updateTable("invitations")
         .set({
@@ -37,10 +39,23 @@ export function invitationsRepository(query: Queries) {
           invited_by: p.invited_by,
           invited_by_key_id: p.invited_by_key_id,
           scopes: p.scopes,
+          mail_id: p.mail_id,
+          mail_status: p.mail_status,
+          mail_error: p.mail_error,
         })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id)
         .returningAll(),
+    ),
+    /** How its newest mail went. */
+    mailed: query.first((db, p: { organization_id: string } & Mailed) =>
+      db
+        .updateTable("invitations")
+        .set({ mail_status: p.mail_status, mail_error: p.mail_error })
+        .where(sql<boolean>`mail_id is not null`)
+        .where("organization_id", "=", p.organization_id)
+        .where("mail_id", "=", p.mail_id)
+        .returning("id"),
     ),
     /** Those of an inviter that are open expire now. */
     expireOf: query.all((db, p: { organization_id: string; invited_by: string; at: string }) =>
@@ -51,13 +66,13 @@ export function invitationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("invited_by", "=", p.invited_by)
         .where("expires_at", ">", p.at)
-        .returning("id"),
+        .returning(["id", "mail_id"]),
     ),
     /** The open invitations that were sent with a key. */
     openWithKeys: query.all((db, p: { organization_id: string; at: string }) =>
       db
         .selectFrom("invitations")
-        .select(["id", "invited_by_key_id"])
+        .select(["id", "mail_id", "invited_by_key_id"])
         .where("organization_id", "=", p.organization_id)
         .where("expires_at", ">", p.at)
         .where("invited_by_key_id", "is not", null),

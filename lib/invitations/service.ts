@@ -13,15 +13,16 @@ import type { Role } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { hashOf } from "../keys/identities.ts";
 import type { KeysService } from "../keys/service.ts";
-import type { MailsService } from "../mails/service.ts";
+import type { MailResult, MailsService } from "../mails/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { UsersService } from "../users/service.ts";
 import { invitationsRepository, type Renewal } from "./repository.ts";
 import type { acceptance } from "./schema.ts";
 
-/** SPEC "Limits": "Invitation lifetime: 7 days". */
+/** How long an invitation is open. */
 const lifetime_ms = milliseconds("7d");
+type Invited = Pick<Row<"invitations">, "id" | "organization_id" | "email" | "role" | "expires_at">;
 /** How long an expired invitation stays in the list. */
 const retention_ms = milliseconds("30d");
 
@@ -43,7 +44,7 @@ interface Ports {
 
 export type InvitationsService = ReturnType<typeof invitationsService>;
 
-/** Invitations by mail, with a single-use token. SPEC "Invitation and membership", CONTRACT section 2. */
+/** Invitations by mail, with a token that works once (schema/records.md#organizations-and-people). */
 export function invitationsService({
   store,
   bus,
@@ -93,20 +94,25 @@ export function invitationsService({
     };
   };
 
-  const sendMail = (tx: Tx, row: Row<"invitations">, token: string) => {
+  const sendMail = (tx: Tx, row: Invited, token: string) => {
     const link = `${origin()}/dashboard/accept#${token}`;
-    const text = [
-      `You are invited as ${row.role}. The invitation is valid until ${row.expires_at}.`,
-      ...(hasDashboard ? [`Accept it here: ${link}`] : []),
-      `${hasDashboard ? "Or" : "Accept it"} with: curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
-    ].join("\n\n");
-    return mails.send(tx, row.organization_id, {
-      to: row.email,
-      subject: "You are invited",
-      text,
-      token,
-      link,
-    });
+    const content = {
+      heading: "You are invited",
+      lines: [`You are invited as ${row.role}. The invitation is valid until ${row.expires_at}.`],
+      button: hasDashboard ? { before: "Accept it here", label: "Accept the invitation", link } : undefined,
+      command: {
+        before: `${hasDashboard ? "Or" : "Accept it"} with:`,
+        text: `curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
+      },
+      footer: "If you did not expect this mail, ignore it: nothing happens without you.",
+    };
+    const { id: invitation_id, organization_id, email: to } = row;
+    return mails.send(tx, organization_id, { to, subject: "You are invited", content, token, link, invitation_id });
+  };
+
+  /** The mail of an invitation that no longer holds is sent no more. */
+  const withdraw = async (tx: Tx, organization_id: string, id: string | null, reason: string) => {
+    if (id !== null) await mails.withdraw(tx, { organization_id, id }, reason);
   };
 
   return {
@@ -129,7 +135,7 @@ export function invitationsService({
         }
         if (before) await invitations(tx).remove(before);
         const { token, ...sent } = renewal(caller);
-        const row: Row<"invitations"> = {
+        const made = {
           id: ids.next("inv"),
           organization_id,
           email,
@@ -137,8 +143,8 @@ export function invitationsService({
           role,
           ...sent,
         };
+        const row = { ...made, ...(await sendMail(tx, made, token)) };
         await invitations(tx).insert(row);
-        await sendMail(tx, row, token);
         await bus.announce(tx, organization_id, "user.invited", {
           invitation_id: row.id,
           email,
@@ -155,26 +161,28 @@ export function invitationsService({
         const before = await get(caller.organization_id, id, tx);
         if (before.role === "owner") users.requireWholeOwner(caller, "invite as");
         const { token, ...sent } = renewal(caller);
-        const row = await invitations(tx).renew({ ...before, ...sent });
+        await withdraw(tx, before.organization_id, before.mail_id, "the invitation was sent again");
+        const mailed = await sendMail(tx, { ...before, ...sent }, token);
+        const row = await invitations(tx).renew({ ...before, ...sent, ...mailed });
         // Pruned since it was read.
         if (!row) throw notFound("invitation");
-        await sendMail(tx, row, token);
         publish(tx, row);
         return row;
       }),
 
     revoke: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
-        const { organization_id } = await get(caller.organization_id, id, tx);
+        const { organization_id, mail_id } = await get(caller.organization_id, id, tx);
+        await withdraw(tx, organization_id, mail_id, "the invitation was revoked");
         await invitations(tx).remove({ organization_id, id });
         publish(tx, { organization_id, id });
       }),
 
-    /** CONTRACT section 2: "An expired, used or unknown token is one and the same 404". */
-    async accept({ token, name }: v.InferOutput<typeof acceptance>) {
+    /** An expired, a used and an unknown token get the same 404. */
+    async accept(caller: Caller, { token, name }: v.InferOutput<typeof acceptance>) {
       // Before the transaction: it names the organization, and a wrong token waits for nobody.
       const { organization_id } = await pendingWith(token);
-      return store.transaction({ organization_id }, async (tx) => {
+      return store.transaction({ ...caller, organization_id }, async (tx) => {
         const found = await pendingWith(token, tx);
         const { email, role } = found;
         await invitations(tx).remove(found);
@@ -190,20 +198,39 @@ export function invitationsService({
       });
     },
 
+    /** Removes the invitation to an address whose person has become a member in another way. */
+    async withdraw(tx: Tx, organization_id: string, email: string) {
+      const found = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
+      if (!found) return;
+      await withdraw(tx, organization_id, found.mail_id, "the person became a member in another way");
+      await invitations(tx).remove(found);
+      publish(tx, found);
+    },
+
     /** The open invitations of a person who leaves expire: their tokens stop, and the addresses may be invited again. */
     async voidOf(tx: Tx, organization_id: string, invited_by: string) {
-      for (const { id } of await invitations(tx).expireOf({ organization_id, invited_by, at: clock.iso() }))
+      const at = clock.iso();
+      for (const { id, mail_id } of await invitations(tx).expireOf({ organization_id, invited_by, at })) {
+        await withdraw(tx, organization_id, mail_id, "the invitation expired, because its sender left");
         publish(tx, { organization_id, id });
+      }
     },
 
     /** The same for those that were sent with keys that ended with all that came of them. */
     async voidSentWith(tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) {
       const at = clock.iso();
-      for (const { id, invited_by_key_id } of await invitations(tx).openWithKeys({ organization_id, at })) {
+      for (const { id, mail_id, invited_by_key_id } of await invitations(tx).openWithKeys({ organization_id, at })) {
         if (!key_ids.has(invited_by_key_id ?? "")) continue;
         await invitations(tx).expire({ organization_id, id, at });
+        await withdraw(tx, organization_id, mail_id, "the invitation expired, because the key that sent it ended");
         publish(tx, { organization_id, id });
       }
+    },
+
+    /** How the newest mail of an invitation went. */
+    async mailed(tx: Tx, organization_id: string, mail_id: string, result: MailResult) {
+      const found = await invitations(tx).mailed({ organization_id, mail_id, ...result });
+      if (found) publish(tx, { organization_id, id: found.id });
     },
 
     async prune() {

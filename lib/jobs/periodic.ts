@@ -1,7 +1,7 @@
-import { Cron } from "croner";
 import * as v from "valibot";
 import type { Clock } from "../kernel/clock.ts";
 import { isoOf } from "../kernel/clock.ts";
+import { nextSlot as slotAfter } from "../kernel/cron.ts";
 import { type Job, jobsOf, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
@@ -24,9 +24,9 @@ export const schedule = { "service.prune": "17 3 * * *" } as const;
 
 /** croner computes the slots; the job loop waits for them on the service's clock. */
 function nextSlot(cron: string, clock: Clock): number {
-  const next = new Cron(cron, { paused: true, utcOffset: 0 }).nextRun(new Date(clock.now()));
-  if (!next) throw new Error(`the cron pattern ${cron} never matches`);
-  return next.getTime();
+  const next = slotAfter(cron, clock.now());
+  if (next === undefined) throw new Error(`the cron pattern ${cron} never matches`);
+  return next;
 }
 
 export function periodicJobs(table: readonly PeriodicJob[], clock: Clock, log: Log): Job[] {

@@ -13,8 +13,8 @@ interface Ports {
 }
 
 /**
- * Each second: takes the jobs of ended processes back, and claims those that other processes added and have not claimed.
- * Returns the function that ends it.
+ * Each second: takes the jobs of ended processes back, and claims jobs that other processes added. Returns the function that
+ * stops it.
  */
 export function pollJobs({ runner, log, pump }: Ports): () => void {
   let hasEnded = false;
@@ -33,7 +33,7 @@ export function pollJobs({ runner, log, pump }: Ports): () => void {
   };
 }
 
-/** Claims what is due, once no other transaction has it locked: a claim leaves out what is. */
+/** Claims due jobs, once no other transaction has them locked: a claim skips locked rows. */
 export async function claimAll(runner: Pick<Runner, "claim" | "next">, clock: Clock): ReturnType<Runner["claim"]> {
   for (;;) {
     const rows = await runner.claim();

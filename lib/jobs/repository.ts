@@ -79,7 +79,7 @@ export function jobsRepository(query: Queries) {
     ),
     /** Counts the attempt while claiming, so that a job that crashes its process cannot loop forever. */
     claim: query.all((db, p: Lease) => claimed(query, db, p, waiting)),
-    /** Whoever adds this job waits from now on until it is settled. */
+    /** A transaction that adds this job waits from now on until the job is settled. */
     lock: query.first((db, p: { id: string }) =>
       query.locked(db.selectFrom("jobs").select("id").where("id", "=", p.id)),
     ),
@@ -216,7 +216,7 @@ const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: R
     .where("id", "in", (eb) => eb.selectFrom("due").select("id"))
     .returningAll();
 
-/** Where several processes share the rows: some jobs are those of one runtime, and have its id behind an `@` of their kind. */
+/** For several processes on the same rows: some jobs belong to one runtime, whose id follows an `@` in their kind. */
 function ofRuntimes(query: Queries) {
   /** `own` is the pattern of the kinds that the runtime of this process runs. */
   const runnable = (own: string) => sql<boolean>`state = 'waiting' and (kind like ${own} or kind not like '%@%')`;

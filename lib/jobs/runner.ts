@@ -14,7 +14,7 @@ import { claimable, declaredKind } from "./runtime-jobs.ts";
 import { scopeOf, settle } from "./settle.ts";
 import { holdOf, isGivenUp, watch_ms } from "./suspects.ts";
 
-/** When work runs again that ended while the store took no writes. */
+/** The pause before work runs again that ended while the store took no writes. */
 const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
 /** Later than every instant. */
@@ -42,8 +42,8 @@ export interface Runner {
   /** Gives running jobs back to the queue, without counting a crash. */
   release(): Promise<void>;
   /**
-   * Gives every job that an earlier process left running back to the queue, and counts a crash. The process ended without
-   * the suspects that waited, so they are suspects no more.
+   * Gives every job that an earlier process left running back to the queue, and counts a crash. Suspects that waited did not
+   * end that process, so they are suspects no more.
    */
   reclaim(): Promise<void>;
   /** Renews the leases of this process, and gives jobs with an expired lease back to the queue. */
@@ -58,8 +58,8 @@ export function createRunner(ports: {
   log: Log;
   owner: string;
   /**
-   * Whether other processes run jobs of the same rows. Then only an expired lease says that a process has ended, and jobs of
-   * other runtimes are not claimed.
+   * Whether other processes run jobs of the same rows. Then only an expired lease proves that a process has ended, and this one
+   * leaves jobs of other runtimes alone.
    */
   isShared?: boolean;
   runtimeId?: string | undefined;
@@ -87,14 +87,14 @@ export function createRunner(ports: {
   /** Runs a job, and clears a suspect that runs for long enough. */
   const watched = async (row: JobRow, work: () => Promise<Outcome>): Promise<Outcome> => {
     if (row.crashes < suspect) return work();
-    // Where the store refuses it, the next end counts as a strike.
+    // If the store refuses this, the next end counts as a strike.
     const clear = () => void store.transaction("rows", (tx) => rows(tx).clear(row)).catch(() => {});
     return work().finally(systemTimer(watch_ms, clear));
   };
 
   /**
-   * Jobs whose result the store refused, with what becomes of them before the next claim, or they would never run again:
-   * they count as failed, unless the store took no writes at all. Then the result waits, because the work is done.
+   * Jobs whose result the store refused. They are settled before the next claim, or they would never run again: as failed,
+   * unless the store took no writes at all. Then the result waits, because the work is done.
    */
   const unstored: (readonly [JobRow, Outcome])[] = [];
   const settleUnstored = async () => {
@@ -135,7 +135,7 @@ export function createRunner(ports: {
 
   const settleJob = (row: JobRow, job: Job | undefined, given: Outcome) =>
     store.transaction(scopeOf(row, job, given), async (tx) => {
-      // What waits is read after those who add more have committed, or none of the two would see the other.
+      // Reads what waits after the transactions that add more have committed. Otherwise neither would see the other.
       if (isShared && given.kind === "until") await rows(tx).lock(row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
       const verdict = isGivenUp(row)
@@ -172,7 +172,7 @@ export function createRunner(ports: {
     const taken = await store.transaction("rows", async (tx) => {
       const before = end();
       const suspected = await rows(tx).suspected({ before });
-      // Another process that lives says nothing about them.
+      // The end of another process proves nothing about them.
       if (before === always) await rows(tx).acquit({});
       const count = await rows(tx).reclaim({ before });
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });

@@ -43,7 +43,7 @@ export function settle(
   };
 }
 
-/** What the settling of a job locks. One that may be given up can change anything. */
+/** What the settling of a job locks: everything, if the job may be given up, since its end can change anything. */
 export function scopeOf(row: Row<"jobs">, job: Job | undefined, given: Outcome): TransactionScope {
   const retries = job?.retries.length ?? 0;
   if (isGivenUp(row) || (given.kind === "retry" && row.failures >= retries)) return "all";

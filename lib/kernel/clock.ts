@@ -185,7 +185,7 @@ function createMachineTime(notBefore: number, time: () => number) {
 interface Alarm {
   at: number;
   readonly run: () => void;
-  /** Whether it moves with the clock where that follows the machine's. */
+  /** Whether it moves with the clock when that follows the machine's. */
   readonly follows: boolean;
   cancel: () => void;
 }

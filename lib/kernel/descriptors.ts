@@ -10,7 +10,7 @@ function descriptorLimit(): number {
   }
 }
 
-/** What is left for the database, files and children when connections and requests have taken all that they may. */
+/** Kept for the database, files and children when connections and requests have taken all that they may. */
 const reserve = 64;
 
 /** How many descriptors connections may take, and how many requests of our own to receivers. */

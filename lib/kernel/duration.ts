@@ -1,7 +1,4 @@
-/**
- * Durations as people write them: `"150ms"`, `"30s"`, `"2m"`, `"2h"`, `"7d"`, or several in a row (`"2h42m30s"`).
- * CONTRACT section 8: "Durations everywhere are …".
- */
+/** Durations as people write them: `"150ms"`, `"30s"`, `"2m"`, `"2h"`, `"7d"`, or several in a row (`"2h42m30s"`). */
 const units = {
   ms: 1,
   s: 1_000,

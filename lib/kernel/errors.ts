@@ -1,5 +1,5 @@
 /**
- * Every expected failure of the interface, with its status and its causes. CONTRACT section 1, "Errors". The table of
+ * Every expected failure of the interface, with its status and its causes. The table of
  * errors in `schema/README.md` is generated from this one.
  */
 export const problems = {

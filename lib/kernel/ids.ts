@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 import type { Snapshotable } from "./snapshotable.ts";
 
-/** Every prefix of the interface. CONTRACT section 1: "prefix + 26-character ULID, so that they sort by creation". */
+/** Every prefix of the interface. After it come 26 characters of a ULID, so they sort by creation. */
 export type Prefix =
   | "proj"
   | "dep"
@@ -18,6 +18,8 @@ export type Prefix =
   | "dlv"
   | "job"
   | "mail"
+  | "run"
+  | "aud"
   | "scn";
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -84,6 +84,8 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly location?: string;
   /** Not in the specification: the OpenAPI document marks it. */
   readonly addition?: true;
+  /** False where the created record itself says who made it and when. Default: every change is in the audit log. */
+  readonly audited?: false;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
@@ -116,6 +118,8 @@ export interface Operation<Services = never> {
   readonly answers: Answers;
   readonly location: string | undefined;
   readonly addition: boolean;
+  /** Whether a success has an entry in the audit log. */
+  readonly audited: boolean;
   readonly params: Schema | undefined;
   readonly query: Schema | undefined;
   readonly body: Schema | undefined;
@@ -157,6 +161,7 @@ export function operationsOf<Services>() {
     roles: declared.roles ?? (isNeed(declared.needs) ? rolesFor(declared.needs) : roles),
     location: declared.location,
     addition: declared.addition ?? false,
+    audited: declared.audited ?? declared.method !== "GET",
     params: declared.params,
     query: declared.query as Q & (Schema | undefined),
     body: declared.body as B & (Schema | undefined),
@@ -191,7 +196,7 @@ export function problemsOf(operation: Operation): readonly ProblemCode[] {
   return [...new Set([...commonProblems, ...body, ...rules, ...idempotency, ...operation.problems])];
 }
 
-/** CONTRACT section 2: "A request needs the user's role and the key's scope", the role first. */
+/** A request needs the user's role and the key's scope, the role first. */
 export function authorize(operation: Operation, caller: Caller): void {
   const { needs, roles: allowed } = operation;
   if (!isNeed(needs)) return;

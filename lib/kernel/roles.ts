@@ -1,4 +1,4 @@
-/** SPEC "Role capabilities of organization members", and CONTRACT section 2 for the rest. */
+/** The roles of members. */
 export const roles = ["owner", "admin", "developer", "viewer"] as const;
 export type Role = (typeof roles)[number];
 

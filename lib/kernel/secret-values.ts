@@ -1,4 +1,5 @@
-const hidden = "[redacted]";
+/** What stands where a secret value was. */
+export const redaction = "[redacted]" as const;
 
 /** A function that replaces these values in a text; of a value of several lines, each line. */
 export function hideValues(values: readonly string[]): (text: string) => string {
@@ -7,5 +8,5 @@ export function hideValues(values: readonly string[]): (text: string) => string 
   // The longest first, so that a value that contains another one leaves no rest.
   parts.sort((a, b) => b.length - a.length);
   const pattern = new RegExp(parts.map((part) => part.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|"), "g");
-  return (text) => text.replace(pattern, hidden);
+  return (text) => text.replace(pattern, redaction);
 }

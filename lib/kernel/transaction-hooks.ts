@@ -39,6 +39,8 @@ export interface OrganizationScope {
    * Runs first in the transaction. Throws if the rights of the caller were revoked since the request was authenticated.
    */
   readonly recheckRights?: (tx: Tx) => Promise<void>;
+  /** Runs after the work of the transaction. Adds the entry of the audit log, once for all transactions of the request. */
+  readonly recordChange?: (tx: Tx, organization_id: string, result: unknown) => unknown;
   /** Runs last in the transaction. Stores the answer that the idempotency key replays. */
   readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
   /** Whether the transaction deletes, and so may use the reserve of a full disk. */

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { parseInstant } from "./clock.ts";
 import { parseDuration } from "./duration.ts";
 import { type Detail, invalid, Problem } from "./errors.ts";
+import { field } from "./field.ts";
 import { type Networks, noNetworks } from "./networks.ts";
 
 /** The schemas and rules that the wire schemas of all features share. */
@@ -59,6 +60,15 @@ export function queryCount(least: number, most: number) {
   );
 }
 
+/** A switch in a query string: `true` or `false`. */
+export const querySwitch = () =>
+  v.pipe(
+    v.string("must be true or false"),
+    v.check((value) => value === "true" || value === "false", "must be true or false"),
+    documentedAs({ type: "boolean" }),
+    v.transform((value) => value === "true"),
+  );
+
 export const email = () =>
   v.pipe(
     v.string("must be a string"),
@@ -87,10 +97,10 @@ export const byId = v.object({ id: v.string() });
 
 const cursor = textLike(256, /^[\w-]+\.[\w-]{12}$/, "must be a next_cursor from this list, with the same filters");
 
-/** `per_page` and `cursor` of a list. SPEC "Limits": default 20, maximum 100. */
+/** `per_page` and `cursor` of a list: 20 items by default, 100 at most (schema/http.md#paging). */
 export const paging = (most = 100) => ({
-  per_page: v.optional(v.pipe(queryCount(1, most), v.description("The number of items on a page."))),
-  cursor: v.optional(v.pipe(cursor, v.description("The `next_cursor` of the previous page."))),
+  per_page: v.optional(field(queryCount(1, most), "The number of items on a page, 20 by default.")),
+  cursor: v.optional(field(cursor, "The `next_cursor` of the previous page. Without it, the first page.")),
 });
 
 /** An object without unknown fields: a misspelt field is refused with the list of known names. */
@@ -101,21 +111,29 @@ export const record = <const E extends v.ObjectEntries>(entries: E) => {
     `is an unknown field; ${names.length > 0 ? `the fields are ${names.join(", ")}` : "there are no fields here"}`,
   );
 };
-/** SPEC "Deployment log entry". */
+/** An entry of a log: of a deployment, or of a live app. */
 export const logEntry = v.object({
-  timestamp: datetime(),
-  level: v.picklist(["info", "warn", "error"]),
-  message: v.string(),
+  timestamp: field(datetime(), "When the line was written."),
+  level: field(v.picklist(["info", "warn", "error"]), "How serious the entry is."),
+  message: field(v.string(), "One line of text, without secrets."),
 });
 export const logsQuery = v.object({
   ...paging(),
-  per_page: v.optional(queryCount(1, 1000)),
-  follow: v.optional(oneOf(["true", "false"])),
+  per_page: v.optional(
+    field(queryCount(1, 1000), "The number of entries on a page. Without it and without `cursor`, all entries."),
+  ),
+  follow: v.optional(
+    field(querySwitch(), "`true` streams the entries as Server-Sent Events until the log ends; `false` by default."),
+  ),
 });
 export type LogsQuery = v.InferOutput<typeof logsQuery>;
 
 /** The query of a record of work: `wait` up to that many seconds for its end. */
-export const awaitable = v.object({ wait: v.optional(queryCount(0, 60)) });
+export const awaitable = v.object({
+  wait: v.optional(
+    field(queryCount(0, 60), "Seconds to hold the request until the work ends. Without it, the answer comes at once."),
+  ),
+});
 
 export type Schema = v.GenericSchema;
 

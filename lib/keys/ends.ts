@@ -7,13 +7,13 @@ import { keysRepository } from "./repository.ts";
 export interface EndsPorts {
   readonly store: Store;
   readonly feed: ChangeFeed;
-  /** Ends what else came of keys that are revoked with all that they made. */
+  /** Ends everything else that revoked keys have made. */
   readonly onEnded: (tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) => Promise<void>;
 }
 
 type Key = Pick<Row<"api_keys">, "organization_id" | "user_id" | "id">;
 
-/** The ends of keys: requests that run are checked again before they write, and what outlasts a request hears of it. */
+/** Revokes keys. Running requests are checked again before they write, and listeners of longer work are told. */
 export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
   const keys = store.using(keysRepository);
   return {

@@ -3,7 +3,7 @@ import { invalid, Problem } from "../kernel/errors.ts";
 import { covers, type Scope } from "../kernel/roles.ts";
 import type { Row } from "../store/tables.ts";
 
-/** What a key may give to one that it makes: no more than it has. CONTRACT sections 2 and 9. */
+/** What a key may give to one that it makes: no more than it has (schema/records.md#api-keys). */
 
 type Maker = Pick<Row<"api_keys">, "expires_at" | "rate_limit"> | undefined;
 

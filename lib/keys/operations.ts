@@ -6,7 +6,7 @@ import type { KeysService } from "./service.ts";
 
 const operation = operationsOf<{ keys: KeysService }>();
 
-/** CONTRACT section 9. Every member manages their own keys, so all roles may write. */
+/** Members manage their own keys, so all roles may write. */
 export const keysOperations = [
   operation({
     id: "keys.list",

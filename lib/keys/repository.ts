@@ -25,18 +25,19 @@ export function keysRepository(query: Queries) {
         .where("api_keys.hash", "=", p.hash),
     ),
     insertSession: query.insert("sessions"),
-    /** The key and the user of a session, read at every request like those of a key. */
+    /** The user of a session, and its key where it has one, read at every request like those of a key. */
     identifySession: query.first((db, p: { hash: string }) =>
       db
         .selectFrom("sessions")
-        .innerJoin("api_keys", "api_keys.id", "sessions.api_key_id")
-        .innerJoin("users", "users.id", "api_keys.user_id")
+        .innerJoin("users", "users.id", "sessions.user_id")
+        .leftJoin("api_keys", "api_keys.id", "sessions.api_key_id")
         .select([
+          "sessions.api_key_id",
+          "sessions.organization_id",
+          "sessions.user_id",
           "api_keys.id as key_id",
-          "api_keys.organization_id",
           "api_keys.scopes",
           "api_keys.expires_at as key_expires_at",
-          "api_keys.user_id",
           "users.role",
           "users.status",
           "sessions.expires_at",
@@ -46,6 +47,10 @@ export function keysRepository(query: Queries) {
     removeSession: query.write((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
     pruneSessions: query.write((db, p: { before: string }) =>
       db.deleteFrom("sessions").where("expires_at", "<", p.before),
+    ),
+    insertUsed: query.insertUnique("used_sign_ins"),
+    pruneUsed: query.write((db, p: { before: string }) =>
+      db.deleteFrom("used_sign_ins").where("expires_at", "<", p.before),
     ),
     find: query.first((db, p: Key) =>
       db.selectFrom("api_keys").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),

@@ -1,8 +1,9 @@
 import * as v from "valibot";
+import { field } from "../kernel/field.ts";
 import { scopes } from "../kernel/roles.ts";
-import { datetime, id, instantText, oneOf, paging, textLike, textOf, wholeNumber } from "../kernel/validation.ts";
+import { datetime, id, instantText, paging, querySwitch, textLike, textOf, wholeNumber } from "../kernel/validation.ts";
 
-/** SPEC "Authentication": "API keys begin with `sk_live_`". A fixed one may be short: CONTRACT section 2. */
+/** A key that a tester fixes may be short. */
 export const fixedKey = textLike(
   136,
   /^sk_live_[A-Za-z0-9_]{4,128}$/,
@@ -11,28 +12,54 @@ export const fixedKey = textLike(
 export const keyName = textOf(1, 64, { trim: true });
 export const keyScopes = v.array(v.picklist(scopes, `must be one of ${scopes.join(", ")}`), "must be a list of scopes");
 
-/** CONTRACT section 9, `/api-keys`. */
-export const apiKey = v.object({
-  id: id("key"),
-  name: v.string(),
-  scopes: v.array(v.string()),
-  user_id: id("usr"),
-  created_at: datetime(),
-  last_used_at: v.nullable(datetime()),
-  expires_at: v.nullable(datetime()),
-  rate_limit: v.nullable(v.number()),
-  created_by_key_id: v.nullable(id("key")),
-});
-/** `key` is the secret, shown this once. */
-export const madeApiKey = v.object({ ...apiKey.entries, key: v.string() });
+export const apiKey = field(
+  v.object({
+    id: field(id("key"), "The identifier of the key."),
+    name: field(v.string(), "A name for people."),
+    scopes: field(v.array(v.string()), "What the key may do, within the role of its user; `*` is everything."),
+    user_id: field(id("usr"), "The user whom the key acts for."),
+    created_at: field(datetime(), "When the key was created."),
+    last_used_at: field(v.nullable(datetime()), "When the key was last used; null for never."),
+    expires_at: field(v.nullable(datetime()), "When the key stops working; null for never."),
+    rate_limit: field(
+      v.nullable(v.number()),
+      "Requests per window of ten minutes; 0 for no limit, null for that of the service.",
+    ),
+    created_by_key_id: field(v.nullable(id("key")), "The key that made this one; null where none did."),
+  }),
+  "An API key, without its secret.",
+);
+export const madeApiKey = field(
+  v.object({ ...apiKey.entries, key: field(v.string(), "The key itself, shown only here.") }),
+  "A new API key, with the key itself, which is shown once.",
+);
 
 /** Defaults: the scopes, the expiry and the rate limit of the key that makes it. */
 export const newApiKey = v.object({
-  name: keyName,
-  scopes: v.optional(v.pipe(keyScopes, v.minLength(1, "must have at least one"))),
-  expires_at: v.optional(v.nullable(instantText())),
-  rate_limit: v.optional(v.nullable(wholeNumber(0, 1_000_000_000))),
+  name: field(keyName, "A name for people."),
+  scopes: v.optional(
+    field(
+      v.pipe(keyScopes, v.minLength(1, "must have at least one")),
+      "What the key may do: within the scopes of the key that makes it, which are the default.",
+    ),
+  ),
+  expires_at: v.optional(
+    field(
+      v.nullable(instantText()),
+      "When the key stops working, in ISO 8601; by default when the key that makes it does. null is never.",
+    ),
+  ),
+  rate_limit: v.optional(
+    field(
+      v.nullable(wholeNumber(0, 1_000_000_000)),
+      "Requests per window of ten minutes; by default that of the key that makes it. 0 is no limit.",
+    ),
+  ),
 });
 /** `cascade=true` ends the keys that the key made as well, and theirs. */
-export const keyRevocation = v.object({ cascade: v.optional(oneOf(["true", "false"])) });
+export const keyRevocation = v.object({
+  cascade: v.optional(
+    field(querySwitch(), "`true` also ends the keys that this key made, and theirs; `false` by default."),
+  ),
+});
 export const apiKeysQuery = v.object(paging());

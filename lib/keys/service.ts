@@ -143,7 +143,7 @@ export function keysService({
     revoke: (caller: Caller, id: string, { cascade }: v.InferOutput<typeof keyRevocation>) =>
       store.transaction(caller, async (tx) => {
         const row = await findManaged(caller, id, tx);
-        await (cascade === "true" ? ends.removeWithMade(tx, row) : ends.remove(tx, row));
+        await (cascade ? ends.removeWithMade(tx, row) : ends.remove(tx, row));
       }),
 
     async all(organization_id: string) {

@@ -4,6 +4,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
 import { hashOf, type Identity } from "./identities.ts";
 import { keysRepository } from "./repository.ts";
 import type { KeysService } from "./service.ts";
@@ -15,7 +16,8 @@ export type Sessions = ReturnType<typeof createSessions>;
 
 /**
  * Sign-ins of the dashboard: a random token instead of the key, so that a browser need not keep the key. Every request
- * reads the key and its user again, so a session ends at once with either of them.
+ * reads the user and the key again, so a session ends at once with either of them. One that began with OpenID Connect has
+ * no key, and every scope.
  */
 export function createSessions({
   store,
@@ -36,17 +38,26 @@ export function createSessions({
   const identify = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
     const [rights, others] = [feed.rightsChanges(), store.engine.others()];
     const row = await rows(tx).identifySession({ hash: hashOf(token) });
-    if (row?.status !== "active") return undefined;
+    if (row?.status !== "active" || row.api_key_id !== row.key_id) return undefined;
     const { organization_id, user_id, role, key_id, key_expires_at } = row;
     const expires_at = key_expires_at !== null && key_expires_at < row.expires_at ? key_expires_at : row.expires_at;
     const hasExpired = () => expires_at <= clock.iso();
     if (hasExpired()) return undefined;
+    const scopes = row.scopes === null ? ["*"] : (JSON.parse(row.scopes) as string[]);
     return {
-      caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
+      caller: { organization_id, user_id, role, key_id: key_id ?? "", scopes },
       rate_limit: null,
       expires_at,
       isCurrent: () => feed.rightsChanges() === rights && store.engine.others() === others && !hasExpired(),
     };
+  };
+
+  const insert = async (tx: Tx, owner: Pick<Row<"sessions">, "organization_id" | "user_id" | "api_key_id">) => {
+    // 62 ** 43 is more than 2 ** 256.
+    const token = random.alphanumeric(43);
+    const [created_at, expires_at] = [clock.iso(), isoOf(clock.now() + milliseconds(sessionLength))];
+    await rows(tx).insertSession({ hash: hashOf(token), ...owner, created_at, expires_at });
+    return token;
   };
 
   return {
@@ -54,23 +65,30 @@ export function createSessions({
     async begin(key: string): Promise<string | undefined> {
       const owner = (await keys.identify(key))?.caller;
       if (!owner) return undefined;
-      // 62 ** 43 is more than 2 ** 256.
-      const token = random.alphanumeric(43);
-      const expires_at = isoOf(clock.now() + milliseconds(sessionLength));
       return store.transaction({ organization_id: owner.organization_id }, async (tx) => {
         // It may have been revoked since.
         const found = await keys.identify(key, tx);
         if (!found) return undefined;
-        const { organization_id, key_id: api_key_id } = found.caller;
-        await rows(tx).insertSession({
-          hash: hashOf(token),
-          organization_id,
-          api_key_id,
-          created_at: clock.iso(),
-          expires_at,
-        });
-        return token;
+        const { organization_id, user_id, key_id: api_key_id } = found.caller;
+        return insert(tx, { organization_id, user_id, api_key_id });
       });
+    },
+
+    /** Begins a session without a key, of the user whom `find` answers within the transaction; it throws for none. */
+    beginFor: (organization_id: string, find: (tx: Tx) => Promise<string>): Promise<string> =>
+      store.transaction({ organization_id }, async (tx) =>
+        insert(tx, { organization_id, user_id: await find(tx), api_key_id: null }),
+      ),
+
+    /** Whether this is the first use of a sign-in that nobody can use after `expires_at`, on all servers. */
+    async use(state: string, expires_at: string): Promise<boolean> {
+      try {
+        await store.transaction("rows", (tx) => rows(tx).insertUsed({ hash: hashOf(state), expires_at }));
+        return true;
+      } catch (error) {
+        if (store.engine.isDuplicate(error)) return false;
+        throw error;
+      }
     },
 
     identify,
@@ -87,7 +105,10 @@ export function createSessions({
     },
 
     prune: async () => {
-      await store.transaction("rows", async (tx) => void (await rows(tx).pruneSessions({ before: clock.iso() })));
+      await store.transaction("rows", async (tx) => {
+        await rows(tx).pruneSessions({ before: clock.iso() });
+        await rows(tx).pruneUsed({ before: clock.iso() });
+      });
     },
   };
 }

@@ -20,8 +20,9 @@ export function messageOf(change: Change): Message | undefined {
     }
     case "deployment":
     case "generation": {
-      const { kind, id, status, at } = change;
-      return { event: stateChanges[kind], timestamp: at, data: { [`${kind}_id`]: id, status } };
+      const { kind, id, status, at, progress } = change;
+      const data = { [`${kind}_id`]: id, status, ...(progress !== undefined && { progress }) };
+      return { event: stateChanges[kind], timestamp: at, data };
     }
     default:
       return undefined;

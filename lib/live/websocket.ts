@@ -60,7 +60,7 @@ export function keyIn(text: string): string {
   }
 }
 
-/** The WebSocket of CONTRACT section 9: an organization's events and state changes as they happen. */
+/** The WebSocket: an organization's events and state changes as they happen (schema/streams.md#the-websocket). */
 export function createLiveRoute({
   feed,
   events,

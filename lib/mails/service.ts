@@ -1,67 +1,164 @@
+import type { HandedOver, Mailer } from "../drivers/mail/contract.ts";
+import { hostOfSender } from "../drivers/mail/server-url.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { discard, done, type Lease, type Outcome, snooze } from "../kernel/job.ts";
+import type { Log } from "../kernel/log.ts";
+import { redact } from "../kernel/secret-redaction.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
+import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
+import type { MailStatus, Row } from "../store/tables.ts";
+import { htmlOf, type MailContent, textOf } from "./content.ts";
 import { mailsRepository } from "./repository.ts";
 
+/** A mail as a feature writes it. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
-  readonly text: string;
+  readonly content: MailContent;
   readonly token: string;
   readonly link: string;
+  readonly invitation_id: string;
 }
 
 /** A mail as it is shown to the operator. */
-export interface SentMail extends Mail {
+export interface SentMail {
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** Null for a mail of an earlier version. */
+  readonly html: string | null;
+  readonly token: string;
+  readonly link: string;
+  /** When it was written. */
   readonly sent_at: string;
+  /** `kept` where no server takes mails, `pending` between tries, `failed` after the last one or a refusal for good. */
+  readonly status: MailStatus;
+  /** The same at every try; null for a mail that was kept. */
+  readonly message_id: string | null;
+  /** The tries, oldest first. `error` is null for the one that succeeded. */
+  readonly attempts: readonly { readonly at: string; readonly error: string | null }[];
+  readonly invitation_id: string | null;
+}
+
+/** What is stored encrypted. */
+type Sealed = Pick<SentMail, "text" | "token" | "link"> & { readonly html?: string };
+type Key = { readonly organization_id: string; readonly id: string };
+
+/** How a mail went, for the record that it is about. */
+export interface MailResult {
+  readonly mail_status: MailStatus;
+  readonly mail_error: string | null;
+}
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly encryption: Encryption;
+  readonly log: Log;
+  /** Undefined where mails are kept. */
+  readonly mailer: Mailer | undefined;
+  readonly from: () => string;
+  readonly queue: { add(tx: Tx, kind: string, args: object): Promise<void> };
+  /** The invitation of this mail gets to know how it went. */
+  readonly onResult: (tx: Tx, organization_id: string, mail_id: string, result: MailResult) => Promise<void>;
 }
 
 /** How long a mail is stored: the lifetime of the invitation in it. */
 const retention_ms = milliseconds("7d");
+/** The waits after the first, second, … failed try. One more failure is the last. */
+const waits_ms = ["1m", "5m", "30m", "2h", "6h"].map((wait) => milliseconds(wait));
 
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
  * Stores the mails of the service in the transaction of what they say, so no crash loses one; encrypted, because they hold
- * tokens. Nothing sends them yet: the control interface and `svc-server mail` show them to the operator.
+ * tokens. With a mail server each has a job that hands it over.
  */
-export function mailsService({
-  store,
-  clock,
-  ids,
-  encryption,
-}: {
-  store: Store;
-  clock: Clock;
-  ids: Ids;
-  encryption: Encryption;
-}) {
+export function mailsService({ store, clock, ids, encryption, log, mailer, from, queue, onResult }: Ports) {
   const mails = store.using(mailsRepository);
+  const open = (row: Row<"mails">) => JSON.parse(encryption.decrypt(contextOf.mail(row), row.sealed)) as Sealed;
+  const attemptsOf = ({ attempts }: Row<"mails">) => JSON.parse(attempts) as SentMail["attempts"];
+
+  /** The end of a try, or the end without one. */
+  const settle = async (tx: Tx, row: Row<"mails">, status: MailStatus, error?: string | null) => {
+    const attempts = [...attemptsOf(row), ...(error === undefined ? [] : [{ at: clock.iso(), error }])];
+    const settled = await mails(tx).settle({ ...row, status, attempts: JSON.stringify(attempts) });
+    if (settled > 0)
+      await onResult(tx, row.organization_id, row.id, { mail_status: status, mail_error: error ?? null });
+  };
+
+  const outcomeOf = (row: Row<"mails">, handed: Exclude<HandedOver, { kind: "cut off" }>): Outcome => {
+    const scope = { organization_id: row.organization_id };
+    if (handed.kind === "sent") return done((tx) => settle(tx, row, "sent", null), scope);
+    const error = redact(handed.error);
+    const wait_ms = handed.kind === "refused" ? undefined : waits_ms[attemptsOf(row).length];
+    log.warn("a mail was not handed over", { mail: row.id, reason: error, tries_again: wait_ms !== undefined });
+    return wait_ms === undefined
+      ? done((tx) => settle(tx, row, "failed", error), scope)
+      : snooze(wait_ms, (tx) => settle(tx, row, "pending", error), scope);
+  };
+
   return {
-    async send(tx: Tx, organization_id: string, { to, subject, ...rest }: Mail) {
+    /** Adds a mail, and answers its id and status. */
+    async send(tx: Tx, organization_id: string, { to, subject, content, token, link, invitation_id }: Mail) {
       const id = ids.next("mail");
-      const sealed = encryption.encrypt(`mails ${organization_id} ${id}`, JSON.stringify(rest));
+      const sealed: Sealed = { text: textOf(content), html: htmlOf(content), token, link };
+      const status: MailStatus = mailer ? "pending" : "kept";
       await mails(tx).insert({
         id,
         organization_id,
         recipient: to,
         subject,
-        sealed,
+        sealed: encryption.encrypt(contextOf.mail({ organization_id, id }), JSON.stringify(sealed)),
         sent_at: clock.iso(),
+        status,
+        message_id: mailer ? `<${id}@${hostOfSender(from())}>` : null,
+        attempts: "[]",
+        invitation_id,
       });
+      if (mailer) await queue.add(tx, "mails.send", { organization_id, id });
+      return { mail_id: id, mail_status: status, mail_error: null };
+    },
+
+    /** One try. Without a lease another process makes it. */
+    async handOver(key: Key, lease: Lease): Promise<Outcome> {
+      const row = await mails().find(key);
+      if (row?.status !== "pending") return discard("the mail waits no more");
+      if (!mailer) return done((tx) => settle(tx, row, "kept"), { organization_id: row.organization_id });
+      if (!lease.isHeld()) return discard("another process hands it over");
+      const { text, html = "" } = open(row);
+      const { recipient: to, subject, message_id } = row;
+      const date = new Date(row.sent_at);
+      const handed = await mailer.send({ messageId: message_id ?? "", from: from(), to, subject, text, html, date });
+      // The next start makes this try.
+      return handed.kind === "cut off" ? snooze(0) : outcomeOf(row, handed);
+    },
+
+    /** The job failed for a reason that is no answer of a server. */
+    async giveUp(tx: Tx, key: Key, reason: string) {
+      const row = await mails(tx).find(key);
+      if (row) await settle(tx, row, "failed", reason);
+    },
+
+    /** A mail that waits is sent no more: what it says no longer holds. */
+    async withdraw(tx: Tx, key: Key, reason: string) {
+      const row = await mails(tx).find(key);
+      if (row?.status === "pending") await settle(tx, row, "failed", reason);
     },
 
     /** Every mail, oldest first. */
     async all(): Promise<SentMail[]> {
-      return (await mails().all({})).map(({ id, organization_id, recipient, subject, sealed, sent_at }) => {
-        const { text, token, link } = JSON.parse(encryption.decrypt(`mails ${organization_id} ${id}`, sealed)) as Omit<
-          Mail,
-          "to" | "subject"
-        >;
-        return { to: recipient, subject, text, token, link, sent_at };
+      return (await mails().all({})).map((row) => {
+        const { text, html = null, token, link } = open(row);
+        const { id, recipient: to, subject, sent_at, status, message_id, invitation_id } = row;
+        const attempts = attemptsOf(row);
+        return { id, to, subject, text, html, token, link, sent_at, status, message_id, attempts, invitation_id };
       });
     },
 

@@ -1,8 +1,9 @@
-import * as v from "valibot";
+import type * as v from "valibot";
 import { catalog, type EventName } from "../events/catalog.ts";
 import type { Operation } from "../kernel/operation.ts";
 import { occasions } from "./descriptions.ts";
 import { exampleOf } from "./examples.ts";
+import { pathExample } from "./id-prefixes.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 
 /** The parameters of an operation's path and query. */
@@ -13,17 +14,18 @@ export function queryParameters({ path, query }: Operation): Json[] {
     required: true,
     description: name === "id" || name === "dlv" ? "The identifier of the record." : "The name of the environment.",
     schema: { type: "string" },
+    example: pathExample(path, name),
   }));
   const { entries = {} } = (query ?? {}) as { entries?: Record<string, v.GenericSchema> };
   const inQuery = Object.entries(entries).map(([name, entry]) => {
     const inner = (entry as { wrapped?: v.GenericSchema }).wrapped;
-    const description = v.getDescription(inner ?? entry);
+    const { description, ...schema } = jsonSchema(inner ?? entry);
     return {
       name,
       in: "query",
       ...(!inner && { required: true }),
-      ...(description && { description }),
-      schema: jsonSchema(inner ?? entry),
+      ...(description !== undefined && { description }),
+      schema,
     };
   });
   return [...inPath, ...inQuery];

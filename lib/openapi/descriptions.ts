@@ -23,6 +23,7 @@ const tags: Readonly<Record<string, string>> = {
   events: "The events of the organization.",
   keys: "The API keys of the organization's members.",
   organization: "The organization of the API key: its name and plan.",
+  "audit-log": "Who changed what in the organization, and the refused sign-ins.",
   environments: "The named deployment targets of a project, with their variables.",
   me: "The caller of a request.",
   openapi: "This document.",
@@ -52,6 +53,9 @@ export const occasions: Readonly<Record<EventName, string>> = {
   "deployment.failed": "A deployment ended as `failed`; `reason` is the error.",
   "deployment.rolled_back":
     "A rollback was requested for a deployment (`reason` is `manual`), or its health check failed and the previous release stays live (`health_check`).",
+  "generation.completed": "A generation has finished, and its file can be downloaded.",
+  "generation.failed": "A generation has failed. One that somebody cancels sends no event.",
+  "schedule.failed": "A run of a schedule failed; `reason` is the error, and `exit_code` null where it has none.",
   "project.created": "A project was created.",
   "project.deleted": "A project was permanently deleted.",
   "user.invited": "An invitation was sent.",

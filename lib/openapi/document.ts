@@ -21,7 +21,7 @@ const meta = { request_id: "req_01KAJK2M00REQXXXX000000000", timestamp: "2026-11
 const pascal = (words: string) => words.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z0-9])/g, (_, first) => first.toUpperCase());
 
 /** Bodies and results, by the name under which their feature's `schema.ts` exports them, or by their operation's. */
-async function named(): Promise<Map<v.GenericSchema, string>> {
+export async function namedSchemas(): Promise<Map<v.GenericSchema, string>> {
   const exported = new Map<unknown, string>();
   for (const folder of readdirSync("lib")) {
     if (!existsSync(`lib/${folder}/schema.ts`)) continue;
@@ -107,7 +107,7 @@ function refusalsOf(operation: Operation): Map<number, ProblemCode[]> {
 function refusal(codes: readonly ProblemCode[]): Json {
   const [first = "internal_error"] = codes;
   const { status, when } = problems[first];
-  // CONTRACT section 1: the 404 of an identifier and every 409 are stored under their Idempotency-Key too.
+  // The 404 of an identifier and every 409 are stored under their Idempotency-Key too.
   const byStatus: Readonly<Record<number, readonly string[]>> = {
     401: ["WWW-Authenticate"],
     404: ["Idempotent-Replayed"],
@@ -177,7 +177,7 @@ function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas
 
 /** The OpenAPI 3.1 document of the interface, in one of its envelopes. */
 export async function openapi(envelope: Envelope): Promise<Json> {
-  const names = await named();
+  const names = await namedSchemas();
   const schemas = jsonSchemas(Object.fromEntries([...names].map(([schema, name]) => [name, schema])));
   const paths: Record<string, Record<string, Json>> = {};
   const responses: Record<string, Json> = {};

@@ -2,21 +2,47 @@ import type { Json } from "./json-schema.ts";
 
 /** Example values by the name of a field, where its schema does not fix one. */
 const words: Json = {
+  per_page: 20,
+  cursor: "MX4wMUtBSksyTTAw.q3xVbG0c5n1T",
+  wait: 30,
+  username: "ci",
+  password: "registry_password_demo",
+  extra: { quality: "high" },
+  timeout: "5m",
+  record: "_svc.www.acme.example",
+  headers: { "x-tenant": "acme" },
+  body: '{"event":"ping"}',
+  input: { model: "image-standard", prompt: "a lighthouse at dusk" },
+  code: "cancelled",
+  value: "8080",
+  channel: "#deploys",
+  events: "deployment.failed",
+  site: "datadoghq.eu",
+  service: "web",
+  from: "2026-11-01",
+  to: "2026-11-30",
   name: "web",
   region: "eu-west-1",
   description: "The public site",
   environment: "production",
   version: "v1.4.2",
+  commit: "0123456789abcdef0123456789abcdef01234567",
   repo: "acme/web",
   branch: "main",
   tag: "v1.4.2",
-  image_url: null,
+  image_url: "registry.example.com/acme/web:1.4.2",
   message: "The build is done",
   email: "ada@acme.example",
   token: "tok_demo",
   api_key: "sk_live_demo_ada",
   key: "sk_live_demo_ada",
   url: "https://hooks.acme.example/in",
+  keep_previous_for: "24h",
+  action: "projects.delete",
+  target: idOf("proj"),
+  key_id: idOf("key"),
+  address: "203.0.113.7",
+  request_id: idOf("req"),
   webhook_url: "https://chat.example.com/in/42",
   secret: "whsec_demo",
   event: "deployment.succeeded",
@@ -26,12 +52,18 @@ const words: Json = {
   scopes: ["*"],
   variables: { PORT: "8080" },
   error: "answered 500",
+  mail_error: "550 5.1.1 no such user",
+  env: { HF_HOME: "/var/lib/models" },
   response: "Internal Server Error",
   model: "image-standard",
   prompt: "a lighthouse at dusk",
   aspect_ratio: "16:9",
   resolution: "1K",
   output_format: "png",
+  user: "guest",
+  cron: "0 3 * * *",
+  command: "node clean.js",
+  schedule: "clean",
   reason: "npm ERR! missing script: build",
   next_cursor: null,
   duration_ms: 42,
@@ -41,7 +73,7 @@ const words: Json = {
   date: "2026-11-21",
 };
 
-function idOf(prefix: string): string {
+export function idOf(prefix: string): string {
   return `${prefix}_01KAJK2M00${prefix
     .toUpperCase()
     .replaceAll(/[^0-9A-HJKMNP-TV-Z]/g, "X")
@@ -54,6 +86,8 @@ const owners: Readonly<Record<string, string>> = {
   new_deployment_id: "dep",
   user_id: "usr",
   invitation_id: "inv",
+  generation_id: "gen",
+  run_id: "run",
 };
 
 const fits = (value: unknown, type: string | undefined) =>

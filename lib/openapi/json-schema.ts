@@ -1,8 +1,8 @@
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from "@valibot/to-json-schema";
-import type * as v from "valibot";
+import type { GenericSchema } from "valibot";
 
 export type Json = Readonly<Record<string, unknown>>;
-type Schema = v.GenericSchema;
+type Schema = GenericSchema;
 
 /**
  * Leaves out rules that JSON Schema cannot express, unless `documentedAs` gives a form; keeps all others, code points

@@ -22,7 +22,7 @@ export type CodeHostRights = ReturnType<typeof codeHostRights>;
 /**
  * Answers whether the operator's credential of the code host, and its connected app, serve an organization and a repository:
  * as the option says; without it, the only organization of the service. A folder of repositories has no credential, so
- * without the option every organization may read it. CONTRACT section 11.
+ * without the option every organization may read it.
  */
 export function codeHostRights({ store, codeHost }: Ports) {
   const organizations = store.using(organizationsRepository);

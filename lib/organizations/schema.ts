@@ -1,41 +1,50 @@
 import * as v from "valibot";
+import { field } from "../kernel/field.ts";
 import { roles } from "../kernel/roles.ts";
 import { datetime, id, oneOf, textOf } from "../kernel/validation.ts";
 
-/** CONTRACT section 2: "Plans". */
 export const plans = ["starter", "pro", "enterprise"] as const;
 
 export type Plan = (typeof plans)[number];
 
 export const organizationName = textOf(1, 64, { trim: true });
 
-/** CONTRACT section 9. */
-export const organization = v.object({
-  id: id("org"),
-  name: v.string(),
-  plan: v.picklist(plans),
-  created_at: datetime(),
+const own = {
+  id: field(id("org"), "The identifier of the organization."),
+  name: field(v.string(), "The name of the organization."),
+  plan: field(v.picklist(plans), "The plan, which decides what the organization may use."),
+};
+export const organization = field(
+  v.object({ ...own, created_at: field(datetime(), "When the organization was created.") }),
+  "An organization: every record belongs to one.",
+);
+export const organizationChanges = v.object({
+  name: v.optional(field(organizationName, "The new name. Left out, it stays.")),
+  plan: v.optional(field(oneOf(plans), "The new plan. Left out, it stays.")),
 });
-export const organizationChanges = v.object({ name: v.optional(organizationName), plan: v.optional(oneOf(plans)) });
 
-/** CONTRACT section 9, `GET /me`. */
-export const me = v.object({
-  organization: v.object({
-    id: id("org"),
-    name: v.string(),
-    plan: v.picklist(plans),
+export const me = field(
+  v.object({
+    organization: field(v.object(own), "The organization of the caller."),
+    user: field(
+      v.object({
+        id: field(id("usr"), "The identifier of the user."),
+        name: field(v.string(), "The name of the user."),
+        email: field(v.string(), "The address of the user."),
+        role: field(v.picklist(roles), "What the user may do."),
+        status: field(v.string(), "Whether the user may call at all: `active`."),
+        joined_at: field(v.string(), "When the user joined, in ISO 8601."),
+      }),
+      "The user whom the key acts for.",
+    ),
+    key: field(
+      v.object({
+        id: field(id("key"), "The identifier of the key."),
+        name: field(v.string(), "The name of the key."),
+        scopes: field(v.array(v.string()), "What the key may do, within the role of its user."),
+      }),
+      "The API key of the request.",
+    ),
   }),
-  user: v.object({
-    id: id("usr"),
-    name: v.string(),
-    email: v.string(),
-    role: v.picklist(roles),
-    status: v.string(),
-    joined_at: v.string(),
-  }),
-  key: v.object({
-    id: id("key"),
-    name: v.string(),
-    scopes: v.array(v.string()),
-  }),
-});
+  "The organization, the user and the key of a caller.",
+);

@@ -17,7 +17,7 @@ type Organization = Row<"organizations">;
 
 export type OrganizationsService = ReturnType<typeof organizationsService>;
 
-/** Organizations: every record belongs to one, and nothing is visible across. CONTRACT section 2. */
+/** Organizations: every record belongs to one, and nothing is visible across (schema/records.md#organizations-and-people). */
 export function organizationsService({
   store,
   feed,
@@ -33,7 +33,7 @@ export function organizationsService({
   ids: Ids;
   users: UsersService;
   keys: KeysService;
-  /** Called in the transaction that changes a plan, to turn off what the plan does not include. */
+  /** Called in the transaction that changes a plan, to turn off features that the new plan lacks. */
   onPlanChange: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
 }) {
   const organizations = store.using(organizationsRepository);
@@ -53,6 +53,16 @@ export function organizationsService({
       if (name !== undefined) return organizations(tx).findByName({ name_folded: foldCase(name) });
       const first = await organizations(tx).any({});
       return first && organizations(tx).find({ organization_id: first.id });
+    },
+
+    /** The organization of a name or identifier; without one the only one of the service, and none where there are several. */
+    async chosen(given?: string): Promise<Row<"organizations"> | undefined> {
+      const rows = organizations();
+      if (given !== undefined)
+        return (await rows.findByName({ name_folded: foldCase(given) })) ?? rows.find({ organization_id: given });
+      const first = await rows.any({});
+      if (!first || (await rows.another({ organization_id: first.id }))) return undefined;
+      return rows.find({ organization_id: first.id });
     },
 
     async insert(tx: Tx, { name, plan }: { name: string; plan: Plan }) {

@@ -5,7 +5,7 @@ import type { ProjectsService } from "./service.ts";
 
 const operation = operationsOf<{ projects: ProjectsService }>();
 
-/** SPEC "Endpoints", projects; archiving is CONTRACT section 9. */
+/** The operations on projects (schema/README.md#operations). */
 export const projectsOperations = [
   operation({
     id: "projects.list",

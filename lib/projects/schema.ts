@@ -1,17 +1,20 @@
 import * as v from "valibot";
+import { field } from "../kernel/field.ts";
 import { datetime, id, paging, text, textLike, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
-/** SPEC "Project". */
-export const project = v.object({
-  id: id("proj"),
-  name: v.string(),
-  region: v.string(),
-  description: v.nullable(v.string()),
-  status: v.picklist(lifecycle.states),
-  created_at: datetime(),
-  updated_at: datetime(),
-});
+export const project = field(
+  v.object({
+    id: field(id("proj"), "The identifier of the project."),
+    name: field(v.string(), "The name, unique in the organization whatever its case."),
+    region: field(v.string(), "The region, fixed when the project was created."),
+    description: field(v.nullable(v.string()), "A text for people; null for none."),
+    status: field(v.picklist(lifecycle.states), "An archived project accepts no deployments."),
+    created_at: field(datetime(), "When the project was created."),
+    updated_at: field(datetime(), "When the project last changed."),
+  }),
+  "A project: it contains deployments and environments.",
+);
 
 export const name = textOf(3, 64, { trim: true });
 export const region = textLike(
@@ -19,15 +22,20 @@ export const region = textLike(
   /^[A-Za-z0-9._-]{1,64}$/,
   "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen",
 );
-const description = v.optional(v.nullable(textOf(0, 255)));
+const described = (meaning: string) => v.optional(field(v.nullable(textOf(0, 255)), meaning));
+const nameMeaning = "The name, unique in the organization whatever its case. White space around it is removed.";
 
-export const newProject = v.object({ name, region, description });
+export const newProject = v.object({
+  name: field(name, nameMeaning),
+  region: field(region, "The region, which cannot change later."),
+  description: described("A text for people; none by default."),
+});
 
 /** `region` is fixed at creation: the service accepts an equal one and refuses any other. */
 export const projectChanges = v.object({
-  name: v.optional(name),
-  region: v.optional(text()),
-  description,
+  name: v.optional(field(name, `${nameMeaning} Left out, it stays.`)),
+  region: v.optional(field(text(), "The project's own region; another one is refused. It may be left out.")),
+  description: described("A text for people. Empty or null removes it; left out, it stays."),
 });
 
 export const projectsQuery = v.object(paging());

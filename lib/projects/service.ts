@@ -27,9 +27,9 @@ interface Ports {
   readonly regions: readonly string[] | undefined;
   /** Removes a batch of what a project holds; answers whether nothing is left. */
   readonly removeContents: (tx: Tx, id: string) => Promise<boolean>;
-  /** Called in the transaction that removes a project, while its rows are still there: what runs of it stops. */
+  /** Called in the transaction that removes a project, while its rows still exist: stops its apps. */
   readonly onRemove: (tx: Tx, id: string) => Promise<void>;
-  /** Called in the same transaction afterwards: deployments of others may take its slots. */
+  /** Called afterwards in the same transaction: other deployments may take its slots. */
   readonly onRemoved: (tx: Tx, key: Key) => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ type Key = Pick<Row<"projects">, "organization_id" | "id">;
 
 export type ProjectsService = ReturnType<typeof projectsService>;
 
-/** Projects: the top-level container of deployments and environments. SPEC "Projects", CONTRACT section 3. */
+/** Projects: the top-level container of deployments and environments. */
 export function projectsService({
   store,
   bus,
@@ -119,8 +119,14 @@ export function projectsService({
     exists: async (tx: Tx | undefined, organization_id: string, id: string) =>
       (await projects(tx).findId({ organization_id, id })) !== undefined,
 
-    nameOf: async (tx: Tx, organization_id: string, id: string) =>
+    nameOf: async (tx: Tx | undefined, organization_id: string, id: string) =>
       (await projects(tx).find({ organization_id, id }))?.name,
+
+    /** The project with this id, or this name in any case. */
+    async named({ organization_id }: Caller, name: string): Promise<{ id: string; name: string } | undefined> {
+      const byId = await projects().find({ organization_id, id: name });
+      return byId ?? projects().findByName({ organization_id, name_folded: foldCase(name) });
+    },
 
     list: ({ organization_id }: Caller, query: PageQuery) =>
       paginate(query, "projects", { organization_id }, projects().list),

@@ -1,6 +1,6 @@
 import { machine } from "../kernel/state-machine.ts";
 
-/** SPEC "States and transitions", project. Archiving is an addition: CONTRACT section 9. */
+/** A project is active or archived. */
 export const lifecycle = machine({
   states: ["active", "archived"],
   initial: "active",

@@ -7,6 +7,8 @@ export interface Upstream {
   readonly port: number;
   readonly agent: Agent;
   readonly behindProxy: boolean;
+  /** Whether the header Authorization was for the proxy, and is not the app's. */
+  readonly hidesAuthorization: boolean;
 }
 
 /** `failed`: the app gave no answer, and the request may be sent again. `done`: the client has been answered, or has left. */
@@ -23,7 +25,7 @@ const options = (request: IncomingMessage, headers: string[], { port, agent }: U
   method: request.method,
   path: request.url,
   headers: headers as unknown as Record<string, string>,
-  // A kept connection may just be closing. What cannot be sent twice gets one of its own.
+  // A kept connection may be closing just now. A request that cannot be sent twice gets a new one.
   agent: isRepeatable(request) ? agent : false,
 });
 
@@ -33,7 +35,7 @@ const options = (request: IncomingMessage, headers: string[], { port, agent }: U
  */
 export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
   return new Promise((resolve) => {
-    const headers = requestHeaders(request, upstream.behindProxy);
+    const headers = requestHeaders(request, upstream);
     const repeatable = isRepeatable(request);
     if (!repeatable) headers.push("Connection", "close");
     const asked = send(options(request, headers, upstream));
@@ -101,7 +103,7 @@ export function forwardUpgrade(
   opened: (end: () => void) => void,
 ): Promise<Result> {
   return new Promise((resolve) => {
-    const headers = requestHeaders(request, upstream.behindProxy);
+    const headers = requestHeaders(request, upstream);
     headers.push("Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? "websocket");
     const asked = send({ ...options(request, headers, upstream), agent: false });
     const leave = () => asked.destroy();

@@ -5,9 +5,9 @@ const ofConnection = new Set([
   ...["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],
 ]);
-/** What says where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
+/** Headers about where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
 const forwarded = /^(x[-_](forwarded[-_].*|real[-_]ip)|forwarded)$/;
-/** What ends a message, and what chooses its app: an app that did not get them would read another request than the proxy. */
+/** Headers that frame a message or choose its app. An app that missed one would read another request than the proxy. */
 const framing = ["content-length", "transfer-encoding", "host"];
 
 /** Names and values without the headers of the connection, in their order and spelling. */
@@ -27,7 +27,7 @@ export function passedHeaders({ rawHeaders, headers }: IncomingMessage): string[
 
 const namesHeader = (connection: string, name: string) => connection.split(",").some((one) => one.trim() === name);
 
-/** Why nobody can say for certain where a request ends; undefined where all agree. Node refuses what else is malformed. */
+/** Why it is unclear where a request ends; undefined if it is clear. Node refuses all other malformed requests. */
 export function framingFault({ headers, httpVersion }: IncomingMessage): string | undefined {
   const { connection = "", "transfer-encoding": coding } = headers;
   if (connection !== "" && connection !== "keep-alive" && connection !== "close") {
@@ -45,11 +45,17 @@ export function framingFault({ headers, httpVersion }: IncomingMessage): string 
  * The headers of a request for an app. Its Host stays, and so does the framing of its body. Where no trusted proxy stands
  * before this one, what a client says about its own address is dropped.
  */
-export function requestHeaders(request: IncomingMessage, behindProxy: boolean): string[] {
+export function requestHeaders(
+  request: IncomingMessage,
+  { behindProxy, hidesAuthorization }: { readonly behindProxy: boolean; readonly hidesAuthorization: boolean },
+): string[] {
   const passed = passedHeaders(request);
   const headers: string[] = [];
-  for (let i = 0; i < passed.length; i += 2)
-    if (!forwarded.test((passed[i] ?? "").toLowerCase())) headers.push(passed[i] ?? "", passed[i + 1] ?? "");
+  for (let i = 0; i < passed.length; i += 2) {
+    const lower = (passed[i] ?? "").toLowerCase();
+    if (forwarded.test(lower) || (hidesAuthorization && lower === "authorization")) continue;
+    headers.push(passed[i] ?? "", passed[i + 1] ?? "");
+  }
   const of = (name: string) => (behindProxy ? request.headers[name]?.toString() : undefined);
   const { remoteAddress: address = "", localPort } = request.socket;
   const before = of("x-forwarded-for");

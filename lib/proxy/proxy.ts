@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
+import { createGuard, type Guard, type Protection } from "./guard.ts";
 import { framingFault, hasBody } from "./headers.ts";
 import { type Backend, createTarget, type Target } from "./target.ts";
 
@@ -19,18 +20,24 @@ const hostOf = ({ headers }: IncomingMessage): string =>
     .replace(/\.$/, "");
 
 const texts = {
+  401: "This app is protected: it needs a user and a password\n",
   404: "No app is at this host\n",
   502: "The app ended the connection without an answer\n",
+  429: "Too many passwords wait for their check: try again in a moment\n",
   503: "The app is down\n",
 } as const;
 
 const phrases = {
   400: "Bad Request",
+  401: "Unauthorized",
   404: "Not Found",
   421: "Misdirected Request",
+  429: "Too Many Requests",
   502: "Bad Gateway",
   503: "Service Unavailable",
 } as const;
+
+const challenge = 'Basic realm="protected", charset="UTF-8"';
 
 interface Refusal {
   readonly status: keyof typeof phrases;
@@ -43,6 +50,7 @@ export type AppsProxy = ReturnType<typeof createProxy>;
 export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) {
   const apps = new Map<string, string>();
   const targets = new Map<string, Target>();
+  const guards = new Map<string, Guard>();
   let urlElsewhere = async (_host: string): Promise<string | undefined> => undefined;
 
   const targetOf = (request: IncomingMessage) => targets.get(apps.get(hostOf(request)) ?? "");
@@ -56,9 +64,10 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
 
   const refuse = (response: ServerResponse, { status, text }: Refusal): void => {
     if (response.headersSent || response.destroyed) return void response.destroy();
-    const retry = status === 503 ? { "retry-after": "2" } : {};
+    const retry = status === 503 || status === 429 ? { "retry-after": "2" } : {};
     response.writeHead(status, {
       ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text), ...retry },
+      ...(status === 401 && { "www-authenticate": challenge, "cache-control": "no-store" }),
       // The rest of a body that nobody reads would stand before the next request.
       ...(status !== 400 && isRepeatable(response.req) ? {} : { connection: "close" }),
     });
@@ -70,10 +79,19 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       `HTTP/1.1 ${status} ${phrases[status]}`,
       "content-type: text/plain; charset=utf-8",
       `content-length: ${Buffer.byteLength(text)}`,
+      ...(status === 401 ? [`www-authenticate: ${challenge}`] : []),
       "connection: close",
     ];
     socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`);
   };
+
+  /** Whether a request may pass to its app; a status where not. Apps without protection are not looked at. */
+  const obstacleOf = async (guard: Guard, { headers }: IncomingMessage): Promise<401 | 429 | undefined> => {
+    const admission = await guard.admits(headers.authorization);
+    return admission === "passed" ? undefined : admission === "busy" ? 429 : 401;
+  };
+  const guardOf = (request: IncomingMessage) =>
+    guards.size === 0 ? undefined : guards.get(apps.get(hostOf(request)) ?? "");
 
   /** Finds the target and sends, again where an app gave no answer; a status where nothing could be sent. */
   const deliver = async (
@@ -94,7 +112,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const release = target.take();
       const result = await send(target, port).finally(release);
       if (result === "done") return undefined;
-      // The app may have acted on it: nobody is asked to send it again.
+      // The app may have acted on it, so it is not sent again.
       if (!mayRepeat) return 502;
       const pause_ms = pauses_ms[number - 1];
       if (pause_ms === undefined) return target.backend.port === undefined ? 503 : 502;
@@ -103,13 +121,18 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
   };
 
   return {
-    /** Where several servers run apps: what knows the URLs of those that run elsewhere, by host. */
+    /** With several servers: knows the URLs of apps that run elsewhere, by host. */
     setElsewhere(find: (host: string) => Promise<string | undefined>): void {
       urlElsewhere = find;
     },
 
-    /** Sets the hosts that lead to an app; an empty list takes the app off. */
-    setHosts(app: string, hosts: readonly string[]): void {
+    /** Sets the hosts that lead to an app, and what protects it; an empty list takes the app off. */
+    setHosts(app: string, hosts: readonly string[], protection?: Protection): void {
+      const before = guards.get(app)?.protection;
+      if (!protection || hosts.length === 0) guards.delete(app);
+      // The same one goes on with the credentials that it knows.
+      else if (before?.hash !== protection.hash || before.user !== protection.user)
+        guards.set(app, createGuard(protection));
       for (const [host, other] of apps) if (other === app) apps.delete(host);
       for (const host of hosts) apps.set(host, app);
     },
@@ -128,8 +151,12 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const fault = framingFault(request);
       if (fault !== undefined) return refuse(response, { status: 400, text: `${fault}\n` });
+      const guard = guardOf(request);
+      const obstacle = guard && (await obstacleOf(guard, request));
+      if (obstacle !== undefined) return refuse(response, await refusalOf(request, obstacle));
+      const hidden = guard !== undefined;
       const send = (target: Target, port: number) =>
-        forward(request, response, { port, agent: target.agent, behindProxy });
+        forward(request, response, { port, agent: target.agent, behindProxy, hidesAuthorization: hidden });
       const status = await deliver(request, send, isRepeatable(request));
       if (status !== undefined) refuse(response, await refusalOf(request, status));
     },
@@ -138,12 +165,16 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       // Node passes a body on as the first bytes of the other protocol.
       const fault = framingFault(request) ?? (hasBody(request) ? "An upgrade has no body" : undefined);
       if (fault !== undefined) return refuseUpgrade(socket, { status: 400, text: `${fault}\n` });
+      const guard = guardOf(request);
+      const obstacle = guard && (await obstacleOf(guard, request));
+      if (obstacle !== undefined) return refuseUpgrade(socket, await refusalOf(request, obstacle));
+      const hidden = guard !== undefined;
       const send = (target: Target, port: number) => {
         let closed = () => {};
         const opened = (end: () => void) => {
           closed = target.opened(end);
         };
-        const upstream = { port, agent: target.agent, behindProxy };
+        const upstream = { port, agent: target.agent, behindProxy, hidesAuthorization: hidden };
         return forwardUpgrade(request, socket, head, upstream, opened).finally(() => closed());
       };
       const status = await deliver(request, send, true);

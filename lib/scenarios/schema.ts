@@ -28,7 +28,7 @@ const times = wholeNumber(1, 1_000_000);
 export const kindOf = ({ match, next }: { match: Match; next?: Kind | null | undefined }): Kind | undefined =>
   next ?? kinds.find((kind) => fields[kind].some((name) => match[name] !== undefined));
 
-/** A scenario: the outcome of matching simulated work. CONTRACT section 8. */
+/** A scenario: the outcome of matching simulated work. */
 export const newScenario = v.pipe(
   record({
     match: v.optional(match, {}),

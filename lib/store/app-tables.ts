@@ -8,6 +8,45 @@ export interface AppTables {
     deployment_id: string | null;
     log_entries: number;
     runtime_id: string | null;
+    data_bytes: number | null;
+    workers: string | null;
+  };
+  previews: {
+    integration_id: string;
+    number: number;
+    organization_id: string;
+    project_id: string;
+    environment: string;
+    repo: string;
+    url: string | null;
+    source_repo: string;
+    source_branch: string;
+    commit_id: string;
+    fork: number;
+    status: "open" | "closed" | "ended";
+    changed_at: string | null;
+    updated_at: string;
+  };
+  schedules: {
+    project_id: string;
+    environment: string;
+    name: string;
+    organization_id: string;
+    cron: string;
+    command: string;
+    timeout_s: number;
+    next_at: string;
+  };
+  schedule_runs: {
+    id: string;
+    project_id: string;
+    environment: string;
+    organization_id: string;
+    name: string;
+    status: "running" | "succeeded" | "failed";
+    started_at: string;
+    ended_at: string | null;
+    exit_code: number | null;
   };
   runtimes: {
     id: string;

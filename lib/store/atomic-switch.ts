@@ -5,7 +5,7 @@ import { lockDatabase } from "./database-lock.ts";
 import { sync, syncFolder } from "./sync-folder.ts";
 
 /** The files of a database. The WAL of one database must never be applied to another. */
-const suffixes = ["", "-wal", "-shm", ".key", ".sha256", "-files"];
+const suffixes = ["", "-wal", "-shm", ".key", ".sha256", "-files", "-repositories", "-data"];
 
 /** While this folder exists, the old files are the database, even after a kill. */
 export const stagingOf = (path: string) => `${path}.staged`;
@@ -110,7 +110,7 @@ const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !==
 function syncTree(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     if (entry.isDirectory()) syncTree(join(path, entry.name));
-    else sync(join(path, entry.name), "r+");
+    else if (entry.isFile()) sync(join(path, entry.name), "r+");
   }
   syncFolder(path);
 }

@@ -3,20 +3,24 @@ import { basename, dirname, join, resolve } from "node:path";
 import { isAssetName } from "./asset-files.ts";
 import { settleSwitch, switchFiles, switchOf } from "./atomic-switch.ts";
 import { checkSums, checksumFileOf, checksumList } from "./checksums.ts";
+import { copyData, dataFolderOf } from "./data-files.ts";
 import { DatabaseError } from "./database-error.ts";
 import { refuseFolder } from "./database-files.ts";
 import { lockDatabase, lockFileOf } from "./database-lock.ts";
 import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from "./integrity-check.ts";
 import { copyOnline } from "./online-copy.ts";
+import { copyRepositories, repositoryFolderOf } from "./repository-files.ts";
 
 /** Everything was copied except the files of the generations in `lost`, which are missing or damaged in the source. */
 export interface CopyResult {
   readonly lost: readonly string[];
   readonly warnings: readonly string[];
+  /** A sentence for each part of the apps' data that could not be copied. */
+  readonly unread: readonly string[];
 }
 
 /**
- * Copies a database with its key file and its assets, and checks the copy. A server may be running on the database: the
+ * Copies a database with its key file, its assets, its git repositories and the data of its apps, and checks the copy. A server may be running on the database: the
  * copy is a consistent snapshot. The copy and its key are readable by their owner alone.
  */
 export async function backup(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
@@ -29,25 +33,30 @@ export async function backup(from: string, to: string, { force }: { readonly for
   if (source === target) throw new DatabaseError(target, "it is the database itself; name another file");
   refuseTarget(target, force);
   checkKey(source);
-  const { lost } = await replaceLocked(target, async (staged) => {
+  const { lost, unread } = await replaceLocked(target, async (staged) => {
     await copyOnline(source, staged);
     const assets = copyBeside(source, staged);
+    const repositories = copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged));
+    const unread = await copyData(dataFolderOf(source), dataFolderOf(staged));
     const checked = check(staged, { named: source });
     const folder = basename(assetFolderOf(target));
     const sums = checksumList([
       [staged, basename(target)],
       [keyFileOf(staged), basename(keyFileOf(target))],
       ...assets.map((name) => [join(assetFolderOf(staged), name), `${folder}/${name}`] as const),
+      ...repositories.map(
+        (name) => [join(repositoryFolderOf(staged), name), `${basename(repositoryFolderOf(target))}/${name}`] as const,
+      ),
     ]);
     writeFileSync(checksumFileOf(staged), sums, { mode: 0o600 });
-    return checked;
+    return { ...checked, unread };
   });
   // No server runs on a copy, so it needs no lock file.
   rmSync(lockFileOf(target), { force: true });
-  return { lost, warnings: warning === undefined ? [] : [warning] };
+  return { lost, warnings: warning === undefined ? [] : [warning], unread };
 }
 
-/** Replaces a database by a backup, with its key and its assets. No server may be running on the database. */
+/** Replaces a database by a backup, with its key, its assets and its git repositories. No server may be running on the database. */
 export async function restore(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
   const warning = settleSwitch(source);
@@ -59,17 +68,19 @@ export async function restore(from: string, to: string, { force }: { readonly fo
   if (source === target) throw new DatabaseError(target, "it is the backup itself; name the database with --database");
   refuseTarget(target, force);
   const hasSums = existsSync(checksumFileOf(source));
-  const { lost } = await replaceLocked(target, async (staged) => {
+  const { lost, unread } = await replaceLocked(target, async (staged) => {
     copyPrivately(source, staged);
     // A copy without checksums may be a database that was not closed, so its WAL is a part of it.
     if (!hasSums && existsSync(`${source}-wal`)) copyPrivately(`${source}-wal`, `${staged}-wal`);
     copyBeside(source, staged);
+    copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged));
+    const unread = await copyData(dataFolderOf(source), dataFolderOf(staged));
     const checked = check(staged, { named: source, remedy: "use another backup" });
     if (hasSums) checkSums(source, staged);
-    return checked;
+    return { ...checked, unread };
   });
   const unchecked = `${source} has no checksums (${basename(checksumFileOf(source))}), so only its structure was checked`;
-  return { lost, warnings: [...(warning === undefined ? [] : [warning]), ...(hasSums ? [] : [unchecked])] };
+  return { lost, warnings: [...(warning === undefined ? [] : [warning]), ...(hasSums ? [] : [unchecked])], unread };
 }
 
 function refuseTarget(target: string, force: boolean): void {

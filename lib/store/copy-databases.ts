@@ -9,7 +9,7 @@ import { keyFileOf } from "./integrity-check.ts";
 import { describePostgres } from "./postgres-errors.ts";
 
 interface CopyRequest {
-  /** One is the path of a database file, the other one the URL of a database of PostgreSQL. */
+  /** One is the path of a database file, the other the URL of a PostgreSQL database. */
   readonly from: string;
   readonly to: string;
   /** The encryption key that was given: a copy to a file needs it. */

@@ -14,7 +14,8 @@ import { isCurrent, migrate, olderSchema } from "./migrate.ts";
 import { openDatabase, openRaw } from "./sqlite.ts";
 import { makeFolder } from "./sync-folder.ts";
 
-const askOf =
+/** Runs statements of both engines on a file. */
+export const askOf =
   (database: Database): Ask =>
   async (text, values = []) => {
     const statement = database.prepare(text.replaceAll(/\$\d+/g, "?"));

@@ -5,7 +5,7 @@ import { freeBytes } from "./write-failure.ts";
 /** As much as a full log and the pages that its checkpoint adds. */
 const size = 8 * 1024 * 1024;
 
-/** The part of it that is kept for a start: its lock, its shared memory, and the first pages of the log. */
+/** The part of it that is kept for a start: the lock, the shared memory, and the first pages of the log. */
 const forStart = 1024 * 1024;
 
 /** The room that a store needs before writes go on: less would last for a few requests only. */
@@ -15,11 +15,11 @@ const slack = 4 * 1024 * 1024;
 export interface Reserve {
   /** Whether the disk has room again; takes the reserve's space where it is missing. */
   refill(): boolean;
-  /** Gives the space back to the disk but for what a start needs, so that another program cannot take that. */
+  /** Gives the space back to the disk, but for the part that a start needs, so that no other program takes that. */
   release(): void;
   /** Gives all of it back for a start; answers whether there was any. */
   releaseForStart(): boolean;
-  /** Takes what the disk has, when a service ends on a full one: the next start needs some of it. */
+  /** Takes the space that the disk has left, when a service ends on a full one: the next start needs some of it. */
   keepRest(): void;
 }
 

@@ -3,9 +3,8 @@ import { isoOf, latestInstant } from "../kernel/clock.ts";
 import type { Queries } from "./query.ts";
 
 /**
- * The instants that something waits for or is measured from, and which rows hold one. Where the clock is set, they move
- * with it. All other instants say when something happened, or were told to people: expiries of keys, invitations, links;
- * a test lists them.
+ * The instants that work waits for or is measured from, and the rows that hold them. They move when the clock is set. All other
+ * instants record when something happened, or were told to people: expiries of keys, invitations, links. A test lists those.
  */
 export const dueTimes = [
   // Of running jobs too: one that is given back is due at the same instant again.
@@ -17,12 +16,13 @@ export const dueTimes = [
   ["generations", "step_at", sql<boolean>`status = 'in_progress'`],
   ["deliveries", "next_attempt_at", sql<boolean>`status = 'pending'`],
   ["idempotency_keys", "created_at", sql<boolean>`true`],
+  ["schedules", "next_at", sql<boolean>`true`],
   ["pushes", "received_at", sql<boolean>`true`],
 ] as const;
 
 export function dueTimesRepository(query: Queries) {
   return {
-    /** One query for each of `dueTimes`. `by` is in seconds, signed. What waits for no time holds the latest instant. */
+    /** One query for each of `dueTimes`. `by` is in seconds, signed. Rows that wait for no time hold the latest instant. */
     shifts: dueTimes.map(([table, column, rows]) =>
       query.change((db, p: { by: string }) =>
         db

@@ -13,8 +13,8 @@ export interface Statement {
   /** Runs a write and answers how many rows it changed. */
   run(parameters: readonly unknown[]): Promise<number>;
   /**
-   * Runs a write whose number of rows nobody needs. In a transaction on PostgreSQL it is not waited for, and what fails in it
-   * fails the next statement that is, or the commit.
+   * Queues a write. On PostgreSQL nobody waits for it within a transaction; its error surfaces at the next awaited statement,
+   * or at the commit.
    */
   send(parameters: readonly unknown[]): Promise<unknown>;
 }
@@ -28,8 +28,8 @@ export interface Connection {
   /** Within a transaction: a message to the other processes of the database, which leaves right after the commit. */
   readonly tell?: (message: string) => void;
   /**
-   * Within a transaction: the newest event of its organization, of all processes, or of all organizations. None comes between
-   * it and the first event of the transaction. Undefined where there is none.
+   * Within a transaction: the newest event of its organization in any process, or of all organizations. No other event comes
+   * between it and the first one of the transaction. Undefined if there is none.
    */
   readonly newest?: string | undefined;
   /** Within a transaction: as `Tx.group`. */
@@ -83,8 +83,8 @@ export interface Engine {
    */
   transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * A number that changes with every commit of another process, as the current transaction or snapshot sees it, and when
-   * rows are undone that a read may have seen; NaN, which equals nothing, where that cannot be known.
+   * A number that changes with every commit of another process, as the current transaction or snapshot sees it. It also changes
+   * when rows are undone that a read may have seen. NaN, which equals nothing, if that cannot be known.
    */
   others(): number;
   /** The size of the database in bytes, without its write-ahead log. */
@@ -95,12 +95,12 @@ export interface Engine {
   isDuplicate(error: unknown): boolean;
   /** Every statement that was prepared, for the test of the query plans. */
   preparedSql(): string[];
-  /** What stops writes; undefined while the store can be written. */
+  /** What stops writes; undefined while writes work. */
   readonly obstacle: Obstacle | undefined;
   /** There is one watcher; a later one replaces it. */
   watch(watcher: Watcher): void;
   /**
-   * The start is complete: from now on deletes alone may use the reserve of a full disk. Answers whether there is room for
+   * The start is complete: from now on only deletes may use the reserve of a full disk. Answers whether the disk has room for
    * that reserve.
    */
   started(): boolean;

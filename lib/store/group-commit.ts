@@ -11,7 +11,7 @@ interface Member {
   readonly reject: (error: unknown) => void;
 }
 
-/** A group that the guard has ended takes no further results of its members. */
+/** A group that the guard has ended ignores further results of its members. */
 interface Group {
   ended: boolean;
 }
@@ -31,7 +31,7 @@ export interface GroupCommit {
   beforeWrite(): boolean;
   /** As `Engine.others`. A member that awaits something other than the store lets reads see the rows of its group. */
   others(): number;
-  /** Those that run now and are committed or undone together, with what they were answered. */
+  /** The transactions that run now and share one commit, with the answers that they have got. */
   present(): Together | undefined;
   /** Runs synchronous `work` between two groups. */
   betweenTransactions<T>(work: () => T): Promise<T>;
@@ -85,7 +85,7 @@ export function createGroupCommit(
   const endSnapshot = () => {
     if (!snapshotOpen) return;
     snapshotOpen = false;
-    // It has written nothing. After a read of a damaged page a COMMIT throws, which would end the process.
+    // It has written nothing. After a read of a damaged page a COMMIT throws, and would end the process.
     if (database.open && database.inTransaction) control.rollback.run();
   };
 

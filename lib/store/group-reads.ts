@@ -9,7 +9,7 @@ const tablesOf = (text: string) =>
 /** Whether a statement writes nothing and locks no row. */
 export const isRead = (text: string): boolean => text.startsWith("select") && !text.includes("for update");
 
-/** What a group of transactions was answered, until it writes to one of these tables. */
+/** The answers that a group of transactions got, until it writes to one of these tables. */
 export type Answers = Map<string, Promise<unknown>>;
 
 /** As `Tx.group`. */

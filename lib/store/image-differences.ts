@@ -42,7 +42,7 @@ const tables: readonly (readonly [table: keyof Tables, type: string, key: readon
   ["scenarios", "scenario", ["id"]],
 ];
 
-/** Of these a change is told, and no value. */
+/** Of these, only the fact that they changed is shown. */
 const secret = new Set(["hash", "token_hash", "sealed", "variables"]);
 /** Columns that only the service itself reads. */
 const hidden = new Set([

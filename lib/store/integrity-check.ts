@@ -4,10 +4,14 @@ import type { Database } from "better-sqlite3";
 import { etagOf } from "./asset-files.ts";
 import { Damage, DatabaseError, describeError } from "./database-error.ts";
 import { checkHeader } from "./database-files.ts";
+import { isPostgres } from "./database-url.ts";
 import { fingerprintOf, readKey, wrongKey } from "./encryption.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
 import { checkCompatible, isCurrent, isNew, olderSchema } from "./migrate.ts";
+import { withCopy } from "./online-copy.ts";
+import { onPostgres } from "./postgres-connection.ts";
 import { openRaw } from "./sqlite.ts";
+import type { Row } from "./tables.ts";
 
 /** The key file beside a database, which decrypts its secrets. */
 export const keyFileOf = (path: string) => `${path}.key`;
@@ -55,6 +59,23 @@ export const checkRules = (path: string, words?: Words): Violation[] =>
     if (!isCurrent(database)) throw new Error(olderSchema);
     return violationsOf(database);
   });
+
+/** A preview whose request should be open. */
+export type OpenPreview = Pick<Row<"previews">, "repo" | "number" | "project_id" | "environment">;
+const openPreviews =
+  "select repo, number, project_id, environment from previews where status = 'open' order by repo, number, project_id";
+
+/** The open previews of a database, in a file or on PostgreSQL. A server may be running. */
+export const openPreviewsIn = async (database: string): Promise<readonly OpenPreview[]> =>
+  isPostgres(database)
+    ? onPostgres(database, { readOnly: true }, async (client) => {
+        const { rows } = await client.query<OpenPreview>(openPreviews);
+        await client.end();
+        return rows;
+      })
+    : withCopy(database, (path) =>
+        withDatabase(path, { named: database }, (copy) => copy.prepare(openPreviews).all() as OpenPreview[]),
+      );
 
 /** The generations whose file is missing or differs from what was stored. Reads every byte. */
 export function damagedAssets(path: string, words?: Words): string[] {

@@ -141,6 +141,14 @@ export const invariants: Readonly<Record<string, string>> = {
   ...deploymentRules,
   ...deliveryRules,
   ...generationRules,
+  "a mail that waits has exactly one job that hands it over": `
+    select m.id, count(j.id) as jobs from mails m
+    left join jobs j on j.kind = 'mails.send' and json_extract(j.args, '$.id') = m.id
+    where m.status = 'pending' group by m.id having count(j.id) <> 1`,
+  "an open preview has its environment, and a job that ends it": `
+    select p.integration_id, p.number, p.environment from previews p where p.status = 'open' and p.${kept}
+      and (not exists (select 1 from environments e where e.project_id = p.project_id and e.name = p.environment)
+        or not exists (select 1 from jobs where id = 'job_preview ' || p.integration_id || ' ' || p.number))`,
   "the rows of a record belong to its organization": `
     select d.id from deployments d join projects p on p.id = d.project_id where p.organization_id <> d.organization_id
     union all select l.deployment_id from deployment_logs l join deployments d on d.id = l.deployment_id

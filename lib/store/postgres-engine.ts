@@ -27,7 +27,7 @@ const named = (runner: Runner, link: Link): Runner => ({
         }),
 });
 
-/** A connection of a read-only session says of a write what a read-only database says. */
+/** Both raise 25006; here it means a write outside of a transaction. */
 const reading = (runner: Runner): Runner => ({
   query: (query) =>
     runner.query(query).catch((error) => {
@@ -73,7 +73,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       const ended: Ended[] = [];
       for (const work of works) ended.push(await runIn(transaction, connection, work, works.length === 1));
       const { messages } = transaction;
-      // A message must not tell of what failed.
+      // A message must not reveal data of what failed.
       if (messages.length > 0) await allAnswered(transaction);
       if (transaction.failure) throw transaction.failure;
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
@@ -104,7 +104,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     connection: reads,
     transaction: groups.add,
-    // Nobody tells whether another process has committed.
+    // Nothing tells whether another process has committed.
     others: () => Number.NaN,
     size: () => read("select pg_database_size(current_database()) as value"),
     logSize: () => 0,

@@ -1,12 +1,12 @@
 import { Problem } from "../kernel/errors.ts";
 import { stopped } from "./write-failure.ts";
 
-/** How often a transaction runs again that another one stood in the way of, and one that broke a constraint. */
+/** How often a transaction runs again after a conflict with another one, and after a broken constraint. */
 const reruns = { conflict: 3, constraint: 1 };
 
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
-/** Whether the connection is gone, or its server, or was never there. */
+/** Whether the connection or its server is gone, or was never there. */
 export function isLost(error: unknown): boolean {
   // 25006: the server has become a read-only replica; 25P03: the transaction was idle for too long.
   if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|ENOENT|08|57P|25006|25P03|53300)/.test(codeOf(error)))
@@ -42,7 +42,7 @@ export function describePostgres(error: unknown): string {
 const unavailable = (message: string, cause: unknown, isLogged: boolean) =>
   new Problem("unavailable", message, { headers: { "retry-after": "5" }, cause, isLogged });
 
-/** A database that cannot be used is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
+/** A database that cannot be used is a 503 and not a 500 (schema/README.md#errors). */
 export function translate(error: unknown): unknown {
   if (error instanceof Problem) return error;
   if (codeOf(error) === "25006") return stopped("database_read_only", error);
@@ -56,7 +56,7 @@ export function translate(error: unknown): unknown {
   return error;
 }
 
-/** Whether a transaction that failed is tried again: what it met is over now, and its body sees what it left. */
+/** Whether a failed transaction is tried again: the conflict is over by now, and its body sees the result. */
 export function mayRunAgain(error: unknown, runs: number): boolean {
   const code = codeOf(error);
   if (code === "40001" || code === "40P01") return runs <= reruns.conflict;

@@ -12,7 +12,7 @@ interface Member {
   readonly reject: (error: unknown) => void;
 }
 
-/** What became of a member of a group that was committed. */
+/** The outcome of a member in a committed group. */
 export type Ended = { readonly value: unknown } | { readonly error: unknown };
 
 /** The transactions of a group hold their organization's lock together: for a few milliseconds. */
@@ -81,7 +81,7 @@ export function createGroups(run: Run) {
   const add = (scope: EngineScope, member: Member) => {
     if (scope === "rows") return void begin([], async () => (await runAlone(scope, member))());
     if (scope === "all") {
-      // It comes after all that this process began before it, and before all later ones, as on SQLite.
+      // It comes after everything that this process began before it, and before everything later, as on SQLite.
       for (const queue of queues.values()) queue.gathering = undefined;
       const ended = begin([...pending], async () => (await runAlone(scope, member))());
       ofAll = ended;

@@ -8,7 +8,7 @@ export const lockOf = (name: keyof typeof locks): string => `${applicationId}, $
 /** The SQL that begins a transaction and ends one. Its first lock is that of the database, which most take together. */
 interface Locking {
   readonly begin: string;
-  /** After the commit and its messages: whoever comes next sends later ones. */
+  /** Unlocks after the commit and its messages, so that later transactions send later messages. */
   readonly unlock: string;
 }
 

@@ -29,10 +29,10 @@ export const connectionOf = (
 export interface Open {
   readonly messages: string[];
   readonly newest: string | undefined;
-  /** The statements without an answer that nobody waits for. */
+  /** The statements that nobody awaits and that have no answer yet. */
   sent: number;
   answered: () => void;
-  /** The first error: those of the statements after it only say that there was one. */
+  /** The first error. Later statements only report that there was one. */
   failure?: unknown;
   /** Whether the present member of the group, and the earlier ones, may have written or locked a row. */
   hasWritten: boolean;
@@ -72,7 +72,7 @@ export function writingConnection(client: Client, texts: Set<string>) {
   };
   const lockLimit: Connection["lockLimit"] = async (limit) => {
     if (!open.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
-    // Rows that an earlier member locked must not be held while it waits: whoever has the lock may wait for them.
+    // Rows that an earlier member locked must not stay locked while this waits: the holder of the lock may wait for them.
     const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
     if (rows[0]?.["taken"] === true) return;
     open.failure = new Error("the lock of a limit is taken");

@@ -55,7 +55,7 @@ export async function loadDriver(): Promise<Driver> {
     constructor(config: SessionConfig) {
       super(config);
       this.#config = config;
-      // The next statement tells it.
+      // The next statement reports it.
       this.on("error", () => {});
     }
 

@@ -26,7 +26,7 @@ type Rows<P> = (db: QueryBuilder, parameters: P) => Expression<unknown>;
 type Table = keyof Tables;
 type Values = Readonly<Record<string, unknown>>;
 
-/** Rows beyond this number are not counted: so many take a few milliseconds. */
+/** Rows beyond this number are not counted: counting so many takes a few milliseconds. */
 const maxCounted = 10_000;
 
 /** A selection of rows. */
@@ -44,7 +44,7 @@ export interface Queries {
   /** A write; answers how many rows it changed. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
   /**
-   * The same where nobody needs that number: it takes no round trip of its own. With PostgreSQL 2 ms away, a POST of a
+   * Queues a write; errors surface at the next awaited statement, or at the commit. With PostgreSQL 2 ms away, a POST of a
    * deployment took 65 ms instead of 73.
    */
   write<P>(build: Build<P, unknown>): (args: P) => Promise<unknown>;
@@ -52,9 +52,9 @@ export interface Queries {
   count<P>(build: Rows<P>): (args: P) => Promise<number>;
   /** Inserts a row. Its keys are the columns. */
   insert<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
-  /** The same for a row that may be there already, and stays then. */
+  /** The same, but leaves a row alone that exists. */
   insertOnce<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
-  /** The same, but for a row that is there the promise rejects at once (`Engine.isDuplicate`). */
+  /** The same, but rejects at once if the row exists (`Engine.isDuplicate`). */
   insertUnique<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** The instant of a column, moved by a signed number of seconds. */
   later(column: string, seconds: string): RawBuilder<string>;

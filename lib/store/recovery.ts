@@ -3,7 +3,7 @@ import { Damage, isDamage } from "./database-error.ts";
 import type { Reserve } from "./disk-reserve.ts";
 import { type Obstacle, obstacleOf } from "./write-failure.ts";
 
-/** What an operator has to learn of a store. */
+/** The events of a store that its operator has to learn of. */
 export interface Watcher {
   /** Called when writes stop, and without an obstacle when they go on. */
   writes(obstacle: Obstacle | undefined, error?: unknown): void;
@@ -50,7 +50,7 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
     obstacle = found;
     watcher?.writes(found, error);
     if (found === "disk_full") reserve.release();
-    // Nothing mends a damaged file but its operator.
+    // Only the operator can mend a damaged file.
     if (found !== "damaged") retryLater();
   };
   const note = (error: unknown) => {

@@ -23,6 +23,7 @@ const upperBounds = [
   ["endpoints", "int_~"],
   ["endpoints", "~"],
   ["deliveries", "~"],
+  ["schedule_runs", "~"],
 ] as const;
 
 /**
@@ -31,11 +32,29 @@ const upperBounds = [
 export function settingsRepository(query: Queries) {
   return {
     /** The newest identifier of each kind: a new process generates greater ones. */
-    newest: upperBounds.map(([table, end]) =>
-      query.first((db, _: object) =>
-        db.selectFrom(table).select("id").where("id", "<", end).orderBy("id", "desc").limit(sql.lit(1)),
+    newest: [
+      ...upperBounds.map(([table, end]) =>
+        query.first((db, _: object) =>
+          db.selectFrom(table).select("id").where("id", "<", end).orderBy("id", "desc").limit(sql.lit(1)),
+        ),
       ),
-    ),
+      // The key of the audit log begins with the organization: one look-up for each of them.
+      query.first((db, _: object) =>
+        db
+          .selectFrom("organizations as o")
+          .select((eb) =>
+            eb
+              .selectFrom("audit_log as a")
+              .select("a.id")
+              .whereRef("a.organization_id", "=", "o.id")
+              .orderBy("a.id", "desc")
+              .limit(sql.lit(1))
+              .as("id"),
+          )
+          .orderBy("id", (order) => order.desc().nullsLast())
+          .limit(sql.lit(1)),
+      ),
+    ],
     read: query.first((db, p: { name: string }) =>
       db.selectFrom("settings").select("value").where("name", "=", p.name),
     ),

@@ -229,7 +229,7 @@ function requireTransaction({ group }: Link): void {
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
-/** A store that cannot be used is a 503 and not a 500: CONTRACT section 1, "the store cannot be reached". */
+/** A store that cannot be used is a 503 and not a 500 (schema/README.md#errors). */
 function translate(error: unknown, recovery: Recovery | undefined): unknown {
   if (error instanceof Problem) return error;
   const headers = { "retry-after": "5" };

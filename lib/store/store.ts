@@ -115,6 +115,7 @@ export function createStore(engine: Engine): Store {
         try {
           if (hooks?.recheckRights) await hooks.recheckRights(tx);
           const value = await work(tx);
+          if (hooks?.recordChange) await hooks.recordChange(tx, hooks.organization_id, value);
           if (hooks?.storeReplay) await hooks.storeReplay(tx, value);
           return value;
         } finally {

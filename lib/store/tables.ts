@@ -2,6 +2,9 @@ import type { JsonText } from "../kernel/result-text.ts";
 import type { Role } from "../kernel/roles.ts";
 import type { AppTables } from "./app-tables.ts";
 
+/** `kept` where no server takes mails; `pending` between the tries. */
+export type MailStatus = "kept" | "pending" | "sent" | "failed";
+
 /** The rows, as `schema/*.sql` makes them. Row and wire share their names. A test compares the two. */
 export interface Tables extends AppTables {
   settings: { name: string; value: string };
@@ -39,10 +42,12 @@ export interface Tables extends AppTables {
   sessions: {
     hash: string;
     organization_id: string;
-    api_key_id: string;
+    user_id: string;
+    api_key_id: string | null;
     created_at: string;
     expires_at: string;
   };
+  used_sign_ins: { hash: string; expires_at: string };
   invitations: {
     id: string;
     organization_id: string;
@@ -55,6 +60,9 @@ export interface Tables extends AppTables {
     invited_by: string | null;
     invited_by_key_id: string | null;
     scopes: string;
+    mail_id: string | null;
+    mail_status: MailStatus;
+    mail_error: string | null;
   };
   projects: {
     id: string;
@@ -67,7 +75,7 @@ export interface Tables extends AppTables {
     created_at: string;
     updated_at: string;
   };
-  environments: { project_id: string; name: string; variables: string };
+  environments: { project_id: string; name: string; variables: string; protect: string | null };
   removals: { project_id: string };
   turns: { queue: string; organization_id: string };
   deployments: {
@@ -132,6 +140,18 @@ export interface Tables extends AppTables {
     lease_until: string | null;
     strikes: number;
   };
+  audit_log: {
+    id: string;
+    organization_id: string;
+    at: string;
+    action: string;
+    target: string | null;
+    user_id: string | null;
+    key_id: string | null;
+    via: "api" | "dashboard" | "hook" | "command";
+    address: string | null;
+    request_id: string | null;
+  };
   mails: {
     id: string;
     organization_id: string;
@@ -139,6 +159,10 @@ export interface Tables extends AppTables {
     subject: string;
     sealed: string;
     sent_at: string;
+    status: MailStatus;
+    message_id: string | null;
+    attempts: string;
+    invitation_id: string | null;
   };
   endpoints: {
     id: string;
@@ -198,6 +222,7 @@ export interface Tables extends AppTables {
     error_code: string | null;
     error_message: string | null;
     script: string | null;
+    progress: number | null;
   };
   generation_usage: {
     organization_id: string;

@@ -22,7 +22,7 @@ export const reasonOfObstacle = (obstacle: Obstacle): string => obstacles[obstac
 export const describeObstacle = (obstacle: Obstacle): string =>
   `${obstacles[obstacle].reason}; ${obstacles[obstacle].remedy}`;
 
-/** What an error of a file beside the database says. */
+/** The meaning of an error of a file beside the database. */
 export function obstacleOfFile(error: unknown): Obstacle | undefined {
   const code = codeOf(error);
   if (/^E(NOSPC|DQUOT)$/.test(code)) return "disk_full";
@@ -47,8 +47,8 @@ export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
 const movedCode = "SQLITE_READONLY_DBMOVED";
 
 /**
- * Throws once another file is at the path of an open database, or none: SQLite goes on writing to the file that has no name
- * any more, and everything would be gone with the process.
+ * Throws once the path of an open database leads to another file, or to none. SQLite would go on writing to a file without a
+ * name, and everything would be gone with the process.
  */
 export function refuseMoved(path: string): () => void {
   // SQLite compares no more than this either: a network's file system may change the device under an open file.

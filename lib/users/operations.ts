@@ -5,7 +5,7 @@ import type { UsersService } from "./service.ts";
 
 const operation = operationsOf<{ users: UsersService }>();
 
-/** SPEC "Endpoints", users; suspending is CONTRACT section 9. Inviting is in `invitations`. */
+/** The operations on users (schema/README.md#operations). Inviting is in `invitations`. */
 export const usersOperations = [
   operation({
     id: "users.list",

@@ -20,7 +20,7 @@ type Changes = Partial<Pick<User, "role" | "status">>;
 
 export type UsersService = ReturnType<typeof usersService>;
 
-/** The people of an organization. SPEC "Users", CONTRACT section 2. */
+/** The people of an organization (schema/records.md#organizations-and-people). */
 export function usersService({
   store,
   bus,
@@ -47,12 +47,12 @@ export function usersService({
     return found;
   };
 
-  /** CONTRACT section 2: "Only an owner may invite as, promote to, demote, suspend or remove an owner". */
+  /** Only an owner may invite as, promote to, demote, suspend or remove an owner. */
   const requireOwner = (caller: Caller, action: string) => {
     if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${action} an owner`);
   };
 
-  /** CONTRACT section 2: "Inviting as or promoting to `owner` needs a key with the scope `*`". */
+  /** An invitation or a promotion to `owner` needs a key with the scope `*` (schema/records.md#organizations-and-people). */
   const requireWholeOwner = (caller: Caller, action: string) => {
     requireOwner(caller, action);
     if (caller.scopes.includes("*")) return;
@@ -62,7 +62,7 @@ export function usersService({
     );
   };
 
-  /** SPEC "Users": "an organization always has at least one Owner". */
+  /** An organization always has at least one active owner. */
   const refuseLastOwner = async (tx: Tx, user: User, after: Changes | undefined) => {
     const was = user.role === "owner" && user.status === "active";
     const stays = after && (after.role ?? user.role) === "owner" && (after.status ?? user.status) === "active";
@@ -91,7 +91,7 @@ export function usersService({
     /** The longest-serving active user of a role. */
     firstWithRole: (organization_id: string, role: Role, tx?: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
-    /** SPEC "Users": "only active members, no pending invitations", unless it asks for those who are suspended. */
+    /** Active members alone, without pending invitations, unless it asks for those who are suspended. */
     list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
       paginate(page, "users", { organization_id, status }, users().list, { everything: true }),
 
@@ -124,7 +124,7 @@ export function usersService({
     reactivate: (caller: Caller, id: string) =>
       change(caller, id, { status: lifecycle.moves.reactivate.to }, "reactivate"),
 
-    /** SPEC "Users": "revokes all of the user's API keys and ends the user's sessions at once". */
+    /** Revokes all API keys of the user, and ends the user's sessions at once. */
     remove: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const user = await get(caller.organization_id, id, tx);

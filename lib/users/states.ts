@@ -1,6 +1,6 @@
 import { machine } from "../kernel/state-machine.ts";
 
-/** SPEC "User": active or suspended. The moves are additions: CONTRACT section 9. */
+/** A user is active or suspended. */
 export const lifecycle = machine({
   states: ["active", "suspended"],
   initial: "active",

@@ -5,13 +5,13 @@ import type { WebhooksService } from "./service.ts";
 
 const operation = operationsOf<{ webhooks: WebhooksService }>();
 
-/** SPEC "Endpoints", webhooks; `get` and `update` of a webhook are CONTRACT section 9. */
+/** The operations on webhooks (schema/README.md#operations). */
 export const webhooksOperations = [
   operation({
     id: "webhooks.create",
     summary: "Create a webhook",
     description:
-      "Registers an HTTPS endpoint for the events named in `events`, or for all with `*`. A service that is not in development mode refuses a URL that leads to a private address. With a `secret`, every payload is signed in the header `X-Service-Signature`; the secret is never returned. An organization can have 100 webhooks.",
+      "Registers an HTTPS endpoint for the events named in `events`, or for all with `*`. A service that is not in development mode refuses a URL that leads to a private address. With a `secret`, every payload is signed in the header `X-Service-Signature`; the secret is never returned. `headers` (at most 10) go with every attempt; their values are encrypted and shown as `[redacted]`. An organization can have 100 webhooks.",
     method: "POST",
     path: "/webhooks",
     needs: "webhooks:write",
@@ -66,7 +66,7 @@ export const webhooksOperations = [
     id: "webhooks.update",
     summary: "Update a webhook",
     description:
-      "Changes the fields that are given. `status: active` turns the webhook on again; events that were skipped while it was inactive are sent only by `recover`. A new `secret` signs every attempt from then on, retries as well.",
+      "Changes the fields that are given. `status: active` turns the webhook on again; events that were skipped while it was inactive are sent only by `recover`. A new `secret` signs every attempt from then on, retries as well; with `keep_previous_for` (at most `7d`) the one before it signs too for that time, in the header `X-Service-Signature-Previous`. `headers` replaces all of them: a value `[redacted]` keeps the stored one, unless the URL has another origin now.",
     method: "PATCH",
     path: "/webhooks/{id}",
     needs: "webhooks:write",

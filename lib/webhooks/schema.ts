@@ -1,25 +1,58 @@
 import * as v from "valibot";
+import { headersRule } from "../endpoints/custom-headers.ts";
 import { eventsRule, secretRule, urlRule } from "../endpoints/schema.ts";
 import { endpointLifecycle } from "../endpoints/states.ts";
+import { milliseconds, parseDuration } from "../kernel/duration.ts";
+import { field } from "../kernel/field.ts";
 import { datetime, id, oneOf, paging } from "../kernel/validation.ts";
 
-/** SPEC "Webhook". The secret is write-only. */
-export const webhook = v.object({
-  id: id("wh"),
-  url: v.string(),
-  events: v.array(v.string()),
-  status: v.picklist(endpointLifecycle.states),
-  created_at: datetime(),
+/** The secret is write-only. */
+export const webhook = field(
+  v.object({
+    id: field(id("wh"), "The identifier of the webhook."),
+    url: field(v.string(), "Where events are posted to."),
+    events: field(v.array(v.string()), "The events that it receives; `*` is all of them."),
+    status: field(v.picklist(endpointLifecycle.states), "An inactive webhook receives nothing."),
+    created_at: field(datetime(), "When the webhook was created."),
+    headers: v.optional(
+      field(v.record(v.string(), v.string()), "The headers of its own, with `[redacted]` for each value."),
+    ),
+  }),
+  "An HTTPS endpoint that receives events.",
+);
+
+const secret = (meaning: string) => v.optional(field(v.nullable(secretRule), meaning));
+const headers = (meaning: string) => v.optional(field(v.nullable(headersRule), meaning));
+const longestOverlap = milliseconds("7d");
+const signs = "The secret that signs each delivery.";
+
+export const newWebhook = v.object({
+  url: field(urlRule, "Where events are posted to: an https URL."),
+  events: field(eventsRule, "The events to receive, or `*` for all."),
+  secret: secret(`${signs} Without it, deliveries are not signed.`),
+  headers: headers("Headers that go with every delivery, by their names. Without them, none are added."),
 });
-
-const secret = v.optional(v.nullable(secretRule));
-
-export const newWebhook = v.object({ url: urlRule, events: eventsRule, secret });
 export const webhookChanges = v.object({
-  url: v.optional(urlRule),
-  events: v.optional(eventsRule),
-  /** null removes the secret. */
-  secret,
-  status: v.optional(oneOf(endpointLifecycle.states)),
+  url: v.optional(field(urlRule, "Where events are posted to. Left out, it stays.")),
+  events: v.optional(field(eventsRule, "The events to receive, all of them. Left out, they stay.")),
+  secret: secret(`${signs} null removes it; left out, it stays.`),
+  keep_previous_for: v.optional(
+    field(
+      v.pipe(
+        v.string("must be a string"),
+        v.check((text) => {
+          const ms = parseDuration(text);
+          return ms !== undefined && ms > 0 && ms <= longestOverlap;
+        }, 'must be a duration of at most 7 days, such as "24h"'),
+      ),
+      "How long the secret before the new one signs too, at most `7d`. Without it, that one stops at once.",
+    ),
+  ),
+  headers: headers(
+    "All headers that go with every delivery; `[redacted]` keeps a value. null removes all; left out, they stay.",
+  ),
+  status: v.optional(
+    field(oneOf(endpointLifecycle.states), "`inactive` stops deliveries, `active` starts them. Left out, it stays."),
+  ),
 });
 export const webhooksQuery = v.object(paging());

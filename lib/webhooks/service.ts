@@ -1,6 +1,10 @@
 import type * as v from "valibot";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { asSecrets, keptHeaders, shownHeaders } from "../endpoints/custom-headers.ts";
+import type { Settings } from "../endpoints/delivery-format.ts";
 import type { Endpoints } from "../endpoints/service.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";
@@ -14,36 +18,73 @@ type NewWebhook = v.InferOutput<typeof newWebhook>;
 
 const family = "webhook";
 
-const view = (row: Endpoint) => ({
-  ...row,
-  url: (JSON.parse(row.config) as { url: string }).url,
-  events: JSON.parse(row.events) as string[],
-});
+/** What is stored in the open. `headers` are the names alone. */
+interface Config {
+  readonly url: string;
+  readonly headers?: readonly string[];
+  readonly previous_until?: string;
+}
+
+const view = (row: Endpoint) => {
+  const { url, headers = [] } = JSON.parse(row.config) as Config;
+  return { ...row, url, events: JSON.parse(row.events) as string[], ...shownHeaders(headers) };
+};
+
+const configOf = (url: string, headers: object, previous_until?: string): { [K in keyof Config]: Config[K] } => {
+  const names = Object.keys(headers);
+  return { url, ...(names.length > 0 && { headers: names }), ...(previous_until !== undefined && { previous_until }) };
+};
 
 interface Ports {
   readonly store: Store;
+  readonly clock: Clock;
   readonly endpoints: Endpoints;
   readonly outbound: Pick<Outbound, "checkUrl">;
 }
 
 export type WebhooksService = ReturnType<typeof webhooksService>;
 
-/** Webhooks: signed notifications to HTTPS endpoints. SPEC "Webhooks", CONTRACT section 6. */
-export function webhooksService({ store, endpoints, outbound }: Ports) {
+/** Webhooks: signed notifications to HTTPS endpoints (schema/webhooks.md). */
+export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
   /** Resolves the host: in the mode start its addresses must be public. Before the transaction, which must not wait. */
   const refuseUrl = async (url: string | undefined) => {
     const problem = url === undefined ? undefined : await outbound.checkUrl(url);
     if (problem) throw invalid("url", problem);
   };
 
-  const insert = (tx: Tx, organization_id: string, { url, events, secret }: NewWebhook, status?: Endpoint["status"]) =>
+  const insert = (
+    tx: Tx,
+    organization_id: string,
+    { url, events, secret, headers }: NewWebhook,
+    status?: Endpoint["status"],
+  ) =>
     endpoints.insert(tx, family, organization_id, family, {
       name: new URL(url).host,
       status,
       events,
-      config: { url },
-      secrets: secret ? { secret } : {},
+      config: { ...configOf(url, headers ?? {}) },
+      secrets: { ...(secret && { secret }), ...asSecrets(headers ?? {}) },
     });
+
+  /** The secrets that sign after a change: a new secret ends the one before it, at once or after the overlap. */
+  const signing = (
+    { config, secrets }: Settings,
+    { secret, keep_previous_for }: v.InferOutput<typeof webhookChanges>,
+  ): { readonly secrets: Record<string, string>; readonly previous_until?: string } => {
+    if (secret === null) return { secrets: {} };
+    const present = secrets.secret;
+    if (secret === undefined || (secret === present && keep_previous_for === undefined)) {
+      const { previous } = secrets;
+      const signs = { ...(present && { secret: present }), ...(previous && { previous }) };
+      return { secrets: signs, ...(previous && { previous_until: String(config.previous_until) }) };
+    }
+    // The same change again, as after a lost answer: the secret before the present one goes on.
+    const isOverlap = String(config.previous_until ?? "") > clock.iso();
+    const previous = present === secret ? isOverlap && secrets.previous : present;
+    if (keep_previous_for === undefined || !previous) return { secrets: { secret } };
+    const previous_until = isoOf(clock.now() + milliseconds(keep_previous_for));
+    return { secrets: { secret, previous }, previous_until };
+  };
 
   return {
     insert,
@@ -56,19 +97,27 @@ export function webhooksService({ store, endpoints, outbound }: Ports) {
     },
 
     async update(caller: Caller, id: string, changes: v.InferOutput<typeof webhookChanges>) {
+      if (changes.keep_previous_for !== undefined && !changes.secret)
+        throw invalid(
+          "keep_previous_for",
+          "must come with the new secret, before which the present one goes on signing",
+        );
       await refuseUrl(changes.url);
       return store.transaction(caller, async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
-        const { config, secrets } = endpoints.settingsOf(before);
-        const url = changes.url ?? String(config.url);
-        const secret = changes.secret === undefined ? secrets.secret : changes.secret;
+        const settings = endpoints.settingsOf(before);
+        const from = String(settings.config.url);
+        const url = changes.url ?? from;
+        const given = changes.headers === null ? {} : changes.headers;
+        const headers = keptHeaders(given, settings.secrets, { field: "headers", from, to: url });
+        const { secrets, previous_until } = signing(settings, changes);
         return view(
           await endpoints.update(tx, before, {
             name: new URL(url).host,
             status: changes.status,
             events: changes.events ?? (JSON.parse(before.events) as string[]),
-            config: { url },
-            secrets: secret ? { secret } : {},
+            config: { ...configOf(url, headers, previous_until) },
+            secrets: { ...secrets, ...asSecrets(headers) },
           }),
         );
       });

@@ -5,15 +5,17 @@ import { callRules } from "./calls.ts";
 import { cycles } from "./cycles.ts";
 import { declarationRules, undeclared } from "./declarations.ts";
 import { engineLines, mostEngineLines } from "./engines.ts";
+import { gone, unused } from "./files.ts";
 import { importRules } from "./imports.ts";
 import { limitRules, outlived } from "./limits.ts";
 import { foldersOfLib, longestMap, mapMistakes, sizeMistakes, widestMap } from "./map.ts";
 import { repositoryRules, stale } from "./repositories.ts";
 import { listedScopes, widestScopes } from "./scopes.ts";
-import { parse, type Rule, type Sample, sources } from "./source.ts";
+import { besides, parse, type Rule, type Sample, sources } from "./source.ts";
 import { testRules } from "./tests.ts";
 
 const all = sources("lib", "bin", "test");
+const everywhere = [...all, ...besides()];
 const rules: readonly Rule[] = [
   ...importRules,
   ...repositoryRules,
@@ -50,7 +52,7 @@ test("every problem that is thrown is declared, and the other way round", async 
 });
 
 test("no files form a cycle, not even by types", async (t) => {
-  await t.test("holds in every file", () => none(cycles(all)));
+  await t.test("holds in every file", () => none(cycles(everywhere)));
   await t.test("can be broken by values, by types and over several files", () => {
     const a = parse("lib/app/a.ts", 'import { b } from "./b.ts";');
     const b = parse("lib/app/b.ts", 'export type A = import("../http/c.ts").C;');
@@ -98,6 +100,19 @@ test("lib/README.md lists the transactions that lock every organization, each wi
     assert.deepEqual(widestScopes([parse("lib/app/a.ts", text)]), ["app/a job", "app/a one", "app/a scope"]);
     assert.deepEqual(listedScopes("- `app/a` `one`: a reason\n- `app/a` `two`:\n"), ["app/a one"]);
   });
+});
+
+test("every file is imported or started, and the lists of the rules name no file that is gone", () => {
+  none(unused(everywhere));
+  const [a, b] = [parse("lib/app/a.ts", 'import "./b.ts";'), parse("lib/app/b.ts", "")];
+  assert.match(unused([a, b], [])[0] ?? "", /^lib\/app\/a\.ts is imported by no file; /);
+  none(unused([a, b], ["lib/{app,apps}/*.ts"]));
+  none(gone(all));
+  assert.ok(
+    gone(all, () => false).includes(
+      "lib/kernel/clock.ts is gone; take it off the list in test/architecture/ or .knip.json",
+    ),
+  );
 });
 
 test("no exception outlives what it was made for", () => {

@@ -1,4 +1,4 @@
-import { fileOf, folderOf, inTests } from "./folders.ts";
+import { folderOf, inTests, isRepository } from "./folders.ts";
 import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
 /** Modules that may use the machine's time and random numbers, each with its needs and the reason. */
@@ -76,6 +76,7 @@ const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound/resolve-host.ts": "the one module that looks addresses up",
   "lib/drivers/outbound/text-records.ts": "looks up the records that prove whose a domain is",
   "lib/client/send.ts": "is handed its fetch",
+  "bin/verify/probe.ts": "tries a server as its users do, in a process of its own",
   "lib/proxy/forward.ts": "sends requests for apps to their ports on this machine",
   "lib/proxy/target.ts": "the agents that hold connections to apps",
   "lib/drivers/engine/engine-api.ts": "speaks to the container engine over its unix socket",
@@ -102,7 +103,7 @@ export const callRules: readonly Rule[] = [
   {
     name: "SQL is written in store/ and repository.ts alone",
     of: (source) =>
-      inTests(source) || folderOf(source.path) === "store" || fileOf(source.path) === "repository"
+      inTests(source) || folderOf(source.path) === "store" || isRepository(source.path)
         ? []
         : nodes(source.program)
             .filter((node) => sql.test(textOf(node) ?? ""))

@@ -12,18 +12,13 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   client: [],
 };
 
-/** Types that cross a layer's edge, with the reason. */
-export const typesOnly: Readonly<Record<string, string>> = {
-  "lib/client/typed-client.ts": "the client's types are inferred from the operations",
-};
-
 /** What the client holds of ours beside itself, with the reason. These files import nothing, so they run in browsers too. */
 export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/standing-clock.ts": "the client, the service and the program say the same sentence",
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the features' services. */
-export const besides = ["control", "dashboard", "downloads", "health", "hooks", "live"] as const;
+export const besides = ["control", "dashboard", "downloads", "git-host", "health", "hooks", "live"] as const;
 
 /** Folders that compose: they may know every feature. */
 export const composition = [
@@ -41,14 +36,21 @@ export const splits: Readonly<Record<string, string>> = {
   "deployments/source": "what is deployed: the rules of a source",
   "deployments/rollout": "how deployments advance",
   "deployments/environment-queues": "which deployment of an environment is next",
+  "deployments/cancellation": "ends deployments before their time",
+  "deployments/commit-statuses": "tells the code host how deployments of commits go",
+  "deployments/environment-repository": "the newest deployments of an environment",
   "deployments/stored-releases": "deployments as a runtime starts them again",
-  "deployments/turns": "the queues of the environments, and the limit over all of them",
   "apps/supervisor": "keeps live releases running",
   "apps/logs": "what live releases print",
   "apps/removal": "what runs of deleted environments and projects",
   "apps/domains": "the own host names of environments",
   "apps/host-names": "the hosts that environments get",
   "apps/urls": "where apps are reached",
+  "apps/domains-repository": "the rows of domains and of given up hosts",
+  "apps/data-sizes": "how much environments keep in `/data`",
+  "apps/schedules": "runs the schedules of live releases",
+  "apps/schedules-repository": "the rows of schedules and their runs",
+  "environments/protection": "the user and password before an app, as stored and as shown",
   "apps/restarts": "restarts of live releases",
   "apps/comeback": "the return of live releases after a crash",
   "apps/lifecycle": "the start and the end of what runs",
@@ -56,6 +58,9 @@ export const splits: Readonly<Record<string, string>> = {
   "apps/registry": "the runtimes of all servers",
   "apps/follow-rows": "lets run here what the rows say",
   "apps/other-servers": "what is asked here and done by another server",
+  "integrations/previews": "the environments of pull requests",
+  "events/event-data": "the types of what events carry, generated",
+  "openapi/id-prefixes": "the prefix of identifiers in each collection",
   "deployments/logs": "how a log grows",
   "deployments/project-removal": "removes the deployments of a deleted project",
   "endpoints/outbox": "events become deliveries",
@@ -64,10 +69,12 @@ export const splits: Readonly<Record<string, string>> = {
   "endpoints/signature": "the signature, and nothing else",
   "endpoints/response-redaction": "removes secrets from responses",
   "endpoints/delivery-request": "what an attempt sends, and what callers see of it",
+  "endpoints/custom-headers": "headers of an endpoint's own, which go with every attempt",
   "endpoints/attempts": "one attempt of a delivery: counted, sent, settled",
   "endpoints/redeliveries": "one more attempt, beside the schedule",
   "endpoints/backoff": "the delays between attempts",
   "endpoints/delivery-api": "deliveries as callers see and use them",
+  "generations/announcements": "what others hear of a generation",
   "generations/asset-links": "the files: their types, and links to them",
   "generations/inputs": "what is meant by the inputs",
   "generations/models": "every model and its inputs",
@@ -84,6 +91,7 @@ export const splits: Readonly<Record<string, string>> = {
   "integrations/kinds/monitoring": "a type of integration",
   "scenarios/stored-outcome": "the outcome that work took from a scenario, stored in its row",
   "scenarios/stepper": "moves work whose pace is polls or manual",
+  "mails/content": "what a mail says, as text and as HTML",
   "openapi/document": "the published document, made from the operations",
   "openapi/components": "its shared schemas, parameters and webhooks",
   "openapi/descriptions": "its prose",
@@ -94,7 +102,7 @@ export const splits: Readonly<Record<string, string>> = {
   "organizations/code-host-rights": "whom the operator's code host serves",
   "keys/made-key": "what a key may give to one that it makes",
   "keys/ends": "the ends of keys, alone or with all that they made",
-  "keys/sessions": "sign-ins of the dashboard, each with a key behind it",
+  "keys/sessions": "sign-ins of the dashboard, each with a user behind it, and mostly a key",
   "keys/identities": "finds the callers of keys, remembered while nothing changed",
   "keys/revocation-watch": "tells when a key stops, for what outlasts a request",
   "events/wait-for-change": "waiting for committed changes, without polling",
@@ -111,3 +119,5 @@ export const inLib = ({ path }: Source) => path.startsWith("lib/");
 export const inTests = ({ path }: Source) => path.startsWith("test/");
 /** `repository` for `lib/users/repository.ts`. */
 export const fileOf = (path: string) => path.slice(dirname(path).length + 1).replace(/\.ts$/, "");
+/** Whether a file holds queries: `repository.ts`, or a part of it by name. */
+export const isRepository = (path: string) => /^([a-z]+-)?repository$/.test(fileOf(path));

@@ -8,10 +8,10 @@ import {
   inTests,
   isComposition,
   isFeature,
+  isRepository,
   layers,
   root,
   splits,
-  typesOnly,
 } from "./folders.ts";
 import { type Import, type Rule, type Source, said } from "./source.ts";
 
@@ -26,12 +26,8 @@ const layer = (name: string): Rule => {
   const may = [name, ...(layers[name] ?? [])];
   return {
     name: `${name} imports nothing of ours but ${may.join(" and ")}`,
-    of: imports(({ path }, { of, ours, isType }) =>
-      folderOf(path) === name &&
-      ours &&
-      !may.includes(folderOf(of)) &&
-      !(isType && path in typesOnly) &&
-      !(name === "client" && of in forBrowsers)
+    of: imports(({ path }, { of, ours }) =>
+      folderOf(path) === name && ours && !may.includes(folderOf(of)) && !(name === "client" && of in forBrowsers)
         ? `${name} may know ${may.join(" and ")} alone, so hand it in as a port from lib/app/features.ts`
         : undefined,
     ),
@@ -87,7 +83,7 @@ export const importRules: readonly Rule[] = [
   {
     name: "only store/ and repository.ts import kysely",
     of: imports(({ path }, { of }) =>
-      /^kysely($|\/)/.test(of) && folderOf(path) !== "store" && fileOf(path) !== "repository"
+      /^kysely($|\/)/.test(of) && folderOf(path) !== "store" && !isRepository(path)
         ? "put the query into the feature's repository.ts"
         : undefined,
     ),
@@ -108,7 +104,7 @@ export const importRules: readonly Rule[] = [
     name: "a repository is imported in its own folder alone",
     of: imports(({ path }, { of, ours }) =>
       ours &&
-      fileOf(of) === "repository" &&
+      isRepository(of) &&
       dirname(of) !== dirname(path) &&
       !(isComposition(folderOf(path)) && folderOf(of) === "store")
         ? `ask ${folderOf(of)}'s service, which knows who may see what`

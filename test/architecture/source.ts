@@ -108,6 +108,15 @@ export function nameOf(node: Node): string {
   return whole.replace(/^globalThis\./, "");
 }
 
+/** The files of the page and the scripts, for the rules that hold there too. */
+export const besides = (): Source[] =>
+  ["lib/dashboard/page", ".scripts"].flatMap((folder) =>
+    readdirSync(folder)
+      .filter((name) => /\.(tsx?|mjs)$/.test(name))
+      .sort()
+      .map((name) => parse(`${folder}/${name}`, readFileSync(`${folder}/${name}`, "utf8"))),
+  );
+
 /** Every TypeScript file of some folders of the project, parsed. */
 export function sources(...folders: string[]): Source[] {
   return folders.flatMap((folder) =>

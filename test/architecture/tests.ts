@@ -7,15 +7,28 @@ const isTest = (source: Source) => inTests(source) && !measures.test(source.path
 const waits = /^(setTimeout|setInterval|sleep|delay|Atomics\.wait)$/;
 const waitModules = /^(node:)?timers\/promises$/;
 
-/** `while (!done) await turn()` and `while (await busy());`: loops without a bound that await no event. */
-function spins({ type, body, test, update }: Node): boolean {
-  const isUnbounded = /^(Do)?WhileStatement$/.test(type) || (type === "ForStatement" && !update);
-  if (!isUnbounded) return false;
-  const awaited = (of: Node) =>
-    nodes(of, (node) => !isFunction(node)).filter((node) => node.type === "AwaitExpression");
-  if (body.type === "EmptyStatement" && test) return awaited(test).length > 0;
-  return awaited(body).some(({ argument }) =>
-    nodes(argument).some((node) => /^(yieldToEventLoop|turns?|setImmediate|(process\.)?nextTick)$/.test(nameOf(node))),
+/** What comes by itself: an event, or the next part of a stream. */
+const events = /^(once|next|read)$/;
+/** `new Promise((resolve) => { heard = resolve; })` awaits what others report. */
+const isReport = (node: Node) =>
+  node.type === "NewExpression" && nodes(node).some((one) => one.type === "AssignmentExpression");
+const namesIn = (node: Node | null | undefined) =>
+  new Set(node ? nodes(node).flatMap((one) => (one.type === "Identifier" ? [String(one["name"])] : [])) : []);
+
+/** `while (!done) await ask()` and `while (await busy());`: loops without a bound that await something, and no event. */
+function spins(node: Node): boolean {
+  const { type, update } = node;
+  if (!/^(Do)?WhileStatement$/.test(type) && (type !== "ForStatement" || update)) return false;
+  const tested = namesIn(node["test"]);
+  const own = nodes(node, (one) => !isFunction(one));
+  // `while (sent < 20) { sent++; … }`, and the pages of a list, end by themselves.
+  const isCounted = own.some((one) => one.type === "UpdateExpression" && tested.has(nameOf(one["argument"])));
+  if (isCounted || namesIn(node).has("next_cursor")) return false;
+  const isEvent = (one: Node) =>
+    one.type === "CallExpression" && events.test(one["callee"].property?.name ?? nameOf(one["callee"]));
+  const awaited = own.filter((one) => one.type === "AwaitExpression");
+  return (
+    awaited.length > 0 && !awaited.some(({ argument }) => nodes(argument).some((one) => isEvent(one) || isReport(one)))
   );
 }
 
@@ -62,17 +75,31 @@ export const testRules: readonly Rule[] = [
       isTest(source)
         ? nodes(source.program)
             .filter(spins)
-            .map((node) => said(source, source.line(node), "spins; await the event, or count the turns"))
+            .map((node) =>
+              said(
+                source,
+                source.line(node),
+                "spins; await the event, count the turns, or ask with until() of test/helpers/until.ts",
+              ),
+            )
         : [],
     breaks: [
       ["test/a.test.ts", "while (!done) await turn();"],
       ["test/a.test.ts", "for (;;) { if (done) break; await new Promise((go) => setImmediate(go)); }"],
       ["test/a.test.ts", 'while ((await client.get()).status === "queued");'],
       ["test/a.test.ts", "do await turn(); while (!done);"],
+      ["test/a.test.ts", "while (cached().length > 0) await here.ask(host);"],
+      ["test/a.test.ts", 'while ((await left()) > 1) await call("GET", "/v1/me");'],
+      ["test/a.test.ts", "while (!over) { count++; await here.send(); }"],
     ],
     keeps: [
       ["test/a.test.ts", 'while (told.length < 2) await once(socket, "message");'],
+      ["test/a.test.ts", "while (text.length < 2) text += (await stream.next()).value;"],
+      ["test/a.test.ts", "while (!told) await new Promise((go) => { heard = go; });"],
+      ["test/a.test.ts", "while (made < 20) { made++; await one(); }"],
+      ["test/a.test.ts", "do { cursor = (await list(cursor)).meta.next_cursor; } while (cursor);"],
       ["test/a.test.ts", "for (let i = 0; i < 20; i++) await turn();"],
+      ["test/a.test.ts", "await until(() => isGone(one), () => here.ask(host));"],
       ["test/bench/a.ts", "while (!done) await turn();"],
     ],
   },

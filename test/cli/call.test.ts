@@ -128,16 +128,16 @@ test("an operation's help names its fields, and its example is right; that of ca
   assert.equal(status, 0);
   for (const line of [
     /^Deploy a Git repository or a container image into an environment\.\n/,
-    /^ {2}project_id +required {2}string$/m,
-    /^\n {2}source, git:\n {2}source\.type +required {2}git\n {2}source\.repo +required {2}string\n {2}source\.branch +string\|null$/m,
-    /^\n {2}source, image:\n {2}source\.type +required {2}image\n {2}source\.image_url +required {2}string$/m,
+    /^ {2}project_id +required {2}string +The project to deploy into\.$/m,
+    /^\n {2}source, git:\n {2}source\.type +required {2}git .*\n {2}source\.repo +required {2}string .*\n {2}source\.branch +string\|null /m,
+    /^\n {2}source, image:\n {2}source\.type +required {2}image .*\n {2}source\.image_url +required {2}string /m,
   ])
     assert.match(stdout, line);
   assert.match(
     operationHelp("integrations.create"),
     /\n\n {2}config, chat:\n {2}config\.webhook_url +required .*\n\n/s,
   );
-  assert.match(operationHelp("integrations.update"), /^ {2}status +active\|inactive\n\n {2}config, code_host:$/m);
+  assert.match(operationHelp("integrations.update"), /^ {2}status +active\|inactive .*\n\n {2}config, code_host:$/m);
   for (const operation of documentedOperations()) {
     const [, usage = ""] = /^USAGE svc-server call (.*)$/m.exec(operationHelp(operation.id)) ?? [];
     const words = usage.match(/(?:[^ ']|'[^']*')+/g)?.map((word) => word.replaceAll("'", "")) ?? [];
@@ -215,14 +215,14 @@ test("openapi prints the document, and completion what may stand next", async ()
   assert.ok(printed.stdout === readFileSync("schema/openapi-full.json", "utf8"), "whole, through a pipe");
   assert.equal((await run(["openapi", "--envelope", "round"])).status, 2);
   const complete = async (...given: string[]) => (await run(["complete", "--", ...given])).stdout.trim().split("\n");
-  assert.deepEqual(await complete("dep"), ["deployments"]);
+  assert.deepEqual(await complete("dep"), ["deploy", "deployments"]);
   assert.deepEqual(await complete("backup", "--fo"), ["--force"]);
   assert.deepEqual(
     await complete("call", "projects."),
     operations.map(({ id }) => id).filter((id) => id.startsWith("projects.")),
   );
   assert.deepEqual(await complete("call", "projects.create", "n"), ["name="]);
-  assert.deepEqual(await complete("keys", ""), ["create", "list", "revoke"]);
+  assert.deepEqual(await complete("keys", ""), ["create", "list", "revoke", "rotate-encryption"]);
   assert.deepEqual(await complete("call", "deployments.create", "source.t"), ["source.type=", "source.tag="]);
   assert.deepEqual(await complete("users", "invite", "role=o"), ["role=owner"]);
   assert.deepEqual(await complete("users", "invite", "role", "=", "o"), ["owner"], "as bash parts the words");

@@ -39,6 +39,7 @@ test("doctor finds faults, says how to fix them, and ends with 1", async (t) => 
       "clock",
       "port",
       "drivers",
+      "mail",
       "runtime",
     ],
   ]);

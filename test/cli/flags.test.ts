@@ -118,14 +118,26 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     times: { values: ["0", "-1", "1.5", "1000001", "many", "null"], random: textBut(/\d/) },
     nth: { values: ["0", "-1", "1.5", "1000001", "second", "null"], random: textBut(/\d/) },
     retries: { values: ["1", "30s,", "soon"], random: textBut(/\d[smhd]/) },
+    junit: { values: ["no-such-folder/verify.xml"] },
     events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
   };
 /** Flags of which every text is right, or only tried out later. */
-const free = ["host", "database", "key-file", "organization", "from", "assets-folder", "apps-folder"];
+const free = [
+  "new-key-file",
+  "project",
+  "environment",
+  "host",
+  "database",
+  "key-file",
+  "organization",
+  "from",
+  "assets-folder",
+  "apps-folder",
+];
 
 /** One sentence about this flag, and where to read on. */
 function explains(message: string, name: string): void {
-  assert.match(message, /^svc-server: .+\nSee svc-server [\w ]*--help\.\n$/s);
+  assert.match(message, /^svc-server: .+\nSee svc-server [\w -]*--help\.\n$/s);
   assert.ok(
     message.includes(`--${name}`) || /^svc-server: the (seed|configuration) file |profile/.test(message),
     message,

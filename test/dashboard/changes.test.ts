@@ -155,7 +155,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await page.getByRole("heading", { name: "kasse", level: 1 }).waitFor();
     await other.getByRole("table", { name: "Variables of qa.1" }).waitFor({ state: "detached" });
     await button("Archive").click();
-    await other.locator("button:disabled").getByText("Deploy").waitFor();
+    await other.locator("button:disabled").getByText("Deploy", { exact: true }).waitFor();
     await button("Delete").click();
     await fill("Name of the project", "checkout");
     await submit("Delete");

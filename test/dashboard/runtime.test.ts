@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import Database from "better-sqlite3";
 import { browser, noBrowser } from "../helpers/browser.ts";
 import { controlsOf, cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
+import { temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
 
@@ -64,6 +67,61 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
     assert.deepEqual(await findingsOf(page), []);
     for (const width of [390, 768, 1280]) assert.deepEqual(await cutAt(page, width), []);
   });
+
+  await suite.test(
+    "an environment shows its data, workers, runs and protection, and a failed build its reason",
+    async (t) => {
+      const database = join(temporaryFolder(t), "svc.db");
+      const before = await runtimeWorld(t, { database });
+      before.repos.commit("acme/web", {
+        ...app("one"),
+        Procfile: "queue: sleep 1000",
+        "svc.json": { schedules: [{ name: "tick", cron: "0 0 1 1 *", command: "echo first; echo second; exit 3" }] },
+      });
+      const { id } = await before.project("web");
+      await before.release(id);
+      await before.service.close();
+      // Its schedule missed a run.
+      const file = new Database(database);
+      file.prepare("update schedules set next_at = '2026-01-01T00:00:00.000Z'").run();
+      file.close();
+      const here = await runtimeWorld(t, { database, codeHost: { repos: before.repos.root } });
+      const { url } = await here.service.listen();
+      const page = await dashboardPage(t, open, url, `/projects/${id}/production`);
+      const { button, submit, fill, sees } = controlsOf(page);
+      await page.locator(".tag").getByText("queue").waitFor();
+      await page.getByRole("row").filter({ hasText: "failed" }).waitFor();
+      await button("Output").click();
+      await page.getByLabel("Output of tick").getByText("second", { exact: false }).waitFor();
+      await button("Protect").click();
+      await fill("User", "ann");
+      await fill("Password", "one two");
+      await submit("Save");
+      await sees("Visitors sign in as");
+      assert.match(await here.ask("production-web.localhost"), /^401/);
+      assert.deepEqual(await findingsOf(page), []);
+      for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
+      await button("Remove protection").click();
+      await sees("Everybody who has the address");
+      assert.match(await here.ask("production-web.localhost"), /^200/);
+
+      await page.goto(`${url}/dashboard/projects/${id}`);
+      await button("Deploy a folder").click();
+      const commands = page.getByRole("dialog");
+      await commands.getByText(`--url ${url}`, { exact: false }).waitFor();
+      await commands.getByText(`@${new URL(url).host}/git/me/web.git`, { exact: false }).waitFor();
+      assert.deepEqual(await findingsOf(page), []);
+      for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
+
+      before.repos.commit("acme/web", {
+        "svc.json": { schedules: [{ name: "never", cron: "0 0 30 2 *", command: "true" }] },
+      });
+      const failed = await here.release(id);
+      await page.goto(`${url}/dashboard/deployments/${failed.id}`);
+      await page.locator(".reason").getByText("never fires: no such day exists", { exact: false }).waitFor();
+      await sees("What ran before runs on");
+    },
+  );
 
   await suite.test("the system page draws the process, and what cannot be copied says why", async (t) => {
     const here = await runtimeWorld(t);

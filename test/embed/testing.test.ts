@@ -146,7 +146,7 @@ test("waiting ends when the service closes, a snapshot is restored, or the clock
 });
 
 test("Standard Webhooks are verified by the service's clock", async (t) => {
-  const service = await createTestService(t, { deliveries: { standardWebhooks: true } });
+  const service = await createTestService(t);
   await subscribe(service, { secret: "hush" });
   await project(service);
   const { headers, body } = await service.webhooks.waitFor("project.created");

@@ -23,6 +23,7 @@ const nothing = {
   error_code: null,
   error_message: null,
   script: null,
+  progress: null,
 };
 
 async function stage(t: TestContext) {

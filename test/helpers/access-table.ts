@@ -31,6 +31,7 @@ const table = `
   PUT    /projects/{}/environments/{}              oad   deployments:write   400  200
   DELETE /projects/{}/environments/{}              oad   deployments:write   404  204
   GET    /projects/{}/environments/{}/logs         oadv  deployments:read    404  200
+  GET    /projects/{}/environments/{}/runs         oadv  deployments:read    404  200
   POST   /projects/{}/environments/{}/restart      oad   deployments:write   404  409
   GET    /deployments                              oadv  deployments:read    200  -
   POST   /deployments                              oad   deployments:write   400  -
@@ -55,6 +56,7 @@ const table = `
   GET    /api-keys/{}                              oadv  users:read          404  200
   DELETE /api-keys/{}                              oadv  users:write         404  204
   GET    /organization                             oadv  users:read          200  -
+  GET    /audit-log                                oa    users:read          200  -
   PUT    /organization                             o     users:write         400  -
   GET    /me                                       -     key                 200  -
   GET    /openapi.json                             -     none                200  -

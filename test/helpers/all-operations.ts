@@ -76,6 +76,7 @@ const invitation: Step = ({ call, random }) =>
  */
 export const allSteps: Readonly<Record<string, Step>> = {
   "me.get": ({ call }) => call("me.get"),
+  "audit-log.list": ({ call }) => call("audit-log.list"),
   "openapi.get": ({ call }) => call("openapi.get"),
   "organization.get": ({ call }) => call("organization.get"),
   "organization.update": ({ call, random }) =>
@@ -104,6 +105,7 @@ export const allSteps: Readonly<Record<string, Step>> = {
       { variables: { PORT: "1", TOKEN: { value: random.alphanumeric(9), secret: true } } },
     ),
   "environments.logs": ({ call, last }) => call("environments.logs", { id: last("projects"), name: "production" }),
+  "environments.runs": ({ call, last }) => call("environments.runs", { id: last("projects"), name: "production" }),
   "environments.restart": ({ call, last }) =>
     call("environments.restart", { id: last("projects"), name: "production" }),
   "environments.list": ({ call, one }) => call("environments.list", { id: one("projects") }),
@@ -220,11 +222,8 @@ export function stepContext(here: World, random: Random, record: StepRecord): St
       if (reply.status >= 400) refused.add(`${id} ${reply.body.error.code}`);
       const kind = makes[id] ?? id.replace(/\..*/, "");
       if (reply.status === 201) made.set(kind, [...listOf(kind), reply.body.id]);
-      if (operation.method === "DELETE")
-        made.set(
-          kind,
-          listOf(kind).filter((one) => one !== params["id"]),
-        );
+      const left = () => listOf(kind).filter((one) => one !== params["id"]);
+      if (operation.method === "DELETE") made.set(kind, left());
       return reply;
     },
     async beside(method, path, body, headers) {

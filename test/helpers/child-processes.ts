@@ -11,7 +11,17 @@ export interface Child {
   readonly lines: AsyncIterable<string>;
 }
 
-export type Command = "hold" | "key" | "write" | "deadly" | "announce" | "climb" | "paint" | "remove";
+export type Command =
+  | "hold"
+  | "key"
+  | "write"
+  | "deadly"
+  | "announce"
+  | "climb"
+  | "order"
+  | "invite"
+  | "paint"
+  | "remove";
 
 /** The user of a child: root may write everywhere, so tests of read-only files run as nobody. */
 export interface ProcessUser {

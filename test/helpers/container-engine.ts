@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { descendantsOf, signalProcess } from "../../lib/drivers/process/process-table.ts";
+import { firstOf } from "./until.ts";
 
 export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
@@ -193,8 +194,10 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
     /** The names of all images, tags and digests. */
     async images(): Promise<string[]> {
       // Podman answers an error while an image goes.
-      let all = await ask("/images/json");
-      while (!Array.isArray(all)) all = await ask("/images/json");
+      const all = await firstOf<{ RepoTags?: string[]; RepoDigests?: string[] }[]>(async () => {
+        const answer = await ask("/images/json");
+        return Array.isArray(answer) ? answer : undefined;
+      });
       return (
         all
           .flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])

@@ -10,6 +10,7 @@ export const work = (more: Partial<GenerationWork> = {}): GenerationWork => ({
   model: "any",
   kind: "image",
   prompt: "a hill",
+  inputs: { prompt: "a hill", aspect_ratio: "1:1" },
   width: 32,
   height: 32,
   format: "png",
@@ -19,6 +20,9 @@ export const work = (more: Partial<GenerationWork> = {}): GenerationWork => ({
   elapsed_ms: 0,
   ...more,
 });
+
+const anyWork = work;
+const film = { kind: "video", format: "mp4", duration_ms: 1000 } as const;
 
 /** Calls the driver as the service does, until the work has ended. */
 export async function finish(driver: GenerationDriver, order: GenerationWork) {
@@ -38,11 +42,17 @@ export async function finish(driver: GenerationDriver, order: GenerationWork) {
 }
 
 /** The contract of every generation driver, run against each. `make` may be called several times in a test. */
-export function conforms(name: string, make: (t: TestContext) => Promise<GenerationDriver>): void {
+export function conforms(
+  name: string,
+  make: (t: TestContext) => Promise<GenerationDriver>,
+  kind: GenerationWork["kind"] = "image",
+): void {
+  const work = (more: Partial<GenerationWork> = {}) => anyWork({ ...(kind === "video" && film), ...more });
+
   test(`${name}: an order ends with a file of a known type, and answers keep to the contract`, async (t) => {
     const answer = await finish(await make(t), work());
     assert.equal(answer.state, "done");
-    if (answer.state === "done") assert.match(mediaTypeOf(answer.bytes), /^image\//);
+    if (answer.state === "done") assert.match(mediaTypeOf(answer.bytes), new RegExp(`^${kind}/`));
   });
 
   test(`${name}: the delay is a number of milliseconds`, async (t) => {

@@ -136,14 +136,28 @@ export async function registry(t: Scope, before: Answer = () => false) {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close().closeAllConnections());
   const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const put = (name: string, tag: string, parts: ImageParts): string => {
+    const { type, manifest, digest, blobs } = makeImage(parts);
+    for (const key of [`${name}:${tag}`, `${name}:${digest}`]) stored.set(key, { type, bytes: manifest });
+    for (const bytes of blobs) stored.set(sha256(bytes), { type: "application/octet-stream", bytes });
+    return digest;
+  };
   return {
     host,
     seen,
     /** Stores an image under a name with a tag; answers its digest. */
-    put(name: string, tag: string, parts: ImageParts): string {
-      const { type, manifest, digest, blobs } = makeImage(parts);
-      for (const key of [`${name}:${tag}`, `${name}:${digest}`]) stored.set(key, { type, bytes: manifest });
-      for (const bytes of blobs) stored.set(sha256(bytes), { type: "application/octet-stream", bytes });
+    put,
+    /** Stores a name with a tag whose digest names one image for each processor; answers that digest. */
+    putIndex(name: string, tag: string, images: Readonly<Record<string, ImageParts>>): string {
+      const type = "application/vnd.docker.distribution.manifest.list.v2+json";
+      const manifests = Object.entries(images).map(([architecture, parts]) => {
+        const digest = put(name, architecture, { ...parts, architecture });
+        const { type: mediaType, bytes } = stored.get(`${name}:${digest}`) ?? { type: "", bytes: Buffer.of() };
+        return { mediaType, size: bytes.length, digest, platform: { architecture, os: "linux" } };
+      });
+      const bytes = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: type, manifests }));
+      const digest = sha256(bytes);
+      for (const key of [`${name}:${tag}`, `${name}:${digest}`]) stored.set(key, { type, bytes });
       return digest;
     },
   };

@@ -14,6 +14,8 @@ export const withoutRan = (answer: string): string =>
 const columns: readonly string[] = [
   // Drawn by each process for itself, so that no two of them share leases.
   "jobs.lease_owner",
+  // A hash with a salt of its own. Answers show whether a password is set.
+  "environments.protect",
 ];
 
 /** The rows that differ, with the reason of each. `now` is the time at the end. */

@@ -47,8 +47,6 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
     ...options,
   });
   const known = knownRecords();
-  /** Every name that the organization may have: an answer with a new one may get lost. */
-  const names: string[] = [organizations.organizations[0]?.name ?? ""];
   const keys = new Map<string, string>(roles.map((role) => [role, keyOf(role)]));
   for (const key of keys.values()) known.add("secrets", key);
   known.add("globex", "proj_01ARZ3NDEKTSV4RRFFQ69G5FAV");
@@ -60,8 +58,6 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
     body?: unknown,
   ) => {
     const line = `${method} ${path}`;
-    const [, renamed] = path === "/v1/organization" ? (/"name":("[^"]*")/.exec(String(body)) ?? []) : [];
-    if (renamed !== undefined) names.push(String(JSON.parse(renamed)).trim());
     try {
       const answer = await service.fetch(path, { method, headers: headers as [string, string][], body: body as never });
       const text = await answer.text();
@@ -83,13 +79,8 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
     for (const one of [reply.body?.key, reply.body?.api_key])
       if (typeof one === "string" && one.startsWith("sk_live_")) known.add("secrets", one);
     if (reply.status !== 401 || !isRole(key)) return;
-    for (const organization of names.toReversed()) {
-      const made = await service.keys.create({ organization, role: key }).catch(() => undefined);
-      if (made === undefined) continue;
-      keys.set(key, made.key);
-      return;
-    }
-    throw new Error(`the organization has none of these names: ${names.join(", ")}`);
+    // Without a name it is the first organization, however that was renamed.
+    keys.set(key, (await service.keys.create({ role: key })).key);
   };
   const bearer = (key: string) => [["authorization", `Bearer ${keys.get(key) ?? `sk_live_${key}`}`]] as const;
 

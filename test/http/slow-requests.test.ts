@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { listen, type RequestTimeouts, type Upgrade } from "../../lib/http/server.ts";
+import { allowLongBody, listen, type RequestTimeouts, type Upgrade } from "../../lib/http/server.ts";
 import { isLong } from "../helpers/properties.ts";
 import { all, lines, open } from "../helpers/raw-sockets.ts";
 
@@ -17,6 +17,7 @@ async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> | "usual"
   const reads: (() => void)[] = [];
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     if (request.url === "/stream") return response.write("it goes on");
+    if (request.url === "/push") allowLongBody(request);
     reads.push(() => request.resume().on("end", () => response.end("answered")));
     if (request.url !== "/later") reads.at(-1)?.();
   };
@@ -64,6 +65,18 @@ test("A body may take longer than a head", async (t) => {
   const here = await slow(t, { requestTimeout: endless });
   const one = await here.connect();
   one.write(`${head}\r\nab`);
+  await here.timePasses();
+  const answered = one.answered();
+  one.write("cd");
+  await answered;
+  one.socket.destroy();
+  assert.match(await one.all, /^HTTP\/1\.1 200 OK\r\n.*answered/s);
+});
+
+test("A body that its route lets last longer is read to its end", async (t) => {
+  const here = await slow(t);
+  const one = await here.connect();
+  one.write(`${head.replace("/ ", "/push ")}\r\nab`);
   await here.timePasses();
   const answered = one.answered();
   one.write("cd");

@@ -8,6 +8,7 @@ import { byBranch, deployAndFinish, deploymentNow, source, withOutcomes } from "
 import { onSqlite } from "../helpers/engine.ts";
 import { bearer, jsonBearer } from "../helpers/headers.ts";
 import { keyOf, world } from "../helpers/test-service.ts";
+import { firstOf } from "../helpers/until.ts";
 
 test("one advance covers ten years, with every job that falls due in them", async (t) => {
   const long = { durations: { queued: "700d", building: "1200d", deploying: "365d" } };
@@ -42,13 +43,12 @@ async function running(t: TestContext, options: Options) {
   const here = await world(t, { rateLimit: 1_000_000, ...options });
   const { url } = await here.service.listen();
   const headers = jsonBearer(keyOf("developer"));
-  const ended = async (id: string) => {
-    for (;;) {
+  const ended = (id: string) =>
+    firstOf(async () => {
       const response = await fetch(`${url}/v1/deployments/${id}?wait=60`, { headers });
       const { completed_at, ...deployment } = v.parse(shape, await response.json());
-      if (completed_at !== null) return { ...deployment, completed_at };
-    }
-  };
+      return completed_at === null ? undefined : { ...deployment, completed_at };
+    });
   return { ...here, here, ended };
 }
 const few = { durations: { queued: "2ms", building: "3ms", deploying: "2ms" } };

@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import type { Connection, Engine, EngineScope } from "../../lib/store/engine.ts";
 import { openPostgres } from "../../lib/store/open-postgres.ts";
 import { deferred } from "../helpers/temporary-store.ts";
+import { firstOf } from "../helpers/until.ts";
 import { emptyDatabase } from "./databases.ts";
 
 const putIn = "insert into settings (name, value) values ($1, '')";
@@ -24,14 +25,13 @@ async function twoProcesses(t: TestContext) {
     return row.locks;
   };
   /** The transaction of a process waits for a lock. */
-  const isWaiting = async () => {
-    for (;;) {
+  const isWaiting = () =>
+    firstOf(async () => {
       const [row] = await ask(
         "select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
       );
-      if (row.waiting > 0) return;
-    }
-  };
+      return row.waiting > 0 ? true : undefined;
+    });
   return { first: await open(), second: await open(), ask, locks, isWaiting };
 }
 

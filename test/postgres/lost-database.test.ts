@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { createService, type Options, type Service } from "../../lib/index.ts";
 import { deferred } from "../helpers/temporary-store.ts";
+import { firstOf } from "../helpers/until.ts";
 import { emptyDatabase } from "./databases.ts";
 import { between } from "./network.ts";
 import { call, encryptionKey, openSocket, severalServices } from "./several.ts";
@@ -115,7 +116,7 @@ test("a network that swallows everything is 503 in bounded time, loses nothing, 
   await stream.closed;
   network.silence(false);
   await says(/can be written again/);
-  for (let status = 0; status !== 201; ) ({ status } = await make(service, key, `after ${status}`));
+  await firstOf(async () => ((await make(service, key, "after")).status === 201 ? true : undefined));
   const names = (await call(other, key, "GET", "/v1/projects?per_page=100")).body.data.map(
     ({ name }: { name: string }) => name,
   );

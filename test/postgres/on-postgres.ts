@@ -1,5 +1,6 @@
 import { Client } from "pg";
-import { type Options, parseOptions } from "../../lib/config/parse-options.ts";
+import type { Options } from "../../lib/config/options/options.ts";
+import { parseOptions } from "../../lib/config/parse-options.ts";
 import type { Service } from "../../lib/index.ts";
 import { migrations } from "../../lib/store/migrate.ts";
 import { openPostgres } from "../../lib/store/open-postgres.ts";
@@ -85,7 +86,7 @@ export async function onPostgres(options: Options): Promise<Options> {
 }
 
 /** The service, whose database is free again once it is closed. */
-export function freeing(service: Service, { database }: { readonly database: string }): Service {
+export function freeing(service: Service, { database = "" }: Options): Service {
   if (!database.startsWith("postgres:")) return service;
   const { close } = service;
   let hasClosed = false;

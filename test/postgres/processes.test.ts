@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { Client } from "pg";
 import { openPostgres } from "../../lib/store/open-postgres.ts";
 import { isLong } from "../helpers/properties.ts";
+import { firstOf } from "../helpers/until.ts";
 import { createCaller, followEvents, roundRobin, startProcesses } from "./processes.ts";
 import { startServer } from "./server.ts";
 import { slowReceivers, stopFor } from "./slow-receivers.ts";
@@ -110,10 +111,10 @@ test(`${plan.requests} requests to three processes, through kills and stops of p
 
   // Whatever began ends, the work of killed processes too: a minute after their last renewal.
   for (const id of deployments) {
-    for (let ended = false; !ended; ) {
+    await firstOf(async () => {
       const { body } = await call("GET", `/v1/deployments/${id}?wait=60`);
-      ended = ["active", "failed", "cancelled"].includes(body.status);
-    }
+      return ["active", "failed", "cancelled"].includes(body.status) ? true : undefined;
+    });
   }
   const client = new Client({ connectionString: database });
   await client.connect();

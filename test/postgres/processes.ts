@@ -11,6 +11,7 @@ import type { TestContext } from "node:test";
 import { WebSocket } from "ws";
 import { bearer } from "../helpers/headers.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
+import { firstOf } from "../helpers/until.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
 
@@ -87,14 +88,13 @@ export function createCaller(base: string, key: string) {
         ...(body && { "content-type": "application/json" }),
         ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
       };
-      for (;;) {
-        const answer = await attempt(method, path, body, headers).catch((error) => {
-          if (error instanceof TypeError) return undefined;
-          throw error;
-        });
-        if (answer) return answer;
-        lost += 1;
-      }
+      return firstOf(() =>
+        attempt(method, path, body, headers).catch((error) => {
+          if (!(error instanceof TypeError)) throw error;
+          lost += 1;
+          return undefined;
+        }),
+      );
     },
   };
 }

@@ -5,6 +5,7 @@ import { bearer } from "../helpers/headers.ts";
 import { launch, run, temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
 import { app, askApp, noSandbox, processesWith } from "../helpers/running-apps.ts";
+import { until } from "../helpers/until.ts";
 import { emptyDatabase } from "./databases.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
@@ -116,13 +117,22 @@ test("one of three servers has a runtime: deployments of all go live there, and 
   const mark = `sleep 4${process.pid}`;
   repos.commit("acme/web", { "svc.json": { build: mark, start: "x" } });
   const { id: cancelled } = (await call(one, "POST", "/deployments", order)).body;
-  while (processesWith(mark).length === 0) await call(one, "GET", "/me");
+  await until(
+    () => processesWith(mark).length !== 0,
+    () => call(one, "GET", "/me"),
+  );
   assert.deepEqual(brokenRules(), []);
   assert.equal((await call(two, "POST", `/deployments/${cancelled}/cancel`)).status, 200);
-  while (processesWith(mark).length > 0) await call(one, "GET", "/me");
+  await until(
+    () => processesWith(mark).length === 0,
+    () => call(one, "GET", "/me"),
+  );
   assert.equal((await call(one, "DELETE", path)).status, 204);
   assert.equal((await ended(back.id)).url, undefined);
-  while (!(await ask(url)).startsWith("404 ")) await call(one, "GET", "/me");
+  await until(
+    async () => (await ask(url)).startsWith("404 "),
+    () => call(one, "GET", "/me"),
+  );
   for (const server of servers) assert.equal((await server.stop()).code, 0);
   assert.deepEqual(servers.map((server) => server.errors()).join(""), "");
 });
@@ -166,7 +176,10 @@ test("what a killed server ran and built goes on when it is back; deployments wa
   repos.commit("acme/web", app("three"));
   const waiting = await deploy();
   const starts = () => sql("select id from jobs where kind = 'deployments.turns'");
-  while ((await starts()).length > 0) await call(plain, "GET", "/me");
+  await until(
+    async () => (await starts()).length === 0,
+    () => call(plain, "GET", "/me"),
+  );
   assert.equal((await call(plain, "GET", `/deployments/${waiting}`)).body.status, "queued");
   const restart = await call(plain, "POST", `/projects/${project_id}/environments/production/restart`);
   assert.deepEqual([restart.status, restart.body.error.code], [503, "unavailable"]);
@@ -208,7 +221,10 @@ test("another runtime takes over what ran on one that is gone, and builds it aga
   const notify = () => sql(`select pg_notify('svc_server', 'test {"kind":"wake","name":"runtimes"}')`);
   const liveUrl = async () => (await call(plain, "GET", `/deployments/${id}`)).body.url;
   await notify();
-  while ((await liveUrl()) === url) await notify();
+  await until(
+    async () => (await liveUrl()) !== url,
+    () => notify(),
+  );
   const moved = await liveUrl();
   assert.equal(new URL(moved).port, new URL(other.apps_url ?? "").port);
   await answers(moved, "200 one");

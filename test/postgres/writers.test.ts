@@ -156,7 +156,7 @@ test(`${writers} writers in three processes, in ${organizations} organizations a
     ["deployments", "queued', 'building', 'deploying"],
     ["generations", "queued', 'in_progress"],
   ])
-    for (;;) {
+    for (let done = 0; done < 100_000; done++) {
       const [row] = await ask(
         `select id, organization_id from ${table} where status in ('${path}') order by id limit 1`,
       );

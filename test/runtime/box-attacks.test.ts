@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createClient } from "../../lib/client.ts";
 import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
-import { launch, temporaryFolder } from "../helpers/program.ts";
-import { repositories } from "../helpers/repositories.ts";
-import { askApp, runtimeWorld } from "../helpers/running-apps.ts";
+import { temporaryFolder } from "../helpers/program.ts";
+import { runtimeWorld } from "../helpers/running-apps.ts";
 
 /*
  * What an app of the runtime `process` tries against the machine, its server and its neighbours, a row each, with the answer
@@ -188,29 +185,6 @@ test("An app finds neither its server nor a neighbour", needs("users", "network"
       address,
     );
   }
-});
-
-test("An app gets no descriptor with which its server was started", needs("users"), async (t) => {
-  const folder = temporaryFolder(t);
-  const secret = join(folder, "secret");
-  writeFileSync(secret, "secret of the machine");
-  const repos = repositories(t);
-  const start = "cat /proc/self/fd/20 > /tmp/got; exec node server.js";
-  const answering = `const got = require("node:fs").readFileSync("/tmp/got"); require("node:http").createServer((_, answer) => answer.end(got)).listen(process.env.PORT, "127.0.0.1");`;
-  repos.commit("acme/web", { "svc.json": { start }, "server.js": answering });
-  const key = "sk_live_demo_owner1";
-  const words = ["dev", "--port", "0", "--apps-port", "0", "--key", key, "--runtime", "process", "--repos", repos.root];
-  const server = await launch(t, words, folder, {
-    limits: `-c 0; exec bash -c 'exec 20< ${secret}; exec "$@"' bash "$@"`,
-  });
-  const client = createClient({ baseUrl: server.base_url, apiKey: key });
-  const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
-  const source = { type: "git", repo: "acme/web" } as const;
-  const { id } = await client.deployments.create({ project_id, environment: "production", source });
-  assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
-  const answer = await askApp(new URL(server.apps_url ?? "").port, "production-web.localhost");
-  assert.equal(answer, "200 ");
-  assert.equal((await server.stop()).code, 0);
 });
 
 const outOfMemory = /used more memory than deployments\.buildMemory \(128 MiB\)/;

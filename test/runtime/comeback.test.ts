@@ -5,6 +5,7 @@ import { createClient } from "../../lib/client.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
 import { askApp, noSandbox } from "../helpers/running-apps.ts";
+import { firstOf } from "../helpers/until.ts";
 
 const key = "sk_live_demo_owner1";
 const names = ["one", "two", "three"] as const;
@@ -27,12 +28,12 @@ async function begin(t: TestContext, folder: string, repos: string, ...words: st
     /** When each app was started, the first one first. */
     async starts(): Promise<(readonly [name: string, at: number])[]> {
       const all = await Promise.all(
-        names.map(async (name) => {
-          for (;;) {
+        names.map((name) =>
+          firstOf(async () => {
             const answer = await ask(name);
-            if (answer.startsWith("200 ")) return [name, Number(answer.slice(4))] as const;
-          }
-        }),
+            return answer.startsWith("200 ") ? ([name, Number(answer.slice(4))] as const) : undefined;
+          }),
+        ),
       );
       return all.sort(([, one], [, other]) => one - other);
     },

@@ -67,6 +67,7 @@ function processMember(t: TestContext, isolation: "bubblewrap" | "none"): Member
         codeHost: { url: "", repos: repos.root },
         appMemory_bytes: 2 ** 30,
         healthTimeout_ms: 60_000,
+        dataLimit_bytes: 1024 ** 3,
       }),
     source(kind, version = "one") {
       repos.commit(`acme/${kind}`, filesOf[kind](version));

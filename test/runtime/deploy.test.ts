@@ -37,8 +37,9 @@ test("A branch over smart HTTP is built and answers at its host; a rollback buil
   assert.equal(await here.ask("www.acme.test"), "200 one");
   assert.match(await here.ask("unknown.localhost"), /^404 /);
   const seen = JSON.parse((await here.ask(host, "/env")).slice(4));
-  const { PORT, PATH, HOME, LANG, PWD, TMPDIR, SHLVL, OLDPWD, _, ...own } = seen;
+  const { PORT, PATH, HOME, LANG, PWD, TMPDIR, SHLVL, OLDPWD, _, DATA_DIR, ...own } = seen;
   assert.notEqual(PORT, "1");
+  assert.ok(noSandbox || DATA_DIR === "/data", DATA_DIR);
   assert.deepEqual(own, {
     HOST: "127.0.0.1",
     NODE_ENV: "production",

@@ -12,7 +12,11 @@ const host = "production-web.localhost";
 async function machine(t: TestContext, kind: (typeof kinds)[number]) {
   const engine = await containerEngine(t, kind);
   const closed = new Set<string>();
-  const { host: place, put } = await registry(t, ({ url = "" }, response) => {
+  const {
+    host: place,
+    put,
+    putIndex,
+  } = await registry(t, ({ url = "" }, response) => {
     const [, name = ""] = /^\/v2\/([^/]+)\//.exec(url) ?? [];
     if (!closed.has(name)) return false;
     response.writeHead(401, { "www-authenticate": 'Basic realm="registry"' }).end();
@@ -22,7 +26,7 @@ async function machine(t: TestContext, kind: (typeof kinds)[number]) {
   const projectOf = async (who: Who, name: string): Promise<string> =>
     expect(await here.call(who, "POST", "/v1/projects", { name, region: "local" }), 201).id;
   return {
-    ...{ engine, here, place, put, closed, projectOf },
+    ...{ engine, here, place, put, putIndex, closed, projectOf },
     /** How a deployment of an organization ends, and what its log says. */
     async deployed(who: Who, project_id: string, source: object) {
       const order = { project_id, environment: "production", source };
@@ -106,6 +110,26 @@ for (const kind of kinds) {
       seen.push(/^the step runs$/m.test(log));
     }
     assert.deepEqual(seen, [true, false, true]);
+  });
+
+  test(`${kind}: A build for another platform is refused, and later builds of the same digest go on`, {
+    skip,
+  }, async (t) => {
+    const { here, place, putIndex, projectOf, deployed } = await machine(t, kind);
+    const [own, foreign] = process.arch === "arm64" ? (["arm64", "amd64"] as const) : (["amd64", "arm64"] as const);
+    putIndex("both", "1", { [own]: answering("own"), [foreign]: answering("foreign") });
+    const [theirs, project] = [await projectOf("stranger", "other"), await projectOf("owner", "web")];
+    const source = { type: "git", repo: "acme/web" };
+    here.repos.commit("acme/web", { Dockerfile: `FROM --platform=linux/${foreign} ${place}/both:1\nCOPY . /srv\n` });
+    const first = await deployed("stranger", theirs, source);
+    assert.equal(first.status, "failed", first.log);
+    assert.match(
+      first.log,
+      new RegExp(`--platform=linux/${foreign} is another platform than the engine's, which is linux/${own}`),
+    );
+    here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/both:1\nCOPY . /srv\n` });
+    const second = await deployed("owner", project, source);
+    assert.deepEqual([second.status, await here.ask(host)], ["active", "200 own"], second.log);
   });
 
   test(`${kind}: A Dockerfile of several stages builds with variables, platforms and stages by name and number`, {

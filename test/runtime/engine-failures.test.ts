@@ -5,6 +5,7 @@ import { answering, type ImageParts, registry } from "../helpers/image-registry.
 import { isLong } from "../helpers/properties.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
+import { until } from "../helpers/until.ts";
 
 const host = "production-web.localhost";
 
@@ -70,7 +71,7 @@ for (const kind of kinds) {
       ["arm", "failed", /the image is for linux\/\w+, and the engine runs linux/],
       ["silent", "rolled_back", /nothing listens on port 8000 of the container, which the variable PORT names/],
       ["ends", "rolled_back", /the app ended with the exit code 4/],
-      ["nothing", "rolled_back", /the container could not be started|exit code 127/],
+      ["nothing", "rolled_back", /the app could not be started|exit code 127/],
       ["greedy", "rolled_back", /out of memory/],
     ] as const;
     for (const [name, status, reason] of cases) {
@@ -123,13 +124,19 @@ for (const kind of kinds) {
 
     const rollout = await here.deploy(id, { source: { type: "image", image_url: `${place}/silent:1` } });
     await here.logged(rollout.id, /^Starting a container$/);
-    while ((await engine.containers()).length === 0) await here.messages(rollout.id);
+    await until(
+      async () => (await engine.containers()).length !== 0,
+      () => here.messages(rollout.id),
+    );
     expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
     const left = async () => [
       ...(await engine.containers()),
       ...(await engine.images()).filter((name) => !name.includes("base")),
     ];
-    while ((await left()).length > 0) await here.call("owner", "GET", "/v1/projects");
+    await until(
+      async () => (await left()).length === 0,
+      () => here.call("owner", "GET", "/v1/projects"),
+    );
   });
 
   test(`${kind}: An engine that goes away fails what is under way, and its apps come back with it`, {
@@ -154,7 +161,10 @@ for (const kind of kinds) {
     assert.match(String(await here.messages(refused.id)), /the engine at .*docker\.sock does not run/);
     await here.printed(id, /^The engine is away: /);
     await engine.start();
-    while ((await here.ask(host)) !== "200 one") await here.messages(pull);
+    await until(
+      async () => (await here.ask(host)) === "200 one",
+      () => here.messages(pull),
+    );
     assert.equal((await here.release(id, image("good"))).status, "active");
   });
 }

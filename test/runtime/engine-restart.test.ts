@@ -10,6 +10,7 @@ import { answering, registry } from "../helpers/image-registry.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 import { repositories } from "../helpers/repositories.ts";
+import { firstOf, until } from "../helpers/until.ts";
 
 const key = "sk_live_demo_owner1";
 
@@ -58,8 +59,14 @@ for (const kind of kinds) {
     // A crash of a container that was taken over.
     await ask(second, "/crash", "POST");
     // The engine takes connections of a container for a moment after its end, and answers none.
-    while ((await engine.containers()).includes(running[0] ?? "")) await ask(second);
-    while ((await ask(second)) !== "200 one") await engine.containers();
+    await until(
+      async () => !(await engine.containers()).includes(running[0] ?? ""),
+      () => ask(second),
+    );
+    await until(
+      async () => (await ask(second)) === "200 one",
+      () => engine.containers(),
+    );
     const [restarted] = await engine.containers();
     assert.notEqual(restarted, running[0]);
 
@@ -71,18 +78,21 @@ for (const kind of kinds) {
     const again = createClient({ baseUrl: third.base_url, apiKey: key });
     assert.equal((await again.deployments.get({ id: next, wait: 60 })).status, "active");
     assert.equal(await ask(third), "200 two");
-    const said: string[] = [];
     // What the new release prints comes in batches.
-    while (!said.includes("listening as two")) {
+    const said = await firstOf(async () => {
       const { data } = await again.environments.logs({ id: project_id, name: "production" });
-      said.splice(0, said.length, ...data.map(({ message }) => message));
-    }
+      const messages = data.map(({ message }) => message);
+      return messages.includes("listening as two") ? messages : undefined;
+    });
     assert.deepEqual(
       said.filter((line) => line.startsWith("listening")),
       ["listening as one", "listening as one", "listening as two"],
     );
     await again.projects.delete({ id: project_id });
-    while ((await engine.containers()).length + (await engine.images()).length > 0) await ask(third);
+    await until(
+      async () => (await engine.containers()).length + (await engine.images()).length === 0,
+      () => ask(third),
+    );
     assert.equal((await third.stop()).code, 0);
   });
 
@@ -161,16 +171,25 @@ for (const kind of kinds) {
       const { data } = await clientOf(program).deployments.logs({ id: build });
       return data.filter(({ message }) => message === "begun").length;
     };
-    while ((await count(second)) < 1) await ask(second);
+    await until(
+      async () => (await count(second)) >= 1,
+      () => ask(second),
+    );
     await second.stop("SIGKILL");
     const third = await start();
     assert.equal(await ask(third), "200 slow");
-    while ((await count(third)) < 2) await ask(third);
+    await until(
+      async () => (await count(third)) >= 2,
+      () => ask(third),
+    );
     // Podman shows no containers of builds.
     assert.equal((await engine.containers()).length, running.length + (kind === "docker" ? 1 : 0));
     assert.equal((await clientOf(third).deployments.cancel({ id: build })).status, "cancelled");
     const sources = join(folder, "svc.db-apps/engine/sources");
-    while ((await engine.containers()).length > running.length || readdirSync(sources).length > 0) await ask(third);
+    await until(
+      async () => !((await engine.containers()).length > running.length || readdirSync(sources).length > 0),
+      () => ask(third),
+    );
     assert.deepEqual(await engine.containers(), running);
     assert.deepEqual(
       (await engine.images()).filter((name) => name.includes(build)),

@@ -7,6 +7,7 @@ import { answering, registry } from "../helpers/image-registry.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
+import { until } from "../helpers/until.ts";
 
 const host = "production-web.localhost";
 const skip = noEngine || (!isLong && "the long form only: TEST_LONG=1");
@@ -151,7 +152,10 @@ test("An image build that passes a limit fails with its name, and leaves nothing
     assert.match(lines.split("\n").at(-2) ?? "", reason);
     assert.equal(await here.ask(host), "200 base");
     // The engine may still be writing an image when the deployment has failed.
-    while ((await left()) !== before) await here.ask(host);
+    await until(
+      async () => (await left()) === before,
+      () => here.ask(host),
+    );
   }
 });
 

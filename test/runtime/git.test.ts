@@ -11,6 +11,7 @@ import { temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
 import { processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
+import { until } from "../helpers/until.ts";
 
 const isLong = process.env["TEST_LONG"] !== undefined;
 const host = "production-web.localhost";
@@ -92,7 +93,10 @@ test("A fetch that is cancelled leaves no lock and no half of a pack, and its cr
   const deployment = await here.deploy(id, { source: { type: "git", repo: "acme/web" } });
   await stalled.passed;
   const isLeftover = (name: string) => /\.lock$|tmp_pack/.test(name);
-  while (!cached().some((name) => /tmp_pack/.test(name))) await here.ask(host);
+  await until(
+    () => cached().some((name) => /tmp_pack/.test(name)),
+    () => here.ask(host),
+  );
   for (const secret of [token, encoded]) {
     assert.deepEqual(processesWith(secret), []);
     for (const file of readdirSync(folder, { recursive: true, withFileTypes: true }))
@@ -100,7 +104,10 @@ test("A fetch that is cancelled leaves no lock and no half of a pack, and its cr
   }
   assert.ok(cached().includes("shallow.lock"));
   expect(await here.call("developer", "POST", `/v1/deployments/${deployment.id}/cancel`), 200);
-  while (cached().some(isLeftover)) await here.ask(host);
+  await until(
+    () => !cached().some(isLeftover),
+    () => here.ask(host),
+  );
   serving.onStalled = undefined;
   const next = await here.release(id);
   assert.equal(next.status, "active", (await here.messages(next.id)).join("\n"));

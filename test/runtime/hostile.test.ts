@@ -7,6 +7,7 @@ import { createService } from "../../lib/index.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories, serveRepositories } from "../helpers/repositories.ts";
 import { app, noSandbox, processesOf, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
+import { until } from "../helpers/until.ts";
 
 const host = "production-web.localhost";
 const isLong = process.env["TEST_LONG"] !== undefined;
@@ -141,7 +142,10 @@ test("Builds that pass a limit fail with its name, and the old release serves on
     assert.deepEqual(processesOf(failed), [], name);
     assert.equal(await here.ask(host), "200 one", name);
     // The answer comes first, then the folder goes.
-    while (readdirSync(`${database}-apps/releases`).length > 1) await here.ask(host);
+    await until(
+      () => !(readdirSync(`${database}-apps/releases`).length > 1),
+      () => here.ask(host),
+    );
     assert.deepEqual(readdirSync(`${database}-apps/releases`), [first.id], name);
   }
 });
@@ -157,10 +161,10 @@ test("Apps that do not behave are rolled back with the reason, and the old relea
   here.repos.commit("acme/web", app("one"));
   assert.equal((await here.release(id)).status, "active");
   const cases = [
-    [`console.log("no database"); ${http("r.statusCode = 500; r.end()")}`, /no database\n.*GET \/ answered 500/],
+    [`console.log("no database"); ${http("r.statusCode = 500; r.end()")}`, /no database\n.*GET \/ answered 500/s],
     [
       http("r.end()", "0"),
-      /The health check waits for http:\/\/127\.0\.0\.1:(\d+)\/, 2 s more at most: nothing listens on port \1, .*\nThe app printed nothing\n.*nothing listens on port \1,/s,
+      /The app listens on port (\d+), and not on \d+, .*\nThe app starts again, with the port \1 .*\nThe app printed nothing\n.*nothing listens on port \1,/s,
     ],
     [http(""), /GET \/ got no answer/],
     ["", /ended with the exit code 0/],
@@ -172,7 +176,10 @@ test("Apps that do not behave are rolled back with the reason, and the old relea
     assert.equal(status, "rolled_back");
     assert.match((await here.messages(failed)).join("\n"), reason);
     assert.equal(await here.ask(host), "200 one");
-    while (processesOf(failed).length > 0) await here.ask(host);
+    await until(
+      () => processesOf(failed).length === 0,
+      () => here.ask(host),
+    );
   }
   // One that ignores TERM is killed after its grace; one that takes too much memory starts again.
   const mark = `ignores${process.pid}`;

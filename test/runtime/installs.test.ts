@@ -15,7 +15,7 @@ const isLong = process.env["TEST_LONG"] !== undefined;
 test("The lock file chooses the package manager; the field packageManager where there are several or none", (t) => {
   const cases = [
     [[], undefined, "npm", /^npm install/],
-    [[], "pnpm@10.1.0", "pnpm", /^pnpm install --prod=false$/],
+    [[], "pnpm@10.1.0", "pnpm", /^pnpm install --prod=false --store-dir/],
     [[], "deno@2.0.0", "npm", /^npm install/],
     [[], "constructor@1", "npm", /^npm install/],
     [["package-lock.json"], undefined, "npm", /^npm ci/],

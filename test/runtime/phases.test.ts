@@ -8,6 +8,7 @@ import { launch, temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories, type Serving, serveRepositories } from "../helpers/repositories.ts";
 import { app, noSandbox, processesOf, runtimeWorld, server } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
+import { until } from "../helpers/until.ts";
 
 const isLong = process.env["TEST_LONG"] !== undefined;
 const host = "production-web.localhost";
@@ -98,18 +99,27 @@ test("In each phase a deployment ends with its cancel or its project, and leaves
     assert.equal((await cancel(running)).status, phase.name === "starting" ? 409 : 200, phase.name);
     assert.equal(await here.ask(host), "200 one");
     if (phase.name === "starting") break;
-    while (!isGone(running)) await here.ask(host);
+    await until(
+      () => isGone(running),
+      () => here.ask(host),
+    );
   }
   // The last one still starts.
   expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
   assert.match(await here.ask(host), /^404 /);
-  while (stored("releases").length + stored("cache").length > 0) await here.ask(host);
+  await until(
+    () => stored("releases").length + stored("cache").length === 0,
+    () => here.ask(host),
+  );
 
   for (const phase of phases.slice(0, isLong ? 3 : 1)) {
     const { id: other } = await here.project("other");
     const running = await begin(other, phase);
     expect(await here.call("owner", "DELETE", `/v1/projects/${other}`), 204);
-    while (!isGone(running) || stored("cache").length > 0) await here.ask(host);
+    await until(
+      () => !(!isGone(running) || stored("cache").length > 0),
+      () => here.ask(host),
+    );
   }
   release();
   const { id: last } = await here.project("web");

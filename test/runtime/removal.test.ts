@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { temporaryFolder } from "../helpers/program.ts";
 import { app, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
+import { until } from "../helpers/until.ts";
 
 const host = "production-web.localhost";
 const git = { type: "git", repo: "acme/web" } as const;
@@ -34,8 +35,10 @@ test("Deleting an environment ends its deployments as failed, with the reason, a
   assert.deepEqual(events, ["deployment.failed", "deployment.started", "deployment.failed"]);
   // The row comes first, then what it stored goes.
   const stored = () => readdirSync(`${database}-apps/releases`);
-  for (let left = 200; left > 0 && stored().length > 0; left--) await here.ask(host);
-  assert.deepEqual(stored(), []);
+  await until(
+    () => stored().length === 0,
+    () => here.ask(host),
+  );
   await here.service.close();
   assert.deepEqual(processesWith(mark), []);
 });

@@ -7,6 +7,7 @@ import { createService } from "../../lib/index.ts";
 import { program, temporaryFolder } from "../helpers/program.ts";
 import { app, noSandbox, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { around, expect, seed } from "../helpers/test-service.ts";
+import { until } from "../helpers/until.ts";
 
 const host = "production-web.localhost";
 
@@ -70,7 +71,10 @@ test("A pushed commit is built wherever its branch is; a pruned release is built
 
   // The answer comes first, then the folder goes.
   const stored = (kind: string) => readdirSync(join(`${database}-apps`, kind));
-  while (stored("releases").includes(first.id)) await here.ask(host);
+  await until(
+    () => !stored("releases").includes(first.id),
+    () => here.ask(host),
+  );
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${second.id}/rollback`), 201);
   const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
   assert.deepEqual([restored.status, restored.version, await here.ask(host)], ["active", one, "200 one"]);
@@ -80,7 +84,10 @@ test("A pushed commit is built wherever its branch is; a pruned release is built
   // A deleted project leaves nothing: no process, no host, no file.
   assert.equal(expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204), undefined);
   assert.match(await here.ask(host), /^404 /);
-  while (stored("releases").length + stored("cache").length > 0) await here.ask(host);
+  await until(
+    () => stored("releases").length + stored("cache").length === 0,
+    () => here.ask(host),
+  );
   assert.deepEqual(processesWith(mark), []);
 });
 

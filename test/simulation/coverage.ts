@@ -89,7 +89,7 @@ export const unreachable: readonly Unreachable[] = [
   },
   {
     what: [
-      ...["projects.clear", "deployments.turns", "deliveries.pump", "endpoints.clear"].flatMap((kind) =>
+      ...["projects.clear", "deployments.turns", "deliveries.pump", "endpoints.clear", "previews.end"].flatMap((kind) =>
         endsOf(kind, "discard"),
       ),
       ...["deliveries.redeliver", "deliveries.end"].flatMap((kind) => endsOf(kind, "snooze")),
@@ -113,11 +113,25 @@ export const unreachable: readonly Unreachable[] = [
     what: endsOf("apps.verify-domain", ...ends).filter((one) => !/retry$/.test(one)),
     why: "no simulation verifies domains, which needs DNS",
   },
+  {
+    what: endsOf("apps.schedule", ...ends).filter((one) => !/retry$/.test(one)),
+    why: "schedules run where apps run, and here deployments are simulated",
+  },
+  {
+    what: endsOf("mails.send", ...ends).filter((one) => !/retry$/.test(one)),
+    why: "no mail server is named, so mails are kept",
+  },
+  {
+    what: endsOf("deployments.tell", ...ends).filter((one) => !/retry$/.test(one)),
+    why: "no token of a code host is named, so nobody is told",
+  },
 ];
 
 /** What chance reaches in some runs of so many seeds: it depends on the moment at which a process is killed. */
 export const rare: readonly string[] = [
-  ...["deployments.turns", "endpoints.clear", "generations.advance"].flatMap((kind) => endsOf(kind, "crashed")),
+  ...["deployments.turns", "endpoints.clear", "generations.advance", "previews.end"].flatMap((kind) =>
+    endsOf(kind, "crashed"),
+  ),
   ...endsOf("generations.cancel", "failed", "exhausted"),
 ];
 

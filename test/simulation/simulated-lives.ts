@@ -32,6 +32,7 @@ export async function open(world: Simulation): Promise<Service> {
     clock: `manual@${start}`,
     seed: people,
     rateLimit: 0,
+    previewLifetime: "1h",
     random: seed,
     transport: receivers(world, life, random),
     generations: { driver: backend(world, random), concurrency: 2 },

@@ -1,4 +1,5 @@
 import { allSteps, type Step, type StepContext } from "../helpers/all-operations.ts";
+import { pullRequests } from "./pull-request-step.ts";
 
 /** What random calls of one operation each rarely come to: conflicts, large removals, receivers that are down. */
 
@@ -110,6 +111,7 @@ const work: Record<string, Step> = {
     await call("generations.cancel", { id: ids[0] ?? "none_01" });
     await later(context, "1s");
   },
+  "a pull request": pullRequests,
   async "a project with a long log"(context) {
     const logs = Array.from({ length: 1_100 }, (_, i) => ({ level: "info", message: `line ${i}` }));
     await control(context, "POST", "scenarios", { next: "deployment", outcome: { logs } });
@@ -216,6 +218,7 @@ export const stepTo: Readonly<Record<string, Step | undefined>> = {
     await deploy(context, await newProject(context));
     await later(context, "2s");
   },
+  "previews.end": pullRequests,
   "deliveries.pump": allSteps["webhooks.test"],
   "deliveries.redeliver": async (context) => {
     const id = await webhookOf(context, []);

@@ -73,7 +73,7 @@ test("A generation is queued for 1 s, in progress for 2 s, and then it has an ou
   assert.equal(done.status, "completed");
   assert.equal(done.output.type, "image");
   assert.deepEqual([done.error, done.usage], [undefined, { cost_usd: 0.01 }]);
-  assert.deepEqual(await here.events(), []);
+  assert.deepEqual(await here.events(), ["generation.completed"]);
 });
 
 test("The option finishedStatus renames the finished value alone", async (t) => {

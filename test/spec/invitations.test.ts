@@ -25,7 +25,8 @@ test("POST /users/invite", async (t) => {
     events: ["user.invited"],
     and: async ({ meta: _, id, ...invitation }, { headers }, world) => {
       assert.equal(headers.get("location"), path({ id }));
-      assert.deepEqual(invitation, { ...body, invited_at: start, expires_at: week });
+      const kept = { mail_status: "kept", mail_error: null };
+      assert.deepEqual(invitation, { ...body, invited_at: start, expires_at: week, ...kept });
       const data = { invitation_id: id, ...body, expires_at: week };
       assert.deepEqual(await eventsOf(world), [{ event: "user.invited", timestamp: start, data }]);
       const { meta: _meta, ...read } = expect(await world.call("viewer", "GET", path({ id })), 200);

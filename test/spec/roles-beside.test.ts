@@ -33,6 +33,7 @@ const table = `
   DELETE  /dashboard/session           204 403 404 404  401 401 401 401
   GET     /dashboard/session/metrics   200 403 404 404  401 401 401 401
   GET     /dashboard/session/people    200 403 404 404  200 200 200 200
+  GET     /dashboard/session/ways      200 403 404 404  200 200 200 200
   GET     /_svc/clock                  200 403 404 404  404 404 404 404
   POST    /_svc/clock/advance          422 403 404 404  404 404 404 404
   POST    /_svc/clock/freeze           200 403 404 404  404 404 404 404
@@ -47,6 +48,8 @@ const table = `
   GET     /_svc/forks                  200 403 404 404  404 404 404 404
   POST    /_svc/forks                  201 403 404 404  404 404 404 404
   DELETE  /_svc/forks/{}               404 403 404 404  404 404 404 404
+  GET     /_svc/worlds                 200 403 404 404  404 404 404 404
+  DELETE  /_svc/worlds/{}              404 403 404 404  404 404 404 404
   POST    /_svc/reset                  200 403 404 404  404 404 404 404
   GET     /_svc/inbox                  200 403 404 404  404 404 404 404
   DELETE  /_svc/inbox                  200 403 404 404  404 404 404 404

@@ -5,8 +5,9 @@
  * - `hold`: opens the file and does nothing. - `key`: creates the key file of the database and exits. - `write`: makes,
  * cancels and removes projects and deployments as fast as it can, under the real clock. - `announce URL`: makes
  * projects as fast as it can, with two webhooks at that address. - `climb`: advances a manual clock in small steps. -
- * `paint`: generates images, and prints what it submits to the driver. - `remove`: makes a project with many
- * deployments and deletes it, under a manual clock. - `deadly`: starts one deployment that kills the process and others
+ * `order`: has one image made by a backend. - `paint`: generates images, and prints what it submits to the driver. - `remove`: makes a project with many
+ * deployments and deletes it, under a manual clock. - `invite`:
+ * invites a person, with the mail server of that URL. - `deadly`: starts one deployment that kills the process and others
  * that do not; after a restart it only resumes them.
  */
 import { createService, type Service, simulatedDeployments, simulatedGenerations } from "../../lib/index.ts";
@@ -106,7 +107,8 @@ async function paint(service: Service, painter: number): Promise<void> {
 
 /** Every retry falls due on the way. */
 async function climb(service: Service): Promise<void> {
-  for (;;) say("ran", (await service.clock.advance("15s")).ran);
+  // It is killed before.
+  for (let i = 0; i < 100_000; i++) say("ran", (await service.clock.advance("15s")).ran);
 }
 
 /** Deletes a project with more rows than one transaction removes. */
@@ -128,8 +130,14 @@ try {
     rateLimit: 1_000_000,
     clock: ["climb", "remove"].includes(command) ? "manual" : "real",
     logLevel: "silent",
+    ...(command === "invite" && { mail: { url: receiver }, outbound: { send: true } }),
     deployments: { driver: steps, concurrency: 32 },
-    generations: { driver: paid },
+    generations: {
+      driver: paid,
+      ...(command === "order" && {
+        backends: { far: { type: "predictions" as const, url: receiver, models: { "far-away": { price: 0.5 } } } },
+      }),
+    },
   });
   process.stdin.on("end", () => void service.close());
   process.stdin.resume();
@@ -137,6 +145,14 @@ try {
   if (command === "announce") await announce(service, receiver);
   if (command === "climb") await climb(service);
   if (command === "remove") await remove(service);
+  if (command === "order") {
+    const { body } = await call(service, "POST", "/generations", { model: "far-away", prompt: "a hill" });
+    say("generation", body.id);
+  }
+  if (command === "invite") {
+    const { status } = await call(service, "POST", "/users/invite", { email: "bob@acme.test", role: "viewer" });
+    say("invited", status);
+  }
   if (command === "paint") await Promise.all([0, 1, 2].map((painter) => paint(service, painter)));
   if (command === "write") await Promise.all([0, 1, 2, 3, 4, 5].map((writer) => write(service, writer)));
   if (command === "deadly") {

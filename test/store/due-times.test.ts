@@ -19,14 +19,16 @@ const history = `
   organizations.created_at
   users.joined_at
   api_keys.created_at api_keys.expires_at api_keys.last_used_at
-  sessions.created_at sessions.expires_at
+  sessions.created_at sessions.expires_at used_sign_ins.expires_at
   invitations.invited_at invitations.expires_at
   projects.created_at projects.updated_at
   deployments.created_at deployments.updated_at deployments.completed_at deployments.deployed_at
   deployment_logs.timestamp
   app_logs.timestamp
+  schedule_runs.started_at schedule_runs.ended_at
   events.timestamp events.data
   mails.sent_at
+  audit_log.at
   endpoints.created_at endpoints.succeeded_at
   deliveries.created_at deliveries.body
   delivery_attempts.at delivery_attempts.response
@@ -34,7 +36,8 @@ const history = `
   generation_usage.date
   rate_windows.started_at
   runtimes.lease_since runtimes.lease_until
-  given_up_hosts.until`;
+  given_up_hosts.until
+  previews.changed_at previews.updated_at`;
 
 const moved: readonly string[] = dueTimes.map(([table, column]) => `${table}.${column}`);
 const stays: readonly string[] = history.trim().split(/\s+/);

@@ -10,6 +10,7 @@ import { runHere } from "../helpers/cli-in-process.ts";
 import { quiet } from "../helpers/database-rows.ts";
 import { unfinished, violations } from "../helpers/invariants.ts";
 import { run } from "../helpers/program.ts";
+import { connectPreviews, hook, pullRequest } from "../helpers/pull-requests.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { world } from "../helpers/test-service.ts";
 
@@ -49,6 +50,8 @@ const breaks: Readonly<Record<string, string>> = {
   "a generation in progress has exactly one job that advances it":
     "delete from jobs where kind = 'generations.advance'",
   "usage counts each completed generation once": "update generation_usage set cost_micros = cost_micros + 1",
+  "a mail that waits has exactly one job that hands it over": "update mails set status = 'pending'",
+  "an open preview has its environment, and a job that ends it": "delete from jobs where kind = 'previews.end'",
   "the rows of a record belong to its organization": "update deployment_logs set organization_id = 'org_x'",
   "a job that was begun was counted, and has a holder": "update jobs set state = 'running'",
   "every reference leads to a row": "update deployments set project_id = 'proj_x' where environment = 'staging'",
@@ -69,10 +72,12 @@ async function busy(t: TestContext, database: string) {
   const paint = () =>
     call("owner", "POST", "/v1/generations", { model: "any-image", prompt: "a hill", resolution: "32x32" });
   await paint();
+  await call("owner", "POST", "/v1/users/invite", { email: "ada@example.com", role: "viewer" });
   await service.clock.advance("1m");
   assert.equal((await call("owner", "POST", `/v1/deployments/${second.id}/rollback`)).status, 201);
   await paint();
   for (const environment of ["production", "preview", "preview"]) await deploy(id, { environment });
+  await hook(here, await connectPreviews(here), pullRequest("opened", { from: "mallory/web" }));
   await service.clock.advance("2s");
   return here;
 }

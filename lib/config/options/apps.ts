@@ -45,14 +45,16 @@ export const apps = v.optional(
     ),
     url: v.optional(
       option(appsUrl, {
-        help: "What people open where a proxy is in front of the apps: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments shows it, and its hosts lead to the apps beside those of `apps.domain`.",
+        help: "What people open where a proxy is in front of the apps: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments shows it, and its hosts lead to the apps beside those of `apps.domain`. Without it, the port of the apps is shown.",
+        example: '"https://*.apps.example.com"',
         flag: "apps-url",
         value: "URL",
       }),
     ),
     folder: v.optional(
       option(textOf(1, 4096), {
-        help: "The folder of this server's builds, releases and caches, on a disk of its own machine. A runtime with PostgreSQL needs it; a database file has it beside itself.",
+        help: "The folder of this server's builds, releases and caches, on a disk of its own machine. A runtime with PostgreSQL needs it; a database file has it beside itself, so only PostgreSQL takes the option.",
+        example: '"/var/lib/svc-server/apps"',
         flag: "apps-folder",
         value: "DIR",
       }),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseUrl } from "../../kernel/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
-import { option } from "./option-types.ts";
+import { duration, option } from "./option-types.ts";
 
 const url = v.pipe(
   v.string("must be a string"),
@@ -15,6 +15,11 @@ const url = v.pipe(
   ),
 );
 
+function isAddress(text: string): boolean {
+  const { protocol = "", username, search, hash } = parseUrl(text) ?? {};
+  return /^https?:$/.test(protocol) && `${username}${search}${hash}` === "";
+}
+
 const repositories = textLike(
   281,
   /^[A-Za-z0-9._*?-]+(\/[A-Za-z0-9._*?-]+)?$/,
@@ -27,19 +32,37 @@ export const codeHost = v.optional(
       option(url, { help: "Where repositories are fetched from; `{repo}` stands for `owner/repo`." }),
       "https://github.com/{repo}.git",
     ),
+    api: v.optional(
+      option(
+        v.pipe(
+          v.string("must be a string"),
+          v.check(
+            (text) => isAddress(text),
+            "must be a URL such as https://git.example.com/api/v1; its scheme is https or http",
+          ),
+        ),
+        {
+          help: "The base address of the code host's interface, where `token` sets the status of commits. One that ends with `/api/v4` is GitLab's, with `/api/v1` Gitea's, any other GitHub's. Without it, it follows from `url`.",
+          example: '"https://git.example.com/api/v1"',
+        },
+      ),
+    ),
     token: v.optional(
       option(textLike(4096, /^[\x21-\x7e]+$/, "must be a token of visible ASCII characters"), {
-        help: "The token that fetches private repositories over https.",
+        help: "The token that fetches private repositories over https, and sets the status of the commits that are deployed. Without it, only public ones can be read, and no status is set.",
+        example: '"ghp_demo"',
       }),
     ),
     organizations: v.optional(
       option(v.record(textOf(1, 64), v.array(repositories, "must be a list")), {
         help: 'Whose deployments and pushes the token and the connected app serve: the names of organizations, each with globs of repositories: `{"acme":["acme/*"]}`. Left out, they serve the only organization of the service, and none where there are several. For others a repository must be public: it is read without the token.',
+        example: '{ acme: ["acme/*"] }',
       }),
     ),
     repos: v.optional(
       option(textOf(1, 4096), {
-        help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`).",
+        help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, `url` is asked.",
+        example: '"./repositories"',
         flag: "repos",
         value: "DIR",
         mode: "dev",
@@ -47,9 +70,17 @@ export const codeHost = v.optional(
     ),
     secret: v.optional(
       option(textOf(1, 256), {
-        help: "The secret of the connected app. It verifies pushes for integrations that have no secret of their own.",
+        help: "The secret of the connected app. It verifies pushes for integrations that have no secret of their own. Without it, `start` refuses those pushes, and `dev` takes them unsigned.",
+        example: '"whsec_demo"',
       }),
     ),
   }),
   {},
+);
+
+export const previewLifetime = v.optional(
+  option(duration, {
+    help: "How long the environment of a pull or merge request stays after its last deployment, where the request does not end before.",
+  }),
+  "14d",
 );

@@ -27,9 +27,9 @@ export const deliveries = v.optional(
     ),
     standardWebhooks: v.optional(
       option(v.boolean(), {
-        help: "Add the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` to signed deliveries.",
+        help: "Send the headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard Webhooks with signed deliveries too. `false` leaves them out.",
       }),
-      false,
+      true,
     ),
   }),
   {},

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { parseUserRange } from "../../drivers/box/organization-users.ts";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
+import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { byteSize, duration, option, positive } from "./option-types.ts";
 
@@ -13,7 +14,10 @@ const runtime = v.pipe(
   v.check((list) => list.length === 1 || !list.includes("simulated"), runtimeRule),
 );
 
-const credential = v.strictObject({ username: textOf(1, 255), password: textOf(1, 16_384) });
+const credential = v.strictObject({
+  username: field(textOf(1, 255), "The user of the registry."),
+  password: field(textOf(1, 16_384), "The password or token of that user."),
+});
 const registryHost = textLike(
   300,
   /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?$/i,
@@ -48,6 +52,7 @@ export const deployments = v.optional(
     concurrencyPerOrganization: v.optional(
       option(positive(10_000), {
         help: "The number of those of one organization. Without it, a runtime gives each at most half of all, and at least one, once the service has several organizations; what is simulated has no such limit. Organizations take turns in any case.",
+        example: "2",
       }),
     ),
     autoRollback: v.optional(
@@ -119,6 +124,12 @@ export const deployments = v.optional(
       option(byteSize, { help: "The memory of all processes of an app together. An app that uses more starts again." }),
       "1GiB",
     ),
+    dataLimit: v.optional(
+      option(byteSize, {
+        help: "What the apps of an environment may keep in `/data`. It is checked every minute; more than that is an error in the log of the environment.",
+      }),
+      "10GiB",
+    ),
     healthTimeout: v.optional(
       option(duration, { help: "How long a new release may take until its health check passes." }),
       "60s",
@@ -129,7 +140,8 @@ export const deployments = v.optional(
     ),
     driver: v.optional(
       option(driver, {
-        help: "A driver of your own that builds and rolls out deployments. It takes the place of `runtime`.",
+        help: "A driver of your own that builds and rolls out deployments. It takes the place of `runtime`; without it, `runtime` decides.",
+        example: "simulatedDeployments()",
       }),
     ),
   }),

@@ -15,6 +15,7 @@ export const domains = v.optional(
     verify: v.optional(
       option(v.boolean(), {
         help: "Whether a domain of an environment serves only once the TXT record `_svc.<domain>` holds the token of its organization. Without it, in `start` with more than one organization.",
+        example: "true",
       }),
     ),
     servers: v.optional(

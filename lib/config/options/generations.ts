@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { GenerationDriver } from "../../drivers/generation/contract.ts";
 import { parseHttpUrl } from "../../drivers/outbound/target.ts";
 import { finished } from "../../generations/schema.ts";
+import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { duration, option, positive } from "./option-types.ts";
 
@@ -21,31 +22,78 @@ const httpUrl = v.pipe(
   ),
 );
 const sizes = v.array(textLike(9, /^[1-9]\d{1,3}x[1-9]\d{1,3}$/, "must be a size such as 1024x1536"), "must be a list");
-const backend = v.strictObject({
-  type: oneOf(["openai"]),
-  url: httpUrl,
-  key: v.optional(textLike(4096, /^[\x21-\x7e]+$/, "must be a key of visible ASCII characters")),
-  models: v.record(
-    textOf(1, 255),
-    v.strictObject({
-      model: v.optional(textOf(1, 255)),
-      price: v.optional(v.pipe(v.number("must be a number"), v.minValue(0, "must be 0 or more"), v.finite()), 0),
-      sizes: v.optional(sizes),
-      extra: v.optional(v.record(v.string(), v.unknown())),
-    }),
+const price = v.pipe(v.number("must be a number"), v.minValue(0, "must be 0 or more"), v.finite());
+const ofModel = {
+  kind: v.optional(field(oneOf(["image", "video"]), "What the model makes."), "image"),
+  price: v.optional(field(price, "The price of an image, or of a film, in US dollars."), 0),
+} as const;
+const model = v.strictObject({
+  ...ofModel,
+  model: v.optional(field(textOf(1, 255), "The name at the server; by default the name that callers use.")),
+  pricePerSecond: v.optional(
+    field(price, "The price of a second of film, in US dollars; without it, `price` is that of the film."),
   ),
+  sizes: v.optional(field(sizes, "The sizes that it makes, in pixels. Without them, it is asked for the exact size.")),
+  extra: v.optional(field(v.record(v.string(), v.unknown()), "Fields that each request has besides; none by default.")),
+});
+const remote = {
+  url: field(httpUrl, "The URL of its interface, with the version."),
+  key: v.optional(
+    field(
+      textLike(4096, /^[\x21-\x7e]+$/, "must be a key of visible ASCII characters"),
+      "Its API key; without it, requests carry none.",
+    ),
+  ),
+  models: field(v.record(textOf(1, 255), model), "Its models, by the names that callers use."),
   downloads: v.optional(
-    v.array(
-      v.pipe(
-        httpUrl,
-        v.transform((text) => new URL(text).origin),
+    field(
+      v.array(
+        v.pipe(
+          httpUrl,
+          v.transform((text) => new URL(text).origin),
+        ),
+        "must be a list",
       ),
-      "must be a list",
+      "The origins besides its own from which it lets files be fetched.",
     ),
     [],
   ),
-  timeout: v.optional(duration, "5m"),
+} as const;
+const whole = field(duration, "How long a generation may take, such as `30m`.");
+const jobs = { ...remote, timeout: v.optional(whole, "30m") } as const;
+const type = <const T extends string>(name: T, meaning: string) => field(v.literal(name), meaning);
+const command = v.strictObject({
+  type: type("command", "A program of this machine."),
+  command: field(
+    v.pipe(v.array(textOf(1, 4096), "must be a list of arguments"), v.minLength(1, "must name a program")),
+    "The program and its arguments, with `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}`. No shell reads it.",
+  ),
+  env: v.optional(
+    field(v.record(textOf(1, 255), textOf(0, 4096)), "Variables of the program; it gets no others of the server's."),
+    {},
+  ),
+  models: field(v.record(textOf(1, 255), v.strictObject(ofModel)), "Its models, by the names that callers use."),
+  timeout: v.optional(whole, "30m"),
 });
+const backend = v.variant(
+  "type",
+  [
+    v.strictObject({
+      type: type("openai", "A server with the images interface of OpenAI."),
+      ...remote,
+      timeout: v.optional(field(duration, "How long one request may take, such as `5m`."), "5m"),
+    }),
+    v.strictObject({ type: type("predictions", "A server with the predictions of Replicate and Cog."), ...jobs }),
+    v.strictObject({ type: type("sdcpp", "The server of stable-diffusion.cpp, with its jobs."), ...jobs }),
+    v.strictObject({
+      type: type("openrouter", "OpenRouter, for images and films."),
+      ...jobs,
+      url: v.optional(field(httpUrl, "The URL of its interface, with the version."), "https://openrouter.ai/api/v1"),
+    }),
+    command,
+  ],
+  "must be openai, predictions, sdcpp, openrouter or command",
+);
 
 export const generations = v.optional(
   v.strictObject({
@@ -73,13 +121,14 @@ export const generations = v.optional(
     ),
     backends: v.optional(
       option(v.record(textOf(1, 64), backend), {
-        help: "Servers that run models, by name. See the chapter on generations.",
+        help: "Servers and programs that run models, by name. See the chapter on generations.",
       }),
       {},
     ),
     driver: v.optional(
       option(generationDriver, {
         help: "The driver that runs all other models. Without it, an offline painter simulates them.",
+        example: "simulatedGenerations()",
       }),
     ),
   }),

@@ -35,14 +35,33 @@ export const byteSize = v.pipe(
 export type OptionHelp = {
   /** Its meaning, in one or two sentences. */
   readonly help: string;
+  /** A value as code, where the default is none or shows little. Editors show it. */
+  readonly example?: string;
   /** The flag of the commands that sets it, without the dashes. */
   readonly flag?: string;
   /** The placeholder for the flag's value in the help; a switch has none. */
   readonly value?: string;
   /** The only mode that has it. */
   readonly mode?: "dev" | "start";
+  /** The options below an option that is a switch too. */
+  readonly below?: v.ObjectEntries;
 };
 
 /** A schema with the documentation of its option. */
 export const option = <S extends v.GenericSchema>(schema: S, help: OptionHelp) =>
   v.pipe(schema, v.metadata<v.InferOutput<S>, OptionHelp>(help));
+
+/** `true`, `false`, or an object of options that also means `true`; it is parsed to `false` or the options. */
+export const switchOr = <E extends v.ObjectEntries>(below: v.StrictObjectSchema<E, undefined>, help: OptionHelp) => {
+  type Given = boolean | v.InferInput<typeof below>;
+  type Parsed = false | v.InferOutput<typeof below>;
+  const schema = v.lazy(
+    (given): v.GenericSchema<Given, boolean | v.InferOutput<typeof below>> =>
+      typeof given === "object" ? below : v.boolean("must be true, false or an object of options"),
+  );
+  const parsed = v.transform(
+    (given: v.InferOutput<typeof schema>): Parsed =>
+      typeof given === "object" || !given ? (given as Parsed) : v.parse(below, {}),
+  );
+  return v.pipe(schema, parsed, v.metadata<Parsed, OptionHelp>({ ...help, below: below.entries }));
+};

@@ -8,15 +8,19 @@ import { fixedKey } from "../../keys/schema.ts";
 import { region } from "../../projects/schema.ts";
 import type { Seed } from "../seed.ts";
 import { apps } from "./apps.ts";
-import { codeHost } from "./code-host.ts";
+import { audit } from "./audit.ts";
+import { codeHost, previewLifetime } from "./code-host.ts";
+import { dashboard } from "./dashboard.ts";
 import { deliveries } from "./deliveries.ts";
 import { deployments } from "./deployments.ts";
 import { domains } from "./domains.ts";
 import { generations } from "./generations.ts";
+import { mail } from "./mail.ts";
 import { metrics } from "./metrics.ts";
 import { limit, option, positive } from "./option-types.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
+import { repositories } from "./repositories.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
@@ -107,14 +111,17 @@ export const optionsSchema = v.strictObject({
   ),
   seed: v.optional(
     option(isObject<Seed>(), {
-      help: "The content of an empty database: an object, or on the command line the path of a JSON file, or `demo` for the demo organization.",
+      help: "The content of an empty database: an object, or on the command line the path of a JSON file, or `demo` for the demo organization. Without it, one organization with an owner.",
+      example:
+        '{ organizations: [{ name: "acme", users: [{ name: "Ada", email: "ada@acme.example", role: "owner" }] }] }',
       flag: "seed",
       value: "FILE|demo",
     }),
   ),
   key: v.optional(
     option(fixedKey, {
-      help: "A fixed API key for the first owner (`dev`).",
+      help: "A fixed API key for the first owner (`dev`). Without it, a new one is made.",
+      example: '"sk_live_demo_owner"',
       flag: "key",
       value: "sk_live_…",
       mode: "dev",
@@ -145,7 +152,8 @@ export const optionsSchema = v.strictObject({
   bodyLimit: v.optional(option(positive(), { help: "The largest request body, in bytes." }), 1_048_576),
   publicUrl: v.optional(
     option(origin, {
-      help: "The public URL of the service. Links start with it, and requests for its host are accepted.",
+      help: "The public URL of the service. Links start with it, and requests for its host are accepted. Without it, links start with the address at which the service listens.",
+      example: '"https://svc.example.com"',
       flag: "public-url",
       value: "URL",
     }),
@@ -169,6 +177,7 @@ export const optionsSchema = v.strictObject({
   cors: v.optional(
     option(corsOrigins, {
       help: "The origins whose pages may read `/v1` in a browser, or `*` for all. Without it, none may; in `dev`, those on loopback, unless this option names others.",
+      example: '["https://app.example.com"]',
       flag: "cors",
       value: "ORIGIN,…",
     }),
@@ -176,37 +185,41 @@ export const optionsSchema = v.strictObject({
   regions: v.optional(
     option(v.array(region, "must be a list"), {
       help: "The regions that a project may have. Without it, any region is valid.",
+      example: '["eu-west-1", "us-east-1"]',
     }),
   ),
-  dashboard: v.optional(
-    option(v.boolean(), {
-      help: "Serve the dashboard at `/dashboard`. `false` leaves it out.",
-      flag: "no-dashboard",
-    }),
-    true,
-  ),
+  dashboard,
   deployments,
   apps,
   domains,
   generations,
   outbound,
   deliveries,
+  audit,
   codeHost,
+  previewLifetime,
+  repositories,
+  mail,
   metrics,
   transport: v.optional(
     option(
       v.custom<Sink>((value) => typeof value === "function", "must be a function"),
-      { help: "A function that sends every outbound request: `(request) => response`, as in fetch (`dev`)." },
+      {
+        help: "A function that sends every outbound request: `(request) => response`, as in fetch (`dev`). Without it, requests go over the network.",
+        example: "async () => new Response(null, { status: 200 })",
+      },
     ),
   ),
   random: v.optional(
     option(textOf(1, 256), {
-      help: "A seed for identifiers and random numbers: the same seed and the same calls give the same bytes (`dev`).",
+      help: "A seed for identifiers and random numbers: the same seed and the same calls give the same bytes (`dev`). Without it, they are random.",
+      example: '"test"',
     }),
   ),
   logger: v.optional(
     option(logger, {
-      help: "The receiver of log entries: an object with the functions `error`, `warn`, `info` and `debug`.",
+      help: "The receiver of log entries: an object with the functions `error`, `warn`, `info` and `debug`. Without it, the log goes to stderr.",
+      example: "console",
     }),
   ),
   logLevel: v.optional(

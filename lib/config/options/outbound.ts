@@ -47,6 +47,7 @@ export const outbound = v.optional(
     send: v.optional(
       option(v.boolean(), {
         help: "Send deliveries to public addresses too. Without it, the inbox catches them and answers 200 (`dev`).",
+        example: "true",
         flag: "send",
         mode: "dev",
       }),

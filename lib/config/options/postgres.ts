@@ -12,7 +12,10 @@ export const encryptionKey = v.optional(
         "must be 32 bytes in base64 or hex; make them with: openssl rand -base64 32",
       ),
     ),
-    { help: "The key that encrypts secrets in a database of PostgreSQL: 32 bytes in base64 or hex." },
+    {
+      help: "The key that encrypts secrets in a database of PostgreSQL: 32 bytes in base64 or hex. Without it, `keyFile` names its file; one of them is required there.",
+      example: '"4jhZ4Bf3mTnVx0cM8uJrYb7QwKpLs2eD5gHaXtNiOz0="',
+    },
   ),
 );
 
@@ -21,6 +24,7 @@ export const keyFile = v.optional(
     help: "The path of a file with the encryption key, instead of the key itself.",
     flag: "key-file",
     value: "PATH",
+    example: '"/etc/svc-server/key"',
   }),
 );
 
@@ -39,10 +43,16 @@ export const assets = v.optional(
   v.strictObject({
     store: v.optional(
       option(oneOf(["database", "folder"]), {
-        help: "Where the files of generations are, with PostgreSQL: in the `database`, or in a `folder`.",
+        help: "Where the files of generations are, with PostgreSQL: in the `database`, the default, or in a `folder`.",
+        example: '"database"',
       }),
     ),
-    folder: v.optional(option(textOf(1, 4096), { help: "The path of that folder, which all processes share." })),
+    folder: v.optional(
+      option(textOf(1, 4096), {
+        help: "The path of that folder, which all processes share; only with `folder`.",
+        example: '"/srv/svc-assets"',
+      }),
+    ),
   }),
   {},
 );

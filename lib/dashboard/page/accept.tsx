@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { Member } from "../../client/records.ts";
-import { actAs, api, loadSession, people, session, signIn } from "./api.ts";
+import { actAs, api, loadSession, people, readWaysIn, session, signIn } from "./api.ts";
 import { Action, Button, Field, Once, Problem, useWork } from "./controls.tsx";
 import { useForm } from "./form.tsx";
 import { go } from "./router.ts";
@@ -52,7 +52,7 @@ function Welcome({ of }: { readonly of: Member }) {
       const own = (await people()).find(({ person }) => person.endsWith(`.${of.id}`));
       if (own) actAs(own.person);
       await loadSession();
-    } else await signIn(of.api_key);
+    } else if ((await readWaysIn()).key) await signIn(of.api_key);
     go("/");
   };
   return (
@@ -62,7 +62,7 @@ function Welcome({ of }: { readonly of: Member }) {
           <Text of={of.name} />, you are now a member as {of.role}.
         </p>
         <Once label="Your API key" secret={of.api_key} />
-        <p class="hint">You sign in with it, and programs call the interface with it.</p>
+        <p class="hint">Programs call the interface with it, and people may sign in with it.</p>
         <Action kind="main" run={enter}>
           Go to the dashboard
         </Action>

@@ -14,6 +14,8 @@ export interface Session {
   readonly email: string;
   readonly role: "owner" | "admin" | "developer" | "viewer";
   readonly scopes: readonly string[];
+  /** Whether this server takes pushes of git. */
+  readonly hosts_repositories: boolean;
 }
 
 /** Null while signed out, undefined until the first answer. */
@@ -43,8 +45,8 @@ export async function request(method: string, path: string, body?: unknown, sign
 }
 
 /**
- * The session has ended. The sign-in takes the place of the screen at once, and the page is loaded anew, so that nothing of
- * what was read stays in memory: no signal, no cache, no socket, no page behind this one.
+ * The session has ended. The sign-in form replaces the screen at once, and the page reloads: no signal, cache, socket or
+ * history keeps what was read.
  */
 function end(): void {
   session.value = null;
@@ -104,6 +106,13 @@ export async function loadSession(): Promise<void> {
     else throw error;
   }
 }
+
+/** How people sign in: with an API key, and at an issuer. */
+export interface WaysIn {
+  readonly key: boolean;
+  readonly oidc: { readonly name: string; readonly url: string } | null;
+}
+export const readWaysIn = async () => (await request("GET", "/dashboard/session/ways")) as WaysIn;
 
 export async function signIn(key: string): Promise<void> {
   await request("POST", "/dashboard/session", { key });

@@ -74,7 +74,7 @@ function forget(key: string, owner: AbortSignal | undefined): void {
   shown.value = shown.value.filter(({ call }) => keyOf(call) !== key);
 }
 
-/** Readings without an owner are of the page that is left. */
+/** Readings without an owner belong to the page that was left. */
 export function forgetPage(): void {
   for (const [key, owner] of owners) if (!owner) forget(key, owner);
 }

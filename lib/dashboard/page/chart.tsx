@@ -29,7 +29,7 @@ function pathOf(values: readonly (number | null)[], most: number): string {
   return parts.join("");
 }
 
-/** Lines over time with their latest values in words, so that nothing is said by the drawing alone. */
+/** Lines over time. Their latest values are also text, for people who cannot see the drawing. */
 export function LineChart({
   title,
   lines,
@@ -39,7 +39,7 @@ export function LineChart({
   readonly title: string;
   readonly lines: readonly Line[];
   readonly show: (value: number) => string;
-  /** What the left end is. */
+  /** The label of the left end. */
   readonly from: string;
 }) {
   const most = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));

@@ -87,6 +87,8 @@ export async function undo(): Promise<void> {
 const works: Readonly<Record<string, string>> = {
   "deployments.turns": "a deployment starts",
   "deployments.advance": "a deployment goes on",
+  "deployments.tell": "the code host learns the state of a commit",
+  "previews.end": "a preview may end",
   "deliveries.pump": "a delivery is tried",
   "deliveries.redeliver": "a delivery is sent again",
   "deliveries.end": "a delivery times out",

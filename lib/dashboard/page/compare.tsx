@@ -3,8 +3,10 @@ import { Select } from "./controls.tsx";
 import { type Change, useRead } from "./live.ts";
 import { Table } from "./parts.tsx";
 import { place, setQuery } from "./router.ts";
-import { titleOf } from "./snapshots.tsx";
 import { Empty, Loading, Section, Text } from "./ui.tsx";
+
+/** The name of a snapshot, as lists show it. */
+export const titleOf = ({ id, name }: StoredSnapshot) => (name === null ? id : `${name} (${id})`);
 
 const concerns = ({ kind }: Change) => kind !== "log" && kind !== "journal";
 

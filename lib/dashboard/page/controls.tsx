@@ -8,7 +8,7 @@ interface ButtonProps {
   readonly children: string;
   /** Why it cannot be used; it is disabled then, and says so. */
   readonly reason?: string | undefined;
-  /** While its work is under way it keeps the focus, so that the keyboard does not lose its place. */
+  /** Keeps the focus while its work runs, so that the keyboard does not lose its place. */
   readonly isBusy?: boolean;
   /** Whether what it opens is open. */
   readonly isExpanded?: boolean;
@@ -41,7 +41,7 @@ export function Button({ children, reason, isBusy, isExpanded, kind, type = "but
   );
 }
 
-/** A button that works on the service, and shows what was refused. */
+/** A button that calls the service, and shows the error of a refusal. */
 export function Action({
   run,
   ...button

@@ -3,7 +3,7 @@ export const creations = {
   projects: { id: "projects.create", fields: "name region description" },
   deployments: { id: "deployments.create", fields: "project_id environment source" },
   integrations: { id: "integrations.create", fields: "type config" },
-  webhooks: { id: "webhooks.create", fields: "url events secret" },
+  webhooks: { id: "webhooks.create", fields: "url events secret headers" },
   generations: { id: "generations.create", fields: "model prompt aspect_ratio resolution output_format" },
   "api-keys": { id: "keys.create", fields: "name scopes expires_at rate_limit" },
 } as const;

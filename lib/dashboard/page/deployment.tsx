@@ -1,8 +1,9 @@
-import type { Deployment } from "../../client/records.ts";
+import type { Deployment, LogEntry } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Cancel, RollBack } from "./deploy.tsx";
 import { useRead } from "./live.ts";
-import { deploymentLog, LogPart } from "./log.tsx";
+import { LogPart } from "./log.tsx";
+import { deploymentLog } from "./log-pages.ts";
 import { href } from "./router.ts";
 import { instantOf, lengthOf, secondOf } from "./time.ts";
 import { loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
@@ -59,9 +60,31 @@ export function DeploymentPage({ id }: { readonly id: string }) {
         <LogPart
           of={deploymentLog(id)}
           empty={deployment.completed_at === null ? "No line was written yet." : "The log is empty."}
+          above={(entries) => <Reason status={deployment.status} of={entries} />}
         />
       </Section>
     </Page>
+  );
+}
+
+const nextSteps: Readonly<Record<string, string>> = {
+  failed: "What ran before runs on. Mend this, and deploy again.",
+  rolled_back: "The release before it stays live. Mend this, and deploy again.",
+};
+
+/** Why a deployment failed: the last error before the line that says so. */
+function Reason({ status, of }: { readonly status: string; readonly of: readonly LogEntry[] }) {
+  const next = nextSteps[status];
+  const errors = of.filter(({ level, message }) => level === "error" && message !== "Deployment failed");
+  const reason = errors.at(-1)?.message;
+  if (next === undefined || reason === undefined) return null;
+  return (
+    <div class="reason">
+      <p class="problem">
+        <Text of={reason.slice(0, 2000)} />
+      </p>
+      <p class="hint">{next}</p>
+    </div>
   );
 }
 

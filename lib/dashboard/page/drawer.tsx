@@ -32,7 +32,7 @@ export function Drawer() {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, [isOpen]);
-  // What the page before has read without an owner goes with it.
+  // Readings of the previous page that have no owner go with it.
   const { path } = place.value;
   useEffect(() => forgetPage, [path]);
   if (!isOpen) return null;

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { catalog } from "../../events/catalog.ts";
 import { api } from "./api.ts";
 import { Action, Field, FormDialog } from "./controls.tsx";
+import { Area } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { Records } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
@@ -18,6 +19,31 @@ interface Endpoint {
 
 /** The events of an endpoint, in words. */
 export const eventsText = (events: readonly string[]) => (events.includes("*") ? "all events" : events.join(", "));
+
+/** Headers as lines of `Name: value`. */
+export const headersOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line): [string, string] => {
+        const [name = "", ...value] = line.split(":");
+        return [name.trim(), value.join(":").trim()];
+      }),
+  );
+export const headersText = (headers: unknown): string =>
+  Object.entries(headers ?? {})
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+
+export const HeadersField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
+  <Area
+    label="Headers"
+    {...field}
+    rows={3}
+    hint="Name: value, a line each. They go with every delivery, and nobody reads a value again: [redacted] keeps it."
+  />
+);
 
 const eventNames = ["*", ...Object.keys(catalog)];
 
@@ -74,7 +100,7 @@ export function EndpointsPage<T extends Endpoint & { readonly created_at: string
   );
 }
 
-/** Turns an endpoint on and off, tests it, deletes it; between them stand the forms that change it. */
+/** Turns an endpoint on and off, tests it, and deletes it. The forms that change it stand in between. */
 export function EndpointActions({
   family,
   of: { id, status },

@@ -3,10 +3,12 @@ import { api } from "./api.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
 import { RollBack } from "./deploy.tsx";
 import { DomainProof } from "./domain-proof.tsx";
+import { Beside } from "./environment-runs.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { LogPart } from "./log.tsx";
 import { refusal } from "./permissions.ts";
+import { PreviewNote } from "./preview-note.tsx";
 import { go, href } from "./router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "./ui.tsx";
 
@@ -50,8 +52,10 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
         </a>
         <Live of={live} />
         <Address of={environment} />
+        <PreviewNote of={environment} />
       </p>
       <Domains project_id={project_id} of={environment} />
+      <Beside project_id={project_id} of={environment} />
       <Section title="Variables">
         <Variables project_id={project_id} of={environment} />
       </Section>

@@ -1,8 +1,9 @@
+import { useEffect } from "preact/hooks";
 import type { Generation } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Action } from "./controls.tsx";
 import { NewGeneration } from "./generation-form.tsx";
-import { useRead } from "./live.ts";
+import { publish, useRead } from "./live.ts";
 import { sourceOf } from "./media.ts";
 import { Block, Facts, textsOf } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
@@ -15,6 +16,16 @@ const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).to
 const promptOf = ({ input }: Generation) => (typeof input["prompt"] === "string" ? input["prompt"] : "");
 const hasEnded = ({ status }: Generation) => status !== "queued" && status !== "in_progress";
 
+/** Reads again every second while a generation says how much of it is done: no change is published for each per cent. */
+function useProgress(of: readonly Generation[] | undefined): void {
+  const isRunning = of?.some(({ progress }) => progress !== undefined) ?? false;
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = setInterval(() => publish({ kind: "generation", now: "" }), 1000);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+}
+
 export function GenerationsPage() {
   const cursor = place.value.query.get("cursor") ?? "";
   const { data, error } = useRead(
@@ -22,6 +33,7 @@ export function GenerationsPage() {
     (signal) => api.generations.list({ per_page: 24, ...(cursor && { cursor }) }, { signal }),
     ({ kind }) => kind === "generation",
   );
+  useProgress(data?.data);
   const actions = (
     <>
       <a href={href("/usage")}>Cost by day and model</a>
@@ -63,6 +75,12 @@ function Media({ of }: { readonly of: Generation }) {
     return (
       <div class="media none">
         <Status of={of.status} />
+        {of.progress !== undefined && (
+          <span class="done">
+            <progress value={of.progress} aria-label="Progress" />
+            {`${Math.round(of.progress * 100)} %`}
+          </span>
+        )}
         {of.error && <Text of={of.error.message.slice(0, 200)} />}
         {hasEnded(of) && !of.error && <span class="hint">The file is no longer stored.</span>}
       </div>
@@ -76,8 +94,9 @@ export function GenerationPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(
     `generation ${id}`,
     (signal) => api.generations.get({ id }, { signal }),
-    (change) => change.id === id,
+    ({ id: changed, kind }) => changed === id || (kind === "generation" && changed === undefined),
   );
+  useProgress(data && [data]);
   if (!data) return loadingPage("Generation", error);
   const ended = hasEnded(data) ? `The generation has ended: ${data.status.replace("_", " ")}.` : undefined;
   const source = sourceOf(data);

@@ -4,7 +4,7 @@ import type { Integration } from "../../client/records.ts";
 import { api, session } from "./api.ts";
 import { Field, FormDialog, Select } from "./controls.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
-import { EndpointActions, EndpointsPage, EventsField } from "./endpoint.tsx";
+import { EndpointActions, EndpointsPage, EventsField, HeadersField, headersOf, headersText } from "./endpoint.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { Copy, Facts, textsOf } from "./parts.tsx";
@@ -43,6 +43,7 @@ const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
       hint: "proj_…; empty means the one that last deployed it",
       isOptional: true,
     },
+    { name: "previews", label: "Deploy each pull request to an environment of its own" },
     { name: "secret", label: "Secret", hint: "It signs the pushes.", isOptional: true, isSecret: true },
   ],
   chat: [
@@ -59,6 +60,7 @@ const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
     { name: "url", label: "URL", hint: "https://…" },
     { name: "events", label: "Events" },
     { name: "secret", label: "Secret", hint: "It signs every delivery.", isOptional: true, isSecret: true },
+    { name: "headers", label: "Headers" },
   ],
 };
 
@@ -67,11 +69,13 @@ const started = { repo: "", branch: "main", environment: "production", events: "
 /** The field of a form that says whether the stored secret is removed. */
 const removal = "secret_removed";
 
-/** What is sent of a form: null clears an optional field, and an empty secret stays as it is, unless it is removed. */
+/** The fields of a form to send: null clears an optional field. An empty secret stays as stored, unless it is removed. */
 function configOf(type: Type, values: Values, isNew: boolean): Record<string, unknown> {
   const entries = fields[type].flatMap(({ name, isOptional, isSecret }): [string, unknown][] => {
     const value = values[name]?.trim() ?? "";
     if (name === "events") return [[name, listOf(value)]];
+    if (name === "headers") return [[name, headersOf(value)]];
+    if (name === "previews") return value === "" ? [] : [[name, value === "true"]];
     if (value === "" && isSecret && isOptional && values[removal]) return [[name, null]];
     if (value === "" && (isNew || isSecret)) return [];
     return [[name, value === "" && isOptional ? null : value]];
@@ -95,6 +99,17 @@ function Config({
   return fields[type].map(({ name, label, hint, isOptional, isSecret }) =>
     name === "events" ? (
       <EventsField key={name} {...field(name)} />
+    ) : name === "headers" ? (
+      <HeadersField key={name} {...field(name)} />
+    ) : name === "previews" ? (
+      <label key={name} class="check">
+        <input
+          type="checkbox"
+          checked={field(name).value === "true"}
+          onChange={({ currentTarget }) => field(name).onInput(String(currentTarget.checked))}
+        />
+        {label}
+      </label>
     ) : (
       <Fragment key={name}>
         <Field
@@ -123,7 +138,7 @@ function NewIntegration() {
   const [type, setType] = useState<Type>("chat");
   const { values, field } = useForm<Values>(started);
   const run = async () => {
-    const made = await api.integrations.create({ type, config: configOf(type, values, true) });
+    const made = await api.integrations.create({ type, config: configOf(type, values, true) as never });
     go(`/integrations/${made.id}`);
   };
   const isBarred = type === "monitoring" && session.value?.plan === "starter";
@@ -189,7 +204,7 @@ function Actions({ of }: { readonly of: Integration }) {
   const reason = refusal("integrations:write");
   const stored = Object.fromEntries(
     fields[type].map(({ name, isSecret }) => {
-      const value = of.config[name];
+      const value = name === "headers" ? headersText(of.config[name]) : of.config[name];
       return [name, isSecret || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value)];
     }),
   );

@@ -43,5 +43,5 @@ export function JsonForm({
 export const filled = (fields: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ""));
 
-/** A whole number; undefined for an empty field. What is wrong is left to the service, which says why. */
+/** A whole number; undefined for an empty field. The service explains wrong values. */
 export const numberOf = (text: string): number | undefined => (text.trim() === "" ? undefined : Number(text));

@@ -74,7 +74,7 @@ function RevokeKey({ id, name }: { readonly id: string; readonly name: string })
       kind="quiet"
       reason={scopeRefusal("users:write")}
       onOpen={() => setCascade(false)}
-      run={() => api.keys.revoke({ id, ...(cascade && { cascade: "true" as const }) })}
+      run={() => api.keys.revoke({ id, ...(cascade && { cascade: true }) })}
     >
       <p>
         The key <Text of={name} /> ends at once, and programs that use it are refused.

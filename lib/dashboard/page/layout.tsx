@@ -22,6 +22,7 @@ const pages = [
   ["/events", "Events"],
   ["/people", "People"],
   ["/keys", "API keys"],
+  ["/audit-log", "Audit log"],
   ["/system", "System"],
 ] as const;
 

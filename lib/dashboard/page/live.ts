@@ -49,7 +49,7 @@ export const setServiceTime = (now: string): void => {
 export const serviceNow = (): number => serviceTime.value?.now ?? Date.now();
 
 const listeners = new Set<(change: Change) => void>();
-/** Has every reading that is concerned read again. */
+/** Reads everything again that a change concerns. */
 export const publish = (change: Change): void => {
   for (const listener of listeners) listener(change);
 };
@@ -70,7 +70,7 @@ function connect(): void {
     if (change.kind !== "hello") return publish(change);
     wait = 250;
     connected(change.program);
-    // Whatever was missed is read anew, so nothing appears twice.
+    // Everything is read again, so nothing appears twice.
     refreshAll();
   });
   made.addEventListener("close", () => {
@@ -82,7 +82,7 @@ function connect(): void {
   });
 }
 
-/** The session may have ended meanwhile, which a browser does not report of a socket that is refused. */
+/** The session may have ended: a browser does not tell why a socket was refused. */
 async function reconnect(): Promise<void> {
   await loadSession().catch(() => {});
   if (!socket && session.value) connect();
@@ -140,7 +140,7 @@ export function useRead<T>(
         const data = await read(control.signal);
         if (!control.signal.aborted) set({ key, data, error: undefined });
       } catch (error) {
-        // What was read before stays while the service cannot be reached, and goes with the record.
+        // While the service is unreachable, the last data stay on the screen. A deleted record takes them along.
         const isGone = error instanceof ClientProblem && error.status === 404;
         if (!control.signal.aborted)
           set((before) => ({ key, data: before.key === key && !isGone ? before.data : undefined, error }));

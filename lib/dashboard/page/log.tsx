@@ -1,62 +1,27 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogEntry } from "../../client/records.ts";
-import { api } from "./api.ts";
 import { Button, Field } from "./controls.tsx";
 import { useRead } from "./live.ts";
+import { type Pages, readOn, type Source } from "./log-pages.ts";
 import { href, place, setQuery } from "./router.ts";
 import { clockOf } from "./time.ts";
 import { Empty, Loading } from "./ui.tsx";
 
 const row_px = 20;
-const perPage = 1000;
 /** Longer lines are cut on the screen; the interface has them whole. */
 const mostShown = 2000;
 
-interface Pages {
-  /** The cursor of each page that was read. The last one is read again as the log grows. */
-  readonly cursors: (string | undefined)[];
-  entries: LogEntry[];
-}
-
-/** What has a log: how a page of it is read, and where its lines are linked. */
-export interface Source {
-  /** It names the log, also in the changes that tell of new lines. */
-  readonly id: string;
-  /** The path of its page. */
-  readonly path: string;
-  read(
-    place: { readonly per_page: number; readonly cursor?: string },
-    signal: AbortSignal,
-  ): Promise<{ readonly data: readonly LogEntry[]; readonly meta: { readonly next_cursor: string | null } }>;
-}
-
-/** The log of a deployment. */
-export const deploymentLog = (id: string): Source => ({
-  id,
-  path: `/deployments/${id}`,
-  read: (at, signal) => api.deployments.logs({ id, ...at }, { signal }),
-});
-
-/** All lines of a log: whole pages are read once, the last one whenever the log has grown. */
-async function readOn(
-  source: Source,
-  before: Pages,
-  signal: AbortSignal,
-  show: (entries: readonly LogEntry[]) => void,
-): Promise<Pages> {
-  const cursors = [...before.cursors];
-  const entries = before.entries.slice(0, (cursors.length - 1) * perPage);
-  for (;;) {
-    const cursor = cursors.at(-1);
-    const page = await source.read({ per_page: perPage, ...(cursor && { cursor }) }, signal);
-    entries.push(...page.data);
-    if (page.meta.next_cursor === null) return { cursors, entries };
-    cursors.push(page.meta.next_cursor);
-    show([...entries]);
-  }
-}
-
-export function LogPart({ of, empty }: { readonly of: Source; readonly empty: string }) {
+export function LogPart({
+  of,
+  empty,
+  above,
+}: {
+  readonly of: Source;
+  readonly empty: string;
+  /** What stands above the lines, by what they say. */
+  readonly above?: (entries: readonly LogEntry[]) => ComponentChildren;
+}) {
   const { id } = of;
   const pages = useRef<Pages>({ cursors: [undefined], entries: [] });
   const [first, setFirst] = useState<readonly LogEntry[]>();
@@ -71,7 +36,12 @@ export function LogPart({ of, empty }: { readonly of: Source; readonly empty: st
   );
   if (!data) return <Loading error={error} />;
   if (data.length === 0) return <Empty>{empty}</Empty>;
-  return <Lines path={of.path} of={data} />;
+  return (
+    <>
+      {above?.(data)}
+      <Lines path={of.path} of={data} />
+    </>
+  );
 }
 
 function Lines({ path, of }: { readonly path: string; readonly of: readonly LogEntry[] }) {

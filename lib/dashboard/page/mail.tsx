@@ -1,16 +1,19 @@
 import { useState } from "preact/hooks";
+import { api } from "./api.ts";
 import { control, type SentMail } from "./control.ts";
-import { Field, FormDialog, Once } from "./controls.tsx";
+import { Action, Field, FormDialog, Once } from "./controls.tsx";
 import { type Change, useRead } from "./live.ts";
+import { refusal } from "./permissions.ts";
 import { place, setQuery } from "./router.ts";
 import { instantOf } from "./time.ts";
 import { Empty, Loading, Page, Text, Time } from "./ui.tsx";
 
-const concerns = ({ kind, event }: Change) => kind === "journal" || kind === "instruments" || event !== undefined;
+const concerns = ({ kind, event }: Change) =>
+  kind === "journal" || kind === "instruments" || kind === "record" || event !== undefined;
 
 const nameOf = ({ to, sent_at }: SentMail) => `${to} ${sent_at}`;
 
-/** Mails that would have been sent. */
+/** The mails of the service. */
 export function MailPage() {
   const { data, error } = useRead("mail", control.mails, concerns);
   const [key, setKey] = useState<string>();
@@ -47,7 +50,7 @@ export function MailPage() {
   );
 }
 
-/** Only the way to this page counts: the mail may name another host. */
+/** Only the path to this page counts: the mail may name another host. */
 const linkOf = (link: string): string => {
   const { pathname, search, hash } = new URL(link, location.origin);
   return pathname + search + hash;
@@ -84,12 +87,27 @@ function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: stri
           to <Text of={of.to} />
         </span>
         <span class="mono">{instantOf(of.sent_at)}</span>
+        <span>{of.status}</span>
       </p>
+      {of.attempts.length > 0 && (
+        <ol class="list" aria-label="Tries">
+          {of.attempts.map(({ at, error }) => (
+            <li key={at} class={error === null ? "hint" : "problem"}>
+              <span class="mono">{instantOf(at)}</span> <Text of={error ?? "handed to the mail server"} />
+            </li>
+          ))}
+        </ol>
+      )}
       <Body of={of} />
       <p class="row">
         <a href={linkOf(of.link)} target="_blank" rel="noreferrer">
           Open the invitation
         </a>
+        {of.status === "failed" && of.invitation_id !== null && (
+          <Action reason={refusal("users:write")} run={() => api.invitations.resend({ id: of.invitation_id ?? "" })}>
+            Send again
+          </Action>
+        )}
         <FormDialog label="Accept the invitation" submit="Accept" kind="main" run={accept}>
           <Field label="Name" value={name} onInput={setName} required />
         </FormDialog>

@@ -5,6 +5,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { AcceptPage } from "./accept.tsx";
 import { loadSession, session } from "./api.ts";
+import { AuditLogPage } from "./audit-log.tsx";
 import { DeliveryPage } from "./deliveries.tsx";
 import { DeploymentPage } from "./deployment.tsx";
 import { DeploymentsPage } from "./deployments.tsx";
@@ -27,7 +28,7 @@ import { Loading, Page } from "./ui.tsx";
 import { UsagePage } from "./usage.tsx";
 import { WebhookPage, WebhooksPage } from "./webhooks.tsx";
 
-/** A part of the path as text; one that is written wrongly as it stands. */
+/** A part of the path as text; a malformed one stays as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -38,7 +39,7 @@ function decoded(part: string): string {
 
 function Outlet() {
   const [feature = "", id = "", part = ""] = place.value.path.slice(1).split("/").map(decoded);
-  // A key of the person: what one may see is never shown for a moment to another.
+  // A key of the person, so that data of one person never flashes up for another.
   const key = `${session.value?.user_id} ${id} ${part}`;
   switch (feature) {
     case "":
@@ -64,6 +65,8 @@ function Outlet() {
       return <PeoplePage key={key} />;
     case "keys":
       return <KeysPage key={key} />;
+    case "audit-log":
+      return <AuditLogPage key={key} />;
     case "system":
       return <SystemPage key={key} />;
     default:

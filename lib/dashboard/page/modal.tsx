@@ -1,10 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/**
- * What lies over the page. It opens before the next key, however soon that comes, and gives the focus back to what had it
- * when it is gone.
- */
+/** A dialog over the page. It opens before the next key press, and returns the focus when it closes. */
 export function Modal({
   label,
   close,
@@ -31,7 +28,7 @@ export function Modal({
         event.preventDefault();
         close();
       }}
-      // Of a dialog that is gone this comes late, when the next one may be open.
+      // A closed dialog calls this late, when the next one may be open.
       onClose={({ currentTarget }) => currentTarget.isConnected && close()}
     >
       {children}

@@ -7,7 +7,7 @@ import { Empty, loadingPage, Page, Section, Status, Text } from "./ui.tsx";
 
 const states = ["queued", "building", "deploying", "failed"] as const;
 
-/** Whoever has deployed this often needs no first steps. */
+/** After this many deployments, nobody needs first steps. */
 const mostOfBeginners = 5;
 
 export function OverviewPage() {
@@ -104,7 +104,7 @@ interface Step {
   readonly command: string;
 }
 
-/** What to do first, each ticked off once it is done, from wherever. */
+/** The first steps. Each is ticked off once it is done, wherever it was done. */
 function stepsOf(hasProject: boolean, hasDeployment: boolean, hasWebhook: boolean): readonly Step[] {
   const post = (path: string, body: object) =>
     `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' ${location.origin}/v1/${path}`;

@@ -106,10 +106,10 @@ function Open({ pages }: { readonly pages: Pages }) {
   const choose = (item: Item | undefined) => {
     if (!item) return;
     closePalette();
-    // What had the focus before gets it back first.
+    // The element that had the focus gets it back first.
     queueMicrotask(item.run);
   };
-  // Who types fast means what is not read yet.
+  // A fast typist means results that are not read yet.
   useEffect(() => {
     if (isChosen && (data || error !== undefined)) {
       setIsChosen(false);

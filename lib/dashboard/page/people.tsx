@@ -147,6 +147,31 @@ function Suspended({ of }: { readonly of: User }) {
   );
 }
 
+/** How the mail of an invitation went. */
+function Mailed({ of: { mail_status, mail_error } }: { readonly of: Invitation }) {
+  const error = mail_error ?? "";
+  if (mail_status === "sent") return <p class="hint">The mail was sent.</p>;
+  if (mail_status === "failed")
+    return (
+      <p class="problem">
+        The mail was not sent: <Text of={error} />
+      </p>
+    );
+  if (mail_status === "pending")
+    return (
+      <p class="hint">
+        The mail waits to be sent{error !== "" && ": "}
+        <Text of={error} />
+      </p>
+    );
+  return (
+    <p class="hint">
+      The mail is kept, and not sent: no mail server takes it (option <code>mail.url</code>). The operator sees its link
+      with <code>svc-server mail</code>.
+    </p>
+  );
+}
+
 function Invited({ of }: { readonly of: Invitation }) {
   const reason = refusal("users:write");
   const isBarred = of.role === "owner" && !actsAsOwner() ? "Only an owner may invite as owner." : undefined;
@@ -154,6 +179,7 @@ function Invited({ of }: { readonly of: Invitation }) {
     <div class="row spread">
       <span>
         <Text of={of.email} /> as {of.role}, until {instantOf(of.expires_at)} UTC
+        <Mailed of={of} />
       </span>
       <span class="row">
         <Action kind="quiet" reason={reason ?? isBarred} run={() => api.invitations.resend({ id: of.id })}>

@@ -10,7 +10,7 @@ export function refusal(need: Need): string | undefined {
   return scopeRefusal(need);
 }
 
-/** The same for what every role may do of its own. */
+/** The same for rights over one's own records, which every role has. */
 export function scopeRefusal(need: Need): string | undefined {
   const has = inScope(session.value?.scopes ?? [], need);
   return has ? undefined : `Your API key lacks the scope ${need}.`;

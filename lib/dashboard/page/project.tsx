@@ -2,10 +2,12 @@ import type { DeploymentItem, Environment, Project } from "../../client/records.
 import { api } from "./api.ts";
 import { Action, Field, FormDialog } from "./controls.tsx";
 import { Deploy, RollBack } from "./deploy.tsx";
+import { DeployFolder } from "./deploy-folder.tsx";
 import { Address, Live, pathOf, Variables } from "./environment.tsx";
 import { useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { refusal } from "./permissions.ts";
+import { PreviewNote } from "./preview-note.tsx";
 import { go, href } from "./router.ts";
 import { DeploymentRows } from "./tables.tsx";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
@@ -38,6 +40,7 @@ export function ProjectPage({ id }: { readonly id: string }) {
   const actions = (
     <>
       <Actions of={project} />
+      <DeployFolder of={project} />
       <Deploy
         project_id={id}
         environments={environments.map(({ name }) => name)}
@@ -96,6 +99,7 @@ function EnvironmentPart({
           </a>
         </h3>
         <span class="row">
+          <PreviewNote of={of} />
           <Address of={of} />
           <Live of={live} />
           {live && <RollBack of={live} />}

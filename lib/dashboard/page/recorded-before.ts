@@ -53,7 +53,7 @@ const isRunning = (id: string, { status }: Json) =>
 /** Writes the lines that make what was there before. */
 export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, names: Names, client: string) {
   const lines: string[] = [];
-  /** What would refuse the lines between: an archived project takes no deployment. */
+  /** Comes last, because it would refuse the lines between: an archived project takes no deployment. */
   const last: string[] = [];
 
   const environment = (project: string, { name, variables, domains }: Json) => {
@@ -126,7 +126,7 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     lines.push("await service.clock.runUntilIdle();");
   };
 
-  /** Work that ran when the recording began is as far as it was then. */
+  /** Work that ran when the recording began is advanced to its state of that time. */
   const running = (ids: readonly string[]): void => {
     let at: number | undefined;
     for (const id of ids) {

@@ -55,7 +55,7 @@ export async function startRecording(): Promise<void> {
     known.set(id, { ...found, ...(own && { environments: own }) });
     for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
   };
-  /** A snapshot is no step: what is undone leaves the recording. */
+  /** A snapshot is no step. Undone steps leave the recording. */
   const marks = new Map<string, { readonly steps: number; readonly now: number }>();
   const goesBack = ({ call, answer }: Ended): boolean => {
     const [, id] = /^\/_svc\/snapshots(?:\/([^/]+)(?:\/restore)?)?$/.exec(call.path) ?? [""];
@@ -134,7 +134,7 @@ const actorOf = ({ organization, plan, user_id, name, email, role }: Session) =>
   role,
 });
 
-/** A record as it is now, or why it cannot be read; neither for records that no operation reads. */
+/** A record as it is now, or why it cannot be read; undefined for records that no operation reads. */
 async function readRecord(id: string): Promise<{ record?: Json; problem?: string }> {
   const feature = featureOf(id);
   const get = feature && (api as unknown as Record<string, Record<string, unknown>>)[feature]?.["get"];
@@ -151,7 +151,7 @@ async function environmentsOf(id: string, steps: readonly Step[]): Promise<reado
   const isChanged = ({ call }: Step) => call.id?.startsWith("environments.") && call.params["id"] === id;
   if (featureOf(id) !== "projects" || steps.some(isChanged)) return undefined;
   return api.environments.list({ id }).then(
-    ({ data }) => data as readonly Json[],
+    ({ data }) => data as readonly object[] as readonly Json[],
     () => undefined,
   );
 }

@@ -43,7 +43,7 @@ export function followLinks(): void {
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     if (!link || !isPlain || event.defaultPrevented || link.target || link.origin !== location.origin) return;
     if (link.pathname !== root && !link.pathname.startsWith(`${root}/`)) return;
-    // A place on this very page, such as the one of the skip link.
+    // A link within this page, such as the skip link.
     if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
     event.preventDefault();
     go(link.pathname.slice(root.length) + link.search + link.hash);

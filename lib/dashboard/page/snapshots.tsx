@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { Compare } from "./compare.tsx";
+import { Compare, titleOf } from "./compare.tsx";
 import { control, type ListeningFork, type StoredSnapshot } from "./control.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
 import { type Change, useRead } from "./live.ts";
@@ -10,7 +10,6 @@ import { loadingPage, Page, Section, Text } from "./ui.tsx";
 const concerns = ({ kind }: Change) => kind === "instruments";
 
 const sizeOf = (bytes: number) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
-export const titleOf = ({ id, name }: StoredSnapshot) => (name === null ? id : `${name} (${id})`);
 
 /** Whole states: kept, brought back, copied, compared. */
 export function SnapshotsPage() {

@@ -11,10 +11,10 @@ export interface Mark {
   readonly isState: boolean;
   /** `good`, `bad`, `busy`, or `plain`. */
   readonly hue: "good" | "bad" | "busy" | "plain";
-  /** What a person reads of it. */
+  /** The text for people. */
   readonly text: string;
   readonly page: string | undefined;
-  /** It has not happened: it is what a preview found. */
+  /** A preview found it; it has not happened. */
   readonly isAhead: boolean;
   readonly entry: JournalEntry;
 }

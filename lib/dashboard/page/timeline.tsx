@@ -43,7 +43,7 @@ const Details = ({ of }: { readonly of: Timeline }) => {
   );
 };
 
-/** What happened, on one axis: requests, states, events and attempts; where it was, and where it goes. */
+/** What happened, on one axis: requests, states, events and attempts. */
 export function TimelinePage() {
   const past = Date.parse(place.value.query.get("at") ?? "");
   const { timeline, error } = useTimeline(Number.isNaN(past) ? undefined : past, (at) =>

@@ -57,7 +57,7 @@ export const Time = ({ at }: { readonly at: string }) => (
   </time>
 );
 
-/** Text of a user: whatever direction it has, it does not turn what stands beside it. */
+/** Text of a user. Its direction does not turn the text beside it. */
 export const Text = ({ of }: { readonly of: string }) => <bdi class="text">{of}</bdi>;
 
 export function Page({
@@ -115,7 +115,7 @@ export const loadingPage = (title: string, error: unknown) => (
   </Page>
 );
 
-/** What a reading shows before it has data: nothing for a moment, then a word, or why it failed. */
+/** Shown until a reading has data: nothing at first, then a word, or the error. */
 export function Loading({ error }: { readonly error: unknown }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {

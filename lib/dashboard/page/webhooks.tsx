@@ -1,23 +1,43 @@
 import type { Webhook } from "../../client/records.ts";
 import type { catalog } from "../../events/catalog.ts";
 import { api } from "./api.ts";
-import { Field, FormDialog } from "./controls.tsx";
+import { Field, FormDialog, Select } from "./controls.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
-import { EndpointActions, EndpointsPage, EventsField, eventsText } from "./endpoint.tsx";
+import {
+  EndpointActions,
+  EndpointsPage,
+  EventsField,
+  eventsText,
+  HeadersField,
+  headersOf,
+  headersText,
+} from "./endpoint.tsx";
 import { listOf, useForm } from "./form.tsx";
 import { useRead } from "./live.ts";
 import { refusal } from "./permissions.ts";
 import { go } from "./router.ts";
 import { loadingPage, Page, Status } from "./ui.tsx";
 
+const overlaps: readonly (readonly [string, string])[] = [
+  ["", "stops at once"],
+  ["1h", "signs too for an hour"],
+  ["24h", "signs too for a day"],
+  ["7d", "signs too for a week"],
+];
+
 /** The service refuses a name that it does not know. */
 const eventsOf = (text: string) => listOf(text) as ("*" | keyof typeof catalog)[];
 
 function NewWebhook() {
-  const { values, field } = useForm({ url: "", events: "*", secret: "" });
+  const { values, field } = useForm({ url: "", events: "*", secret: "", headers: "" });
   const run = async () => {
     const { url, events, secret } = values;
-    const made = await api.webhooks.create({ url: url.trim(), events: eventsOf(events), ...(secret && { secret }) });
+    const made = await api.webhooks.create({
+      url: url.trim(),
+      events: eventsOf(events),
+      ...(secret && { secret }),
+      ...(values.headers.trim() && { headers: headersOf(values.headers) }),
+    });
     go(`/webhooks/${made.id}`);
   };
   return (
@@ -30,6 +50,7 @@ function NewWebhook() {
         {...field("secret")}
         hint="It signs every delivery. Nobody reads it again."
       />
+      <HeadersField {...field("headers")} />
     </FormDialog>
   );
 }
@@ -69,9 +90,9 @@ export function WebhookPage({ id }: { readonly id: string }) {
 function Actions({ of }: { readonly of: Webhook }) {
   const { id } = of;
   const reason = refusal("webhooks:write");
-  const stored = { url: of.url, events: of.events.join(", ") };
+  const stored = { url: of.url, events: of.events.join(", "), headers: headersText(of.headers) };
   const { values, field, reset } = useForm(stored);
-  const secret = useForm({ secret: "" });
+  const secret = useForm({ secret: "", overlap: "" });
   return (
     <EndpointActions family="webhooks" of={of}>
       <FormDialog
@@ -79,27 +100,43 @@ function Actions({ of }: { readonly of: Webhook }) {
         submit="Save"
         reason={reason}
         onOpen={() => reset(stored)}
-        run={() => api.webhooks.update({ id, url: values.url.trim(), events: eventsOf(values.events) })}
+        run={() =>
+          api.webhooks.update({
+            id,
+            url: values.url.trim(),
+            events: eventsOf(values.events),
+            headers: headersOf(values.headers),
+          })
+        }
       >
         <Field label="URL" type="url" {...field("url")} required />
         <EventsField {...field("events")} />
+        <HeadersField {...field("headers")} />
       </FormDialog>
       <FormDialog
         label="New secret"
         submit="Save"
         reason={reason}
         run={async () => {
-          await api.webhooks.update({ id, secret: secret.values.secret || null });
+          const { secret: made, overlap } = secret.values;
+          await api.webhooks.update({
+            id,
+            secret: made || null,
+            ...(made && overlap && { keep_previous_for: overlap }),
+          });
           secret.reset();
         }}
       >
-        <p>It signs every attempt from now on, retries too. Give it to the receiver first.</p>
+        <p>
+          It signs every attempt from now on, retries too. While the old one signs as well, the receiver can change.
+        </p>
         <Field
           label="Secret"
           type="password"
           {...secret.field("secret")}
           hint="Empty removes the stored one: deliveries are not signed then."
         />
+        <Select label="The old secret" {...secret.choice("overlap")} options={overlaps} />
       </FormDialog>
     </EndpointActions>
   );

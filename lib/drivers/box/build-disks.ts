@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The folders of a build, which lie on a file system of its own while it runs. */
+/** The folders of a build, on a file system of their own while it runs. */
 export interface DiskPlaces {
   /** The name of the build. */
   readonly name: string;
@@ -16,27 +16,27 @@ export interface DiskPlaces {
 }
 
 /**
- * A file system with a size, so that whatever a build writes counts: files without a name, and those that nobody may list,
- * too. It is mounted in a namespace of mounts that ends with the server.
+ * A file system with a size: everything that a build writes counts, unlinked and unreadable files too. It is mounted in a mount
+ * namespace that ends with the server.
  */
 export interface BuildDisk {
-  /** The program that runs another one where the folders are those of the file system. */
+  /** The program that runs another one with the folders of the file system. */
   readonly within: readonly string[];
   /** The bytes that were written since it was opened. */
   written(): Promise<number>;
   /** Copies the app to a folder of the machine. */
   copyApp(to: string, signal: AbortSignal): Promise<void>;
-  /** Empties it but for the packages, and lets another build use it. */
+  /** Empties it but for the packages, and frees it for another build. */
   close(): void;
 }
 
 export interface BuildDisks {
   open(places: DiskPlaces): Promise<BuildDisk>;
-  /** Resolves when all that were closed are put away. */
+  /** Resolves when all closed ones are removed. */
   close(): Promise<void>;
 }
 
-/** An inode takes this much. */
+/** The size of an inode. */
 const inodeBytes = 256;
 /** The tables of the file system. */
 const tableBytes = 64 * 1024 ** 2;
@@ -44,8 +44,8 @@ const tableBytes = 64 * 1024 ** 2;
 const sizeFor = (bytes: number) => Math.ceil((1.5 * bytes * 1.05 + tableBytes) / 4096) * 4096;
 
 /**
- * Takes the file `disk` for itself, or makes it, and mounts it. The file has the size of the file system and takes the space
- * of its content. `read` returns when the server closes its end, or is gone.
+ * Takes the file `disk` for itself, or makes it, and mounts it. The file is sparse. `read` returns when the server closes its
+ * end, or is gone.
  */
 const keeping = `
 packages=$1 app=$2 temporary=$3 bytes=$4 owner=$5
@@ -131,8 +131,8 @@ export function createBuildDisks(): BuildDisks {
       const within = ["nsenter", `--mount=/proc/${keeper.pid}/ns/mnt`, "--"];
       return {
         within,
-        // The folder of the packages is seen through the keeper, and is the file system's own.
-        // Once that has ended, nothing can be written there.
+        // The folder of the packages is a view into the file system, through the keeper. Once the keeper has ended, nothing can
+        // be written there.
         written: () =>
           statfs(`/proc/${keeper.pid}/root${packages}`).then(
             (of) => usedOf(of) - usedBefore,

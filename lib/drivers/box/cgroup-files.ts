@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** What one group of processes may use together. */
+/** The limits of one group of processes together. */
 export interface GroupLimits {
   readonly memory_bytes: number;
   readonly processes: number;
@@ -9,10 +9,10 @@ export interface GroupLimits {
   readonly processors: number;
 }
 
-/** The hierarchies of this machine in which groups are made: one of version 2, or one for each controller of version 1. */
+/** The hierarchies of this machine for groups: one of version 2, or one for each controller of version 1. */
 export interface Hierarchies {
   readonly version: 1 | 2;
-  /** The folder of each controller. Under version 2 they are one folder. */
+  /** The folder of each controller. With version 2 all are the same. */
   readonly memory: string;
   readonly pids: string;
   /** Undefined where the machine does not limit processor time. */
@@ -35,7 +35,7 @@ export function writeLimits(at: Hierarchies, { memory_bytes, processes, processo
   writeFileSync(join(at.pids, "pids.max"), String(processes));
   if (at.version === 2) {
     writeFileSync(join(at.memory, "memory.max"), String(memory_bytes));
-    // One that may swap takes the disk of all others.
+    // A group that may swap takes the disk bandwidth of all others.
     if (existsSync(join(at.memory, "memory.swap.max"))) writeFileSync(join(at.memory, "memory.swap.max"), "0");
     writeFileSync(join(at.memory, "memory.oom.group"), "1");
     if (at.cpu !== undefined) writeFileSync(join(at.cpu, "cpu.max"), `${quota_us} ${period_us}`);
@@ -95,15 +95,15 @@ function ownFolder({ folder, root }: Mount, isIts: (controllers: string) => bool
   const lines = readFileSync("/proc/self/cgroup", "utf8").split("\n");
   const path = lines.map((line) => line.split(":")).find(([, controllers = ""]) => isIts(controllers))?.[2] ?? "/";
   const within = root !== "/" && path.startsWith(root) ? path.slice(root.length) : path;
-  // A path that leads out of the namespace of groups begins with /.. and is not there.
+  // A path outside of the cgroup namespace begins with /.. and does not exist here.
   return existsSync(join(folder, within)) ? join(folder, within) : folder;
 }
 
 const wanted = ["memory", "pids", "cpu"];
 
 /**
- * Lets groups be made below a folder of version 2. Processes and groups with limits do not go side by side there, so the
- * processes of the folder move to a group of their own.
+ * Lets groups be made below a folder of version 2. A folder there holds processes or groups with limits, not both, so its
+ * processes move to a group of their own.
  */
 function delegate(folder: string): void {
   const has = read(join(folder, "cgroup.controllers")).trim().split(" ");

@@ -18,11 +18,14 @@ import {
 /** A limit that a group has met. */
 export type Passed = "memory" | "processes";
 
-/** A control group of the kernel: what its processes use is counted together, whatever they share and wherever they went. */
+/**
+ * A control group of the kernel: counts everything that its processes use together, even if they share it or leave their
+ * process group.
+ */
 export interface Group {
   /** Files into which a process writes 0 to enter. */
   readonly entries: readonly string[];
-  /** The limit that its processes have met; memory first, because it ends them. */
+  /** The limit that its processes have met. Memory comes first, because it ends them. */
   passed(): Passed | undefined;
   /** Kills what is left in it, and removes it. */
   remove(): Promise<void>;
@@ -30,7 +33,7 @@ export interface Group {
 
 export interface Groups {
   make(limits: Omit<GroupLimits, "processors">): Group;
-  /** What the machine does not limit; undefined where it limits everything. */
+  /** The limits that the machine lacks; undefined if it has all. */
   readonly lacks: string | undefined;
   close(): void;
 }
@@ -63,7 +66,7 @@ function tryRemove(at: Hierarchies): boolean {
 
 const isRunning = (pid: string) => existsSync(`/proc/${pid}`);
 
-/** The groups that servers left behind which were killed. */
+/** The groups of servers that were killed. */
 function removeLeftovers(at: Hierarchies): void {
   for (const folder of foldersOf(at)) {
     for (const name of readdirSync(folder)) {
@@ -78,7 +81,7 @@ function removeLeftovers(at: Hierarchies): void {
 
 let parents = 0;
 
-/** Makes a control group for each box. Answers the reason where this machine or this user cannot. */
+/** Makes a control group for each box. Answers the reason if this machine or this user cannot. */
 export function createGroups(): Groups | string {
   let found: Hierarchies | undefined;
   let parent: Hierarchies;
@@ -86,7 +89,7 @@ export function createGroups(): Groups | string {
     found = findHierarchies();
     if (!found) return "this machine has no control groups that limit memory and processes";
     removeLeftovers(found);
-    // One group above all boxes: together they have as much of the processors as the server where both want all of them.
+    // A group above all boxes: together they get as much processor time as the server when both want all of it.
     parent = below(found, `${prefix}${process.pid}-${++parents}`);
     for (const folder of foldersOf(parent)) mkdirSync(folder);
     if (parent.version === 2) delegate(parent.memory);
@@ -121,5 +124,5 @@ export function createGroups(): Groups | string {
   };
 }
 
-/** No box has all processors for itself, so that the server always finds one that is free soon. */
+/** No box gets every processor, so the server always finds a free one soon. */
 const processorsOfBox = () => Math.max(0.8, availableParallelism() - 0.2);

@@ -3,7 +3,7 @@ import { networkInterfaces } from "node:os";
 import { type IpAddress, parseAddress } from "../../kernel/ip-address.ts";
 import { isLoopback, parseAllow } from "../outbound/allowed-addresses.ts";
 
-/** What a box may reach beside public addresses. */
+/** The places that a box may reach beside public addresses. */
 export interface Reach {
   /** Ports of 127.0.0.1, which are found at the same address in the box. */
   readonly ports: readonly number[];
@@ -11,18 +11,18 @@ export interface Reach {
   readonly networks: readonly string[];
 }
 
-/** The box's end of its network, what stands for the machine there, and its name server: no network routes these addresses. */
+/** The addresses of the box, of the machine as the box sees it, and of its name server. No network routes these. */
 const address = "198.18.0.2";
 const gateway = "198.18.0.1";
 const forwarder = "198.18.0.3";
 
-/** Private networks, link-local addresses, those of clouds that give out credentials, and whatever is no host. */
+/** Private networks, link-local addresses, the metadata addresses of clouds, and all reserved ranges. */
 const closed = [
   ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15"],
   ...["168.63.129.16/32", "192.0.0.192/32", "224.0.0.0/4", "240.0.0.0/4"],
 ];
 
-/** This machine by its own addresses, where its servers may listen as well as on loopback. */
+/** This machine's own addresses: its servers may listen there as well as on loopback. */
 const ofMachine = () =>
   Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -31,8 +31,8 @@ const ofMachine = () =>
 const lines = (commands: readonly string[]) => commands.map((one) => `${one}\n`).join("");
 
 /**
- * What is closed in a box, as `ip -batch` reads it: routes that are there before the network is. A longer prefix wins over a
- * shorter one, whatever their order.
+ * The closed routes of a box, as `ip -batch` reads them. They exist before the network does. A longer prefix wins over a
+ * shorter one, in any order.
  */
 export const closedRoutes = ({ networks }: Reach): string =>
   lines(
@@ -41,11 +41,11 @@ export const closedRoutes = ({ networks }: Reach): string =>
       .map((one) => `route add blackhole ${one}`),
   );
 
-/** What is added once the network is there. */
+/** The routes that are added once the network exists. */
 export const openedRoutes = ({ networks }: Reach): string =>
   lines([
     ...networks.map((one) => `route replace ${one} via ${gateway}`),
-    // The gateway last: it leads elsewhere, and answers nothing itself.
+    // The gateway comes last: it leads elsewhere, and answers nothing itself.
     `route replace blackhole ${gateway}/32`,
   ]);
 
@@ -54,13 +54,13 @@ const nameServersIn = (file: string) =>
     ? [...readFileSync(file, "utf8").matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map(([, one = ""]) => one)
     : [];
 
-/** How names are looked up in a box: what stands in its resolv.conf, and the options with which pasta takes the questions. */
+/** How a box looks names up: its resolv.conf, and the options with which pasta forwards the queries. */
 function resolver(): { readonly settings: string; readonly options: readonly string[] } {
   const [own] = nameServersIn("/etc/resolv.conf");
   const [upstream] = nameServersIn("/run/systemd/resolve/resolv.conf");
   const forwarded = { settings: `nameserver ${forwarder}\n`, options: ["--dns-forward", forwarder, "-U", "none"] };
   if (own === undefined || !isLoopback(own)) return forwarded;
-  // A name server on loopback is none for others; systemd's names those that it asks itself.
+  // A box cannot use a name server on loopback. systemd names the servers behind its own.
   if (upstream !== undefined) return { ...forwarded, options: ["-D", upstream, ...forwarded.options] };
   return { settings: "nameserver 127.0.0.1\n", options: ["-U", "53"] };
 }
@@ -69,10 +69,10 @@ function resolver(): { readonly settings: string; readonly options: readonly str
 export const resolverSettings = (): string => resolver().settings;
 
 /** How pasta connects a box: in through one port of 127.0.0.1, out through sockets of the machine. */
-export const pastaOptions = (port: number | undefined, { ports }: Reach): string[] => [
+export const pastaOptions = (port: number | undefined, inside = port, { ports }: Reach): string[] => [
   ...["-f", "-q", "-4", "--config-net", "--no-map-gw", "--no-dhcp"],
   ...["-a", address, "-n", "29", "-g", gateway, ...resolver().options],
-  ...["-t", port === undefined ? "none" : `127.0.0.1/${port}`],
+  ...["-t", port === undefined ? "none" : `127.0.0.1/${port}:${inside}`],
   ...["-T", ports.length === 0 ? "none" : ports.join(",")],
   ...["-u", "none"],
 ];
@@ -80,8 +80,8 @@ export const pastaOptions = (port: number | undefined, { ports }: Reach): string
 const textOf = ({ value }: IpAddress) => [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join(".");
 
 /**
- * What the options `deployments.reach` and `outbound.allow` open to a box: ports of loopback, and IPv4 networks. The name of
- * a host in `outbound.allow` opens nothing to a box, which has routes to addresses alone.
+ * The openings of the options `deployments.reach` and `outbound.allow`: ports of loopback, and IPv4 networks. A host name in
+ * `outbound.allow` opens nothing, because a box has routes to addresses alone.
  */
 export function reachOf(reach: readonly string[], allow: readonly string[]): Reach {
   const opened = parseAllow(allow);

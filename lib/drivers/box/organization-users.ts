@@ -18,7 +18,7 @@ export function parseUserRange(text: string): UserRange | undefined {
   return first !== undefined && range.first + range.count <= 2 ** 32 - 2 ? range : undefined;
 }
 
-/** The user of /etc/passwd, or the range of /etc/subuid, that a range has ids in common with. */
+/** The user of /etc/passwd or the range of /etc/subuid that overlaps with a range. */
 export function collision({ first, count }: UserRange, files = { passwd: "/etc/passwd", subuid: "/etc/subuid" }) {
   const lines = (file: string) =>
     (existsSync(file) ? readFileSync(file, "utf8").split("\n") : []).map((one) => one.split(":"));
@@ -34,15 +34,15 @@ export function collision({ first, count }: UserRange, files = { passwd: "/etc/p
 }
 
 /**
- * Gives each organization an id of its own out of a range. It stays the same over restarts, since files belong to it: a
- * file in `folder` keeps the places that were given out.
+ * Gives each organization a user id from a range. It stays the same over restarts, because files belong to it: a file in
+ * `folder` keeps the ids that were given.
  */
 export function createOrganizationUsers(folder: string, { first, count }: UserRange) {
   const file = join(folder, "users.json");
   const places = new Map(
     existsSync(file) ? Object.entries(v.parse(stored, JSON.parse(readFileSync(file, "utf8")))) : [],
   );
-  /** Those that the file does not have yet. */
+  /** Those that the file lacks so far. */
   const unwritten = new Map<string, Promise<void>>();
   let last: Promise<unknown> = Promise.resolve();
   const write = async () => {
@@ -60,7 +60,7 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
         const mine = last.catch(() => {}).then(write);
         last = mine;
         unwritten.set(organization_id, mine);
-        // A place that is not in the file is given out anew.
+        // An id that the file lacks is given again.
         mine.catch(() => places.delete(organization_id)).finally(() => unwritten.delete(organization_id));
       }
       await unwritten.get(organization_id);

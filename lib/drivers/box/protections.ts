@@ -8,14 +8,14 @@ const meanings = {
 } as const;
 export type ProtectionName = keyof typeof meanings;
 
-/** A part of the box on this machine: present, or missing with the reason and the command that adds it. */
+/** A part of the box: present on this machine, or missing with the reason and the command that adds it. */
 export interface Protection {
   readonly name: ProtectionName;
   readonly missing?: string;
   readonly command?: string;
 }
 
-/** Without these, one organization can read, stop or starve what another one runs. */
+/** Without these, one organization can read, stop or starve the apps of another. */
 const separating: readonly ProtectionName[] = ["users", "limits", "network", "disk"];
 
 export const separationLacks = (protections: readonly Protection[]): Protection[] =>

@@ -1,13 +1,13 @@
 import { serveFolder } from "./static-site.ts";
 
-/*
- * The server of a static site: a program of its own, which runs in a box as apps do, so that a link of a release leads to
- * nothing but what the box shows. Its argument is the folder, below the one in which it starts.
+/**
+ * The server of a static site: a program that runs in a box as apps do. So a link in a release leads only to files in the box.
+ * Its arguments are the folder, below its working directory, and the file that answers unknown paths.
  */
 
-const [folder = "."] = process.argv.slice(2);
+const [folder = ".", fallback] = process.argv.slice(2);
 const { PORT, HOST = "127.0.0.1" } = process.env;
-serveFolder(process.cwd(), folder, { port: Number(PORT), host: HOST }).catch(({ message }: Error) => {
+serveFolder(process.cwd(), { folder, fallback }, { port: Number(PORT), host: HOST }).catch(({ message }: Error) => {
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
 });

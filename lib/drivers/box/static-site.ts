@@ -37,7 +37,7 @@ interface Found {
   readonly etag: string;
 }
 
-/** The path of a URL, decoded; undefined for one that no file can have. */
+/** The path of a URL, decoded; undefined if no file can have it. */
 function pathIn(url: string): string | undefined {
   try {
     const path = decodeURIComponent(url.split(/[?#]/, 1)[0] ?? "");
@@ -116,7 +116,19 @@ function send(request: IncomingMessage, response: ServerResponse, { path, size, 
   file.pipe(response);
 }
 
-async function answer(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** What of a release is served. */
+interface Site {
+  readonly folder: string;
+  /** The file of the folder that answers unknown paths. */
+  readonly fallback: string | undefined;
+}
+
+async function answer(
+  root: string,
+  fallback: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   request.resume();
   if (request.method !== "GET" && request.method !== "HEAD") {
     response.writeHead(405, { allow: "GET, HEAD" }).end();
@@ -135,22 +147,27 @@ async function answer(root: string, request: IncomingMessage, response: ServerRe
     return;
   }
   if (found) return send(request, response, found);
+  const own = fallback === undefined ? undefined : await find(root, fallback);
+  if (own && own !== "folder") return send(request, response, own);
   const page = await find(root, "/404.html");
   if (page && page !== "folder") return send(request, response, page, 404);
   response.writeHead(404, { "content-type": "text/plain; charset=utf-8" }).end("Not found\n");
 }
 
-/** Serves a folder of a release until the process ends. Rejects for one that is no folder of it, and a port that is taken. */
+/**
+ * Serves a folder of a release until the process ends. Rejects for a folder outside of the release, and for a port that is
+ * taken.
+ */
 export async function serveFolder(
   release: string,
-  folder: string,
+  { folder, fallback }: Site,
   { port, host }: { readonly port: number; readonly host: string },
 ): Promise<void> {
   const [top, root] = await Promise.all([realpath(release), realpath(join(release, folder))]);
   if (root !== top && !root.startsWith(top + sep))
     throw new Error(`the static folder ${folder} leads out of the release`);
   const server = createServer((request, response) => {
-    answer(root, request, response).catch(() => response.destroy());
+    answer(root, fallback, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -1,8 +1,8 @@
 import { endianness } from "node:os";
 
-/*
- * A filter of system calls, as the program of the kernel's packet filter that `bwrap --seccomp` loads. It refuses what no
- * app needs, and what has broken kernels before.
+/**
+ * A filter of system calls, as the BPF program that `bwrap --seccomp` loads. It refuses calls that no app needs, and calls that
+ * have broken kernels before.
  */
 
 interface Architecture {
@@ -94,7 +94,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
 };
 
-/** Programs look for these, and go on without them where they are absent. */
+/** Programs try these, and go on without them. */
 const absent = /^io_uring_|^quotactl_fd$/;
 const load = 0x20;
 const jumpIfEqual = 0x15;
@@ -105,16 +105,19 @@ const errno = (number: number) => 0x00050000 | number;
 const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
-/** AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A network of its own holds no socket of others, such as AF_VSOCK to the hypervisor. */
+/**
+ * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A network namespace does not contain other sockets, such as AF_VSOCK to the
+ * hypervisor.
+ */
 const families = [1, 2, 10, 16];
-/** Where the kernel's `seccomp_data` has them. */
+/** Their offsets in the kernel's `seccomp_data`. */
 const numberAt = 0;
 const architectureAt = 4;
 const firstArgumentAt = 16;
 /** Calls of the ABI x32 begin here; they would pass the filter under other numbers. */
 const x32 = 0x40000000;
 
-/** The program for an architecture as Node names it; undefined for one that is not known here. */
+/** The program for an architecture as Node names it; undefined for an unknown one. */
 export function systemCallFilter(arch: string = process.arch): Buffer | undefined {
   const its = architectures[arch];
   if (!its || endianness() !== "LE") return undefined;

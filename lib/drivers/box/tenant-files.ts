@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { lstat, rm } from "node:fs/promises";
+import { folderBytes } from "../process/disk.ts";
 
 /** Files of organizations, which belong to their users. */
 export interface TenantFiles {
@@ -7,42 +8,50 @@ export interface TenantFiles {
   own(path: string, user: number | undefined): Promise<void>;
   /** Removes a file or a folder with everything in it. */
   remove(path: string): Promise<void>;
+  /** The bytes that a folder takes on the disk. */
+  bytes(path: string): Promise<number>;
 }
 
-function run([file = "", ...args]: readonly string[]): Promise<void> {
-  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
+/** Resolves with what a program prints. */
+function run([file = "", ...args]: readonly string[]): Promise<string> {
+  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
+  let [printed, said] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => {
+    printed += chunk;
+  });
   child.stderr.on("data", (chunk: Buffer) => {
     said = (said + chunk).slice(-1024);
   });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
-    child.once("close", (code) => (code === 0 ? resolve() : reject(new Error(`${args.join(" ")}: ${said.trim()}`))));
+    child.once("close", (code) =>
+      code === 0 ? resolve(printed) : reject(new Error(`${args.join(" ")}: ${said.trim()}`)),
+    );
   });
 }
 
 /**
- * Removes a folder whatever a build has made of it. Folders without rights get them first; paths that are longer than a
- * system call takes are none for the program, which goes from folder to folder.
+ * Removes a folder, whatever a build did to it: folders without rights get them first. The program walks from folder to folder,
+ * so paths may be longer than a system call takes.
  */
 const remover = (as: readonly string[]) => async (path: string) => {
-  const removeByProgram = () => run([...as, "rm", "--recursive", "--force", "--", path]);
+  const removeByProgram = async () => void (await run([...as, "rm", "--recursive", "--force", "--", path]));
   try {
     await (as.length === 0 ? rm(path, { recursive: true, force: true, maxRetries: 3 }) : removeByProgram());
   } catch {
-    // Its own failure shows in what it leaves to the removal.
+    // If it fails, the removal finds what it left.
     await run([...as, "chmod", "--recursive", "u+rwX", "--", path]).catch(() => {});
     await removeByProgram();
   }
 };
 
-/** Where all files are the server's. */
-export const plainFiles: TenantFiles = { own: async () => {}, remove: remover([]) };
+/** For a server to whom all files belong. */
+export const plainFiles: TenantFiles = { own: async () => {}, remove: remover([]), bytes: (path) => folderBytes(path) };
 
-/** `as` runs a program with rights over the files of all users; it is empty where this process has them. */
+/** `as` runs a program with rights over the files of all users; empty if this process has them. */
 export function createTenantFiles(as: readonly string[]): TenantFiles {
   const own = process.getuid?.();
-  // Of an ordinary server's files, whatever is not its own belongs to one of its subordinate users.
+  // Under an ordinary server, files that it does not own belong to one of its subordinate users.
   const isTheirs = (uid: number, user: number) => (as.length === 0 ? uid === user : uid !== own);
   return {
     async own(path, user) {
@@ -50,5 +59,11 @@ export function createTenantFiles(as: readonly string[]): TenantFiles {
       await run([...as, "chown", "--recursive", "--no-dereference", `${user}:${user}`, "--", path]);
     },
     remove: remover(as),
+    async bytes(path) {
+      if (as.length === 0) return folderBytes(path);
+      // Files may go while they are counted.
+      const count = 'du --summarize --block-size=1 -- "$1" 2> /dev/null || true';
+      return Number.parseInt(await run([...as, "sh", "-c", count, "du", path]), 10);
+    },
   };
 }

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { AbortController } from "../../kernel/web.ts";
 import { Declined, Failure, Unhealthy } from "../process/failure.ts";
 import { createTask, type Task } from "../process/task.ts";
-import type { App, DeploymentWork, Instance, LogLine, Progress } from "./contract.ts";
+import type { App, DeploymentWork, Instance, LogLine, Progress, Schedule } from "./contract.ts";
 
 /** How work in the background logs, and how it ends early. */
 export interface Run {
@@ -18,14 +18,16 @@ interface Release {
   readonly pin: string | null;
   /** Whether it was made just now. */
   readonly isNew: boolean;
+  readonly workers?: readonly { readonly name: string }[];
+  readonly schedules?: readonly Schedule[];
 }
 
 interface Work<R extends Release> {
-  /** What the pin of a release names. */
+  /** What the pin of a release stands for. */
   readonly pinned: "commit" | "image";
-  /** The release that was asked for, if it is still stored; otherwise it is made again, from its pin. */
+  /** The release that was asked for, if it is still stored; otherwise it is built again from its pin. */
   releaseOf(order: Order, wanted: string | null, run: Run): Promise<R>;
-  /** What of an order has no effect. */
+  /** The parts of an order that have no effect. */
   warnings?(order: Order): readonly string[];
   /** Resolves once the release is healthy. */
   start(app: App, release: R, run: Run): Promise<Instance>;
@@ -34,7 +36,7 @@ interface Work<R extends Release> {
 
 const grace_ms = 10_000;
 
-/** A commit that was pushed is built, wherever its branch is by now. */
+/** A pushed commit is built even if its branch has moved on. */
 const orderOf = ({ outcome, step, elapsed_ms, handle, ...order }: DeploymentWork): Order => ({
   ...order,
   pin: order.pin ?? order.revision,
@@ -54,10 +56,11 @@ function failed(error: unknown): Progress & { state: "failed" | "unhealthy" } {
 export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, warnings, start, discard }: Work<R>) {
   /** The task of each deployment: its build, then its rollout. */
   const tasks = new Map<string, { readonly step: DeploymentWork["step"]; readonly task: Task }>();
-  /** Instances that a rollout started, until they are taken. */
+  /** Instances that a rollout started and nobody has taken yet. */
   const started = new Map<string, Instance>();
   const closing = new AbortController();
-  // Each app that was started anew listens, as long as it runs.
+  const { signal }: Pick<Run, "signal"> = closing;
+  // Each restarted app adds a listener for as long as it runs.
   setMaxListeners(0, closing.signal);
 
   const build = async (work: DeploymentWork, run: Run): Promise<Progress> => {
@@ -75,7 +78,9 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
     const release = await releaseOf(order, work.release, run);
     started.set(work.deployment_id, await start({ ...order, release: release.name }, release, run));
     run.log({ level: "info", message: "The health check passed" });
-    return { state: "done", version: work.version, logs: [] };
+    const { workers = [], schedules = [] } = release;
+    const beside = { workers: workers.map(({ name }) => name), schedules: [...schedules] };
+    return { state: "done", version: work.version, ...beside, logs: [] };
   };
 
   const begin = (work: DeploymentWork): Task => {
@@ -128,6 +133,10 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
       const release = await releaseOf(app, app.release, run);
       return start({ ...app, release: release.name }, release, run);
     },
+
+    /** A stored release for a command, made again where it is not stored any more. */
+    release: (app: App) => releaseOf(app, app.release, { log: () => {}, isFull: () => true, signal: closing.signal }),
+    signal,
 
     /** Ends all tasks at once; resolves once the instances are `drained` too. */
     async close(drained: Promise<unknown>): Promise<void> {

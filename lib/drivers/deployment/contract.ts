@@ -44,9 +44,14 @@ const line = v.object({ level: v.picklist(["info", "warn", "error"]), message: v
 const logs = v.pipe(v.array(line), v.readonly());
 const name = v.pipe(v.string(), v.nonEmpty());
 
+const schedule = v.object({ name, cron: name, command: name, timeout_s: v.pipe(v.number(), v.minValue(1)) });
+/** A command that runs at times of a cron pattern, in UTC, in the live release. */
+export type Schedule = v.InferOutput<typeof schedule>;
+
 /**
  * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next call.
- * A build that is `done` names its version, and may name its pin and its release, which are stored with the deployment.
+ * A build that is `done` names its version, and may name its pin and its release, which are stored with the deployment. A
+ * rollout that is `done` may name the workers and schedules that the environment has from then on.
  * `isDeclined` says that a runtime runs nothing of this source, and another one may.
  * `unhealthy` is a failed health check of a rollout: the previous release stays, where there is one.
  */
@@ -62,6 +67,8 @@ const progress = v.variant("state", [
     version: v.nullable(name),
     pin: v.optional(v.nullable(name)),
     release: v.optional(v.nullable(name)),
+    workers: v.optional(v.array(name)),
+    schedules: v.optional(v.array(schedule)),
     logs,
   }),
   v.object({ state: v.literal("failed"), message: v.string(), logs, isDeclined: v.optional(v.literal(true)) }),
@@ -100,30 +107,41 @@ export interface Instance {
   up(within_ms: number): Promise<boolean>;
   /** Hands over the lines that it prints, those since its start included. */
   output(take: (lines: LogLine[]) => void): void;
-  /** Ends it: asks, and after the grace forces it. */
+  /** Starts what runs beside it, once it takes the requests and the workers of the release before it have ended. */
+  startWorkers?(): void;
+  stopWorkers?(grace_ms: number): Promise<void>;
+  /** Ends it with its workers: asks, and after the grace forces it. */
   stop(grace_ms: number): Promise<void>;
 }
 
-/** What of a runtime's stored files is still of use: releases by name, and projects by id. */
+/** The end of a command that ran once; a reason where it failed. */
+export interface CommandEnd {
+  readonly exit_code: number | null;
+  readonly reason: string | undefined;
+}
+
+/** The stored files of a runtime that are still needed: releases by name, and projects by id. */
 export interface Kept {
   release(name: string): Promise<boolean>;
   project(id: string): Promise<boolean>;
+  /** Whether an environment exists, on whichever server it runs: what its apps kept stays. */
+  environment?(of: { readonly project_id: string; readonly environment: string }): Promise<boolean>;
   /** The end of the log of a live deployment, in milliseconds since 1970; undefined for one that is not live. */
   live(deployment_id: string): Promise<{ readonly since_ms: number } | undefined>;
   /** Tells the operator of what cannot be removed. */
   warn(message: string): void;
 }
 
-/** The part of a driver that keeps releases running. Rows say what shall run; the runtime stores nothing that they lack. */
+/** The part of a driver that keeps releases running. The rows decide what runs; the runtime stores nothing that they lack. */
 export interface Runtime {
   readonly name: string;
-  /** Whether it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
+  /** Undefined if it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
   refuses(source: DeploymentSource): string | undefined;
-  /** What it runs on, for the operator, once it has begun. */
+  /** Its name and version for the operator, once it has begun. */
   detail?(): string;
-  /** What separates builds and apps from the service and from each other, once it has begun. */
+  /** The protections between builds, apps and the service, once it has begun. */
   protections?(): readonly Protection[];
-  /** Called once, before all else. Removes what an earlier process left behind, but for what is `kept`. */
+  /** Called once, first of all. Removes everything of an earlier process but `kept`. */
   begin(kept: Kept): Promise<void>;
   /** Ends the work for a deployment and removes what it made: it was cancelled, or failed, or its project is gone. */
   abandon(deployment_id: string): Promise<void>;
@@ -131,9 +149,15 @@ export interface Runtime {
   take(deployment_id: string): Instance | undefined;
   /** Starts a release, and builds it again where it is no longer stored. Resolves once it is healthy, or rejects. */
   start(app: App): Promise<Instance>;
+  /** Runs a command of a schedule in a stored release, to its end or to that of `signal`. Its output goes to `take`. */
+  command?(app: App, schedule: Schedule, take: (line: LogLine) => void, signal: AbortSignal): Promise<CommandEnd>;
+  /** The size of what the apps of an environment keep; undefined where they keep nothing yet. */
+  dataBytes?(of: { readonly project_id: string; readonly environment: string }): Promise<number | undefined>;
+  /** Hides what the apps of a deleted environment keep from a new one of its name, until `forget` removes it. */
+  retireData?(of: { readonly project_id: string; readonly environment: string }): Promise<void>;
   /** Removes a release that no environment goes back to any more. */
   discard(release: string): Promise<void>;
-  /** Removes what else it stored for a project that is gone, or for one environment of it. */
+  /** Removes what else it stored for a project that is gone, or for one environment of it: what its apps kept too. */
   forget(project_id: string, environment?: string): Promise<void>;
   /** Ends all builds at once, and all instances once they are `drained`. The next process continues from the rows. */
   close(drained: Promise<unknown>): Promise<void>;

@@ -12,7 +12,7 @@ export type RuntimeDriver = DeploymentDriver & {
 
 const info = (message: string): LogLine => ({ level: "info", message });
 
-/** Several runtimes as one: the first that accepts a source runs it. CONTRACT section 11. */
+/** Several runtimes as one: the first that accepts a source runs it (fixtures/hosting/apps.md#deployments-that-really-run). */
 export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDriver {
   const runtimes = drivers.map(({ runtime }) => runtime);
   /** The drivers that have declined the source of a deployment whose build goes on. */
@@ -21,7 +21,7 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
   const accepting = (source: DeploymentSource) =>
     drivers.filter(({ runtime }) => runtime.refuses(source) === undefined);
 
-  /** Whichever stores the release, or else the first that accepts its source and has not declined it. */
+  /** The runtime that stores the release; else the first that accepts its source and has not declined it. */
   const driverOf = async ({
     source,
     release,
@@ -47,7 +47,7 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
       if (!next) return answer;
       declined.set(work.deployment_id, count);
       await driver.runtime.abandon(work.deployment_id);
-      // The last line is the reason, which is none while another runtime has its turn.
+      // The last line is the reason. While another runtime has its turn there is none.
       const logs = [
         ...answer.logs.slice(0, -1),
         info(`The runtime ${next.runtime.name} has its turn: ${answer.message}`),
@@ -103,6 +103,21 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
         throw refusal;
       },
 
+      async command(app, schedule, take, signal) {
+        const driver = await driverOf(app);
+        if (!driver?.runtime.command) throw new Error("no runtime runs commands of this release");
+        return driver.runtime.command(app, schedule, take, signal);
+      },
+
+      async dataBytes(of) {
+        for (const runtime of runtimes) {
+          const bytes = await runtime.dataBytes?.(of);
+          if (bytes !== undefined) return bytes;
+        }
+        return undefined;
+      },
+
+      retireData: (of) => all(async (runtime) => runtime.retireData?.(of)),
       discard: (release) => all((runtime) => runtime.discard(release)),
       forget: (project_id, environment) => all((runtime) => runtime.forget(project_id, environment)),
       close: (drained) => all((runtime) => runtime.close(drained)),

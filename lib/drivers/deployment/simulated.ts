@@ -3,10 +3,10 @@ import { milliseconds } from "../../kernel/duration.ts";
 import { failures, type SimulatedOutcome } from "../simulated-outcome.ts";
 import type { DeploymentDriver, DeploymentWork, LogLine } from "./contract.ts";
 
-/** CONTRACT section 8: "Simulated work takes by default 1 s queued, 3 s building, 2 s deploying". */
+/** The usual durations (schema/README.md#deployments). */
 const defaultDurations = { queued: "1s", building: "3s", deploying: "2s" } as const;
 
-/** Every step has the same handle: it says only that the step has logged its first lines. */
+/** Every step has the same handle, which only means that the first lines are logged. */
 const handle = "begun";
 
 const info = (message: string): LogLine => ({ level: "info", message });
@@ -50,7 +50,7 @@ function failureOf({ result, at = "building", message }: SimulatedOutcome, phase
   return failure.phase === phase ? { state: failure.state, message: message ?? failure.message } : undefined;
 }
 
-/** The tag, the digest, or for a branch a commit id, CONTRACT section 4: "simulated: another one for every deployment". */
+/** The tag or the digest; of a branch a commit id, which differs for every deployment. */
 function versionOf({ deployment_id, source, version, revision }: DeploymentWork): string {
   if (version !== null) return version;
   if (source.type === "image") {

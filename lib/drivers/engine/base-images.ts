@@ -20,18 +20,18 @@ export interface BaseImagePorts {
   readonly limits: { readonly disk_bytes: number; readonly memory_bytes: number };
 }
 
-/** What an engine says of a build, in lines. */
+/** The engine's output of a build, in lines. */
 export const buildAnswer = v.object({ stream: v.optional(v.string(), ""), error: v.optional(v.string()) });
 
 const idForm = /^(sha256:)?[0-9a-f]{64}$/;
 
 /**
- * Makes the images of one build ready, each by the digest that its registry has now. The registry is asked for each, also
- * where the engine has the image: another organization may have pulled it.
+ * Prepares the images of one build, each by its registry's present digest. It asks the registry even if the engine has the
+ * image: another organization may have pulled it.
  */
 export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): SourcePorts["pin"] {
   const { engine, images, registries, outbound, limits } = ports;
-  const pin = async (name: string, platform: string | null) => {
+  const pin = async (name: string) => {
     if (idForm.test(name) || !isImageName(name))
       throw new Failure("this is no image with its registry, such as registry.example.com/team/app:1.4.2");
     const reference = parseReference(name);
@@ -40,29 +40,27 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
     log({ level: "info", message: `Resolved ${name} to ${digest}` });
     const headers = engineHeaders(reference, credential);
     const pull = { log, signal, headers, most_bytes: limits.disk_bytes };
-    const { triggers } = await images.pullBase(reference, digest, { platform, own: engine.platform }, pull);
+    const { triggers } = await images.pullBase(reference, digest, pull);
     for (const trigger of triggers) checkTrigger(trigger);
     const pinned = `${nameOf(reference)}@${digest}`;
-    const words = platform === null ? pinned : `--platform=${platform} ${pinned}`;
-    if (engine.isPodman) await refuseHiddenTriggers(words, ports, signal);
+    if (engine.isPodman) await refuseHiddenTriggers(pinned, ports, signal);
     return pinned;
   };
   const pinned = new Map<string, Promise<string>>();
-  return (name, platform) => {
-    const key = `${name} ${platform}`;
-    const one = pinned.get(key) ?? pin(name, platform);
-    pinned.set(key, one);
+  return (name) => {
+    const one = pinned.get(name) ?? pin(name);
+    pinned.set(name, one);
     return one;
   };
 }
 
-/** Podman shows no triggers of an image: they are seen where it is built upon, here without a network and without a result. */
+/** Podman does not list the triggers of an image. So a build without network and result shows them. */
 async function refuseHiddenTriggers(
-  words: string,
+  image: string,
   { engine: { api }, limits }: BaseImagePorts,
   signal: AbortSignal,
 ): Promise<void> {
-  const body = Readable.from([tarFile("Dockerfile", `FROM ${words}\n`), tarEnd]);
+  const body = Readable.from([tarFile("Dockerfile", `FROM ${image}\n`), tarEnd]);
   const memory = String(limits.memory_bytes);
   const query = { networkmode: "none", rm: "1", forcerm: "1", memory, memswap: memory };
   for await (const line of jsonLines(await api.open("POST", "/build", { query, body, signal, timeout: null }))) {

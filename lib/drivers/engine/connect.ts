@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { createEngineApi, type EngineApi } from "./engine-api.ts";
 import { findSocket } from "./socket.ts";
 
-/** An engine that answers, and what matters of it. */
+/** An engine that answers, and its properties that matter here. */
 export interface Engine {
   readonly api: EngineApi;
   /** `Docker 20.10.24 at /var/run/docker.sock`, for people. */
@@ -25,7 +25,7 @@ const info = v.object({
   InitCommit: v.nullish(v.object({ ID: v.nullish(v.string(), "") })),
 });
 
-/** The version that is spoken: the newest that is known here, or the engine's own. */
+/** The version to speak: the newest known here, or the engine's own. */
 const newest = 44;
 const oldest = 41;
 

@@ -20,12 +20,14 @@ const pause_ms = 1_000;
 /** The last lines may come after the end. */
 const lastLines_ms = 500;
 
+const never = () => new Promise<never>(() => {});
 const reasonOf = (error: unknown) => (error as Error).message;
 
-/** Runs a container, as a child that the supervision of apps takes. What it prints goes to `take`. */
+/** Runs a container as a child process that the supervision of apps understands. `take` gets its output. */
 export const runContainer = (order: ContainerOrder, given: Given): Child => {
   const starting = new AbortController();
-  const id = given.containers.run(order, starting.signal);
+  // After the end of this process the next one starts what is to run.
+  const id = given.detaching.aborted ? never() : given.containers.run(order, starting.signal);
   return childOf(id, () => starting.abort(), 0, given);
 };
 
@@ -43,13 +45,13 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     try {
       id = await started;
     } catch (error) {
-      return { code: null, signal: null, reason: `the container could not be started: ${reasonOf(error)}` };
+      return { code: null, signal: null, reason: `could not be started: ${reasonOf(error)}` };
     }
     const log = followLog(id, since_s, given);
     const how = await endOf(id, containers, take, detaching);
     await Promise.race([log.ended, pause(lastLines_ms)]);
     log.stop();
-    // It starts again in a new one, which does not wait for this.
+    // It starts again in a new container, which does not wait for this one.
     void containers.remove(id).catch(() => {});
     return how;
   };
@@ -67,7 +69,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
       await containers.remove(id);
     } catch (error) {
       // The engine is away: the next start of the service removes it.
-      return { code: null, signal: null, reason: reasonOf(error) };
+      return { code: null, signal: null, reason: `could not be ended: ${reasonOf(error)}` };
     }
     return ended;
   };
@@ -89,7 +91,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
   };
 }
 
-/** Waits for the end of a container, through times in which the engine is away. */
+/** Waits for the end of a container, also while the engine is away. */
 async function endOf(
   id: string,
   containers: Containers,
@@ -103,17 +105,16 @@ async function endOf(
     } catch {
       // The engine went away, or the container is gone: its state tells.
     }
-    // Nobody waits for an end that comes after the end of this process.
-    if (detaching.aborted) await new Promise<never>(() => {});
+    // Nobody waits for an end after the end of this process.
+    if (detaching.aborted) await never();
     try {
       const state = await containers.state(id, detaching);
-      if (!state) return { code: null, signal: null, reason: "the app ended: its container was removed" };
+      if (!state) return { code: null, signal: null, reason: "ended: its container was removed" };
       if (state.OOMKilled) take({ level: "error", message: "The container was killed: out of memory" });
       const { Running, ExitCode, Error: problem } = state;
       // Podman does not report each end for want of memory.
-      const killed =
-        ExitCode === 137 && !state.OOMKilled ? "the app was killed (exit code 137), perhaps out of memory" : "";
-      const reason = problem === "" ? killed : `the app ended: ${problem}`;
+      const killed = ExitCode === 137 && !state.OOMKilled ? "was killed (exit code 137), perhaps out of memory" : "";
+      const reason = problem === "" ? killed : `ended: ${problem}`;
       if (!Running) return { code: ExitCode, signal: null, ...(reason && { reason }) };
     } catch (error) {
       if (!isAway) take({ level: "error", message: `The engine is away: ${reasonOf(error)}` });
@@ -123,7 +124,7 @@ async function endOf(
   }
 }
 
-/** Hands over what a container prints until it ends, through times in which the engine is away. */
+/** Hands over a container's output until it ends, also while the engine is away. */
 function followLog(id: string, since_s: number, { containers, take, hide, detaching }: Given) {
   const stopping = new AbortController();
   const stop = () => stopping.abort();

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { replacingShell } from "../process/procfile.ts";
 import type { EngineApi } from "./engine-api.ts";
 import { EngineError } from "./engine-api.ts";
 import type { Image } from "./images.ts";
@@ -11,17 +12,25 @@ export const labels = {
   project: "svc-server.project",
   health: "svc-server.health",
   port: "svc-server.port",
+  /** In the form of a Procfile. */
+  workers: "svc-server.workers",
+  /** In the form of svc.json. */
+  schedules: "svc-server.schedules",
+  /** What a container runs beside the app: `worker NAME` or `schedule NAME`. */
+  beside: "svc-server.beside",
 } as const;
 
 export interface ContainerOrder {
   readonly image: Image;
   readonly env: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** The port inside. */
-  readonly port: number;
-  /** The port of 127.0.0.1 that leads to it. */
-  readonly hostPort: number;
+  /** The port inside, and that of 127.0.0.1 which leads to it; undefined for a command beside the app. */
+  readonly ports?: { readonly inside: number; readonly host: number };
+  /** A shell command that runs in place of the image's own. */
+  readonly command?: string;
   readonly memory_bytes: number;
+  /** The folder of the machine that it sees as `/data`. */
+  readonly data: string;
   readonly network: string;
   /** Whether the engine has an init process, without which a program of number 1 may ignore TERM. */
   readonly hasInit: boolean;
@@ -56,15 +65,15 @@ export interface Listed {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** Most processes of one app. */
+/** The most processes of one app. */
 const maxProcesses = 1024;
-/** Of all apps of one user of the machine, such as root, together. */
+/** The most processes of all apps of one user of the machine, such as root. */
 const mostProcessesOfUser = 16_384;
 const temporary = "rw,exec,nosuid,nodev,mode=1777,size=268435456";
 
-/** What an app may use: its memory, /tmp and the network, and nothing else of the machine. */
-const limitsOf = ({ image, port, hostPort, memory_bytes, network, hasInit, isPodman }: ContainerOrder) => ({
-  PortBindings: { [`${port}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(hostPort) }] },
+/** The resources of an app: its memory, /tmp and the network. It gets nothing else of the machine. */
+const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman }: ContainerOrder) => ({
+  ...(ports && { PortBindings: { [`${ports.inside}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.host) }] } }),
   NetworkMode: network,
   Memory: memory_bytes,
   // The same, so that nothing is swapped.
@@ -74,12 +83,15 @@ const limitsOf = ({ image, port, hostPort, memory_bytes, network, hasInit, isPod
   SecurityOpt: ["no-new-privileges"],
   Privileged: false,
   ReadonlyRootfs: true,
+  Mounts: [{ Type: "bind", Source: data, Target: "/data" }],
   // A volume of an image would outlive its container, and have no limit.
-  Tmpfs: Object.fromEntries(["/tmp", ...image.volumes].map((path) => [path, temporary])),
+  Tmpfs: Object.fromEntries(
+    ["/tmp", ...image.volumes.filter((path) => path !== "/data")].map((path) => [path, temporary]),
+  ),
   Ulimits: [
     { Name: "nofile", Soft: 4096, Hard: 4096 },
     { Name: "core", Soft: 0, Hard: 0 },
-    // Podman raises what is not given to the most that the kernel allows, which not every root may.
+    // Podman raises limits that are left out to the kernel's maximum, which not every root may set.
     ...(isPodman ? [{ Name: "nproc", Soft: mostProcessesOfUser, Hard: mostProcessesOfUser }] : []),
   ],
   Init: hasInit,
@@ -102,7 +114,8 @@ export function createContainers(api: EngineApi) {
         Image: order.image.id,
         Env: Object.entries(order.env).map(([name, value]) => `${name}=${value}`),
         Labels: order.labels,
-        ExposedPorts: { [`${order.port}/tcp`]: {} },
+        ...(order.ports && { ExposedPorts: { [`${order.ports.inside}/tcp`]: {} } }),
+        ...(order.command !== undefined && { Entrypoint: ["sh", "-c"], Cmd: [replacingShell(order.command)] }),
         HostConfig: limitsOf(order),
       };
       const { Id: id } = await api.call(created, "POST", "/containers/create", { body, signal });

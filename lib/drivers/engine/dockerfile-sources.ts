@@ -6,8 +6,8 @@ export interface SourcePorts {
   readonly platform: string;
   /** Whose builds may share the engine's cache. */
   readonly cache: string;
-  /** Makes an image ready to be built upon; answers its name with its digest. `platform` is null for the engine's own. */
-  pin(name: string, platform: string | null): Promise<string>;
+  /** Makes an image ready to be built upon; answers its name with its digest. */
+  pin(name: string): Promise<string>;
 }
 
 /** A Dockerfile whose images have digests. */
@@ -17,7 +17,7 @@ export interface Pinned {
   readonly lines: readonly number[];
 }
 
-/** The instruction that keeps the cache of the steps behind it apart. */
+/** The instruction that separates the cache of the steps after it. */
 const apart = (cache: string) => ({ keyword: "LABEL", options: [], rest: `svc-server.cache="${cache}"` });
 
 const stageName = /^[a-z][a-z0-9_.-]{0,127}$/;
@@ -26,8 +26,8 @@ const platformForm = /^[a-z0-9]{1,40}(\/[a-z0-9]{1,40}){0,2}$/i;
 const words = /(?:[^ \t"']|"[^"]*"|'[^']*')+/g;
 
 /**
- * Writes a Dockerfile anew: each instruction in a line, and for each image its digest. The engine looks up a name that is
- * no stage among all images that it has, those of other organizations too, by the beginning of an id as well.
+ * Rewrites a Dockerfile: one line for each instruction, and a digest for each image. Otherwise the engine would look a name
+ * that is no stage up among all its images, also those of other organizations, and by the prefix of an id.
  */
 export async function pinSources(text: string, ports: SourcePorts): Promise<Pinned> {
   const { escapeCharacter, instructions } = parseDockerfile(text);
@@ -62,7 +62,7 @@ export async function pinSources(text: string, ports: SourcePorts): Promise<Pinn
   return { text: written.map(([, line]) => `${line}\n`).join(""), lines: written.map(([line]) => line) };
 }
 
-/** Throws where a trigger of a base image names a source: nobody could say whose it is. */
+/** Throws if a trigger of a base image names a source: nobody could tell which organization may read it. */
 export function checkTrigger(trigger: string): void {
   const { escapeCharacter, instructions } = parseDockerfile(trigger);
   for (const one of instructions)
@@ -105,37 +105,39 @@ async function readFrom(
   const [written = "", as, name = "", ...more] = rest.split(/[ \t]+/);
   if (more.length > 0 || (as !== undefined && (as.toLowerCase() !== "as" || !stageName.test(name.toLowerCase()))))
     throw at(line, `FROM ${rest} is not of the form FROM image AS stage`);
-  const platform = platformOf(options, line, values, ports.platform);
+  checkPlatform(options, line, values, ports.platform);
   const given = expanded(written, line, values);
   if (given === "")
     throw at(line, `FROM ${written} names no image; give its variable a value with ARG before the first FROM`);
   const stage = stages.includes(given.toLowerCase()) ? given.toLowerCase() : undefined;
   const isScratch = given === "scratch";
-  const source = stage ?? (isScratch ? given : await naming(line, `FROM ${given}`, () => ports.pin(given, platform)));
+  const source = stage ?? (isScratch ? given : await naming(line, `FROM ${given}`, () => ports.pin(given)));
   return {
     keyword,
-    options: platform === null ? [] : [`--platform=${platform}`],
+    options: [],
     rest: as === undefined ? source : `${source} AS ${name.toLowerCase()}`,
     name: name.toLowerCase(),
     isImage: stage === undefined,
   };
 }
 
-/** The platform of a FROM; null for the engine's own. */
-function platformOf(
+/**
+ * Refuses a foreign platform. A digest may name images of several, of which an engine has one: that of one build would be
+ * the base of all others.
+ */
+function checkPlatform(
   options: readonly string[],
   line: number,
   values: ReadonlyMap<string, string>,
   own: string,
-): string | null {
-  let platform: string | null = null;
+): void {
   for (const option of options) {
     const [, written] = /^--platform=(.+)$/.exec(option) ?? [];
     if (written === undefined) throw at(line, `FROM has no option ${option}`);
-    platform = expanded(written, line, values);
+    const platform = expanded(written, line, values);
     if (!platformForm.test(platform)) throw at(line, `${option} is no platform such as linux/amd64`);
+    if (platform !== own) throw at(line, `${option} is another platform than the engine's, which is ${own}`);
   }
-  return platform === own ? null : platform;
 }
 
 /** An option, with the stage or the image that it names. */
@@ -171,10 +173,10 @@ async function pinSource(
   const earlier = stages.slice(0, -1);
   if (/^\d{1,9}$/.test(name) && Number(name) < earlier.length) return String(Number(name));
   if (name !== "" && earlier.includes(name.toLowerCase())) return name.toLowerCase();
-  return naming(line, what, () => pin(name, null));
+  return naming(line, what, () => pin(name));
 }
 
-/** Says in which line an image is named that cannot be had. */
+/** Names the line of an image that cannot be pulled. */
 async function naming<T>(line: number, what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -21,25 +21,25 @@ const keywords = [
   ...["ONBUILD", "RUN", "SHELL", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR"],
 ];
 const directive = /^#[ \t]*([a-z]{1,20})[ \t]*=[ \t]*(\S{1,500})/i;
-/** Engines differ in what they take for a space or for the end of a line. */
+/** Engines differ on which characters are spaces, and which end a line. */
 const otherSpace = /(?![ \t])[\p{Cc}\p{Z}]/u;
 /** Some engines read the lines below as text, and others as instructions. */
 const hereDocument = /(?:^|[ \t])\d*(<<-?[^\s<]{1,100})/;
 
 export const at = (line: number, why: string) => new Failure(`line ${line} of the Dockerfile: ${why}`);
 
-/** What remains to be said of a part that the engine's own builder does not know. */
+/** The advice for a feature that the engine's own builder lacks. */
 export const withoutBuildKit =
   "needs BuildKit, which the engine's own builder is not: write the step without it, or deploy an image that was built elsewhere";
 
 /**
- * Reads a Dockerfile. It refuses what engines read differently, so that what `formatInstruction` writes means the same to
- * each of them.
+ * Reads a Dockerfile. It refuses forms that engines read differently, so the output of `formatInstruction` means the same to
+ * all of them.
  */
 export function parseDockerfile(text: string): Dockerfile {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const escapeCharacter = escapeOf(lines);
-  // Two of them end a line for some engines, and continue it for others.
+  // At two of these, some engines end a line and others continue it.
   const isContinued = escapeCharacter === "`" ? /(?<!`)`[ \t]*$/ : /(?<!\\)\\[ \t]*$/;
   const instructions: Instruction[] = [];
   let whole: string | undefined;
@@ -99,7 +99,7 @@ const optionOf = (rest: string) => /^--[^ \t]+/.exec(rest)?.[0];
 export const formatInstruction = ({ keyword, options, rest }: Omit<Instruction, "line">) =>
   [keyword, ...options, rest].filter((part) => part !== "").join(" ");
 
-/** Replaces the variables of a word, and takes off its quotes. Undefined where it has a form that is not read here. */
+/** Replaces the variables of a word, and removes its quotes. Undefined for a form that this does not read. */
 export function expand(word: string, values: ReadonlyMap<string, string>): string | undefined {
   let isRead = true;
   const parts = /'([^']*)'|"|\$(\w+)|\$\{(\w+)(?:(:?)([-+])([^{}$]*))?\}|[\\`$']/g;

@@ -1,20 +1,28 @@
+import { chmod } from "node:fs/promises";
 import { hideValues } from "../../kernel/secret-values.ts";
-import type { App, Instance } from "../deployment/contract.ts";
+import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
+import type { DataFolders } from "../deployment/data-folders.ts";
 import { type Program, startApp } from "../process/app-instance.ts";
 import { variablesOf } from "../process/build.ts";
+import type { Child } from "../process/child.ts";
 import { Failure } from "../process/failure.ts";
+import { createWorkers, runScheduled, type Workers } from "../process/workers.ts";
 import type { Engine } from "./connect.ts";
 import { adoptContainer, runContainer } from "./container-child.ts";
 import { type Containers, labels } from "./containers.ts";
+import { besideOf, healthOf, portOf } from "./image-settings.ts";
 import type { Image } from "./images.ts";
 import { ensureNetwork, type Names } from "./ownership.ts";
 
 interface Ports {
   readonly engine: Engine;
   readonly containers: Containers;
+  readonly data: DataFolders;
   readonly names: Names;
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
+  /** The containers of live releases that ran before this process. */
+  readonly left: Set<Running>;
   /** The end of this process. */
   readonly detaching: AbortSignal;
 }
@@ -22,95 +30,138 @@ interface Ports {
 /** A container that ran before this process. */
 export interface Running {
   readonly id: string;
+  readonly labels: Readonly<Record<string, string>>;
   /** Where its log was left, in seconds since 1970. */
   readonly since_s: number;
 }
 
+type TakeLine = (line: LogLine) => void;
 type StartRun = Parameters<typeof startApp>[1];
 
-const defaultPort = 8080;
-
-const portIn = (text: string | undefined) =>
-  text !== undefined && /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535
-    ? Number(text)
-    : undefined;
-
-/** The variable PORT, else the port of svc.json, else the only one that the image exposes, else 8080. */
-function portOf(variables: Readonly<Record<string, string>>, { ports, labels: its }: Image): number {
-  const own = variables["PORT"];
-  const port = portIn(own);
-  if (own !== undefined && port === undefined)
-    throw new Failure(`the variable PORT must be a port from 1 to 65535, not ${own}`);
-  const [exposed, another] = ports;
-  return port ?? portIn(its[labels.port]) ?? (another === undefined ? exposed : undefined) ?? defaultPort;
-}
-
-/** The path of svc.json. The label may also be one of an image that somebody else built. */
-function healthOf({ labels: its }: Image): string {
-  const path = its[labels.health] ?? "/";
-  return /^\/[\x21-\x7e]{0,1023}$/.test(path) ? path : "/";
-}
+const grace_ms = 10_000;
 
 /** The containers that run now, each as the instance of a release. */
-export function createEngineInstances({ engine, containers, names, detaching, ...limits }: Ports) {
+export function createEngineInstances({ engine, containers, names, detaching, data, left, ...limits }: Ports) {
   const all = new Set<Instance>();
+  /** The commands of schedules. */
+  const commands = new Set<Child>();
+  const memory_bytes = limits.appMemory_bytes;
 
-  const programOf = (app: App, image: Image, onStopped: () => void): Program => {
-    const port = portOf(app.variables, image);
-    const env = { HOST: "0.0.0.0", NODE_ENV: "production", ...variablesOf(app), PORT: String(port) };
-    const { deployment_id, environment, project_id } = app;
-    const hide = hideValues(app.secrets);
-    const ownLabels = {
-      [labels.folder]: names.folder,
-      [labels.deployment]: deployment_id,
-      [labels.environment]: environment,
-      [labels.project]: project_id,
-    };
-    const memory_bytes = limits.appMemory_bytes;
+  const labelsOf = ({ deployment_id, environment, project_id }: App, beside: string) => ({
+    [labels.folder]: names.folder,
+    [labels.deployment]: deployment_id,
+    [labels.environment]: environment,
+    [labels.project]: project_id,
+    [labels.beside]: beside,
+  });
+
+  const givenOf = (app: App, take: TakeLine) => ({ containers, take, hide: hideValues(app.secrets), detaching });
+
+  /** What the app of a release and the commands beside it have in common. */
+  const orderOf = async (app: App, image: Image) => {
+    const folder = await data.open(app, undefined);
+    // The user of an image may be any; nobody else gets into the folder above.
+    await chmod(folder, 0o777).catch(() => {});
+    await ensureNetwork(engine.api, names);
+    const env = { NODE_ENV: "production", DATA_DIR: "/data", ...variablesOf(app) };
     const { hasInit, isPodman } = engine;
-    const order = { image, env, labels: ownLabels, port, memory_bytes, network: names.network };
+    return { image, env, memory_bytes, data: folder, network: names.network, hasInit, isPodman };
+  };
+  type Order = Awaited<ReturnType<typeof orderOf>>;
+
+  const takeLeft = (app: App, beside: string): Running | undefined => {
+    const its = Object.entries(labelsOf(app, beside));
+    const found = [...left].find((one) => its.every(([name, value]) => one.labels[name] === value));
+    if (found) left.delete(found);
+    return found;
+  };
+
+  /** Ends the workers of earlier releases of an environment that nobody took over. */
+  const endLeft = async ({ project_id, environment }: App): Promise<void> => {
+    for (const one of left) {
+      if (one.labels[labels.project] !== project_id || one.labels[labels.environment] !== environment) continue;
+      left.delete(one);
+      await containers.stop(one.id, grace_ms).catch(() => {});
+      await containers.remove(one.id);
+    }
+  };
+
+  const startBeside = (app: App, order: Order, beside: string, command: string, take: TakeLine): Child => {
+    const running = takeLeft(app, beside);
+    if (running) return adoptContainer(running.id, running.since_s, givenOf(app, take));
+    return runContainer({ ...order, command, labels: labelsOf(app, beside) }, givenOf(app, take));
+  };
+
+  const workersOf = (app: App, order: Order, output: TakeLine): Workers => {
+    const start: Parameters<typeof createWorkers>[1]["start"] = ({ name, command }, take) =>
+      startBeside(app, order, `worker ${name}`, command, take);
+    const { workers } = besideOf(order.image);
+    const its = createWorkers(workers, { start, output, memory_bytes });
+    const begin = async () => {
+      its.start();
+      await endLeft(app);
+    };
+    return { ...its, start: () => void begin().catch(() => {}) };
+  };
+
+  const programOf = (app: App, order: Order, onStopped: () => void): Program => {
+    const inside = portOf(app.variables, order.image);
+    const env = { HOST: "0.0.0.0", ...order.env, PORT: String(inside) };
     return {
-      deployment_id,
-      start: (hostPort, take) =>
-        runContainer({ ...order, hostPort, hasInit, isPodman }, { containers, take, hide, detaching }),
-      health: healthOf(image),
-      refusal: () => `nothing listens on port ${port} of the container, which the variable PORT names`,
+      deployment_id: app.deployment_id,
+      start: ({ port: host }, take) =>
+        runContainer({ ...order, env, labels: labelsOf(app, ""), ports: { inside, host } }, givenOf(app, take)),
+      health: healthOf(order.image),
+      refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
+      workers: (output) => workersOf(app, order, output),
       onStopped,
     };
   };
 
   const begin = async (app: App, image: Image, run: StartRun, running?: Running): Promise<Instance> => {
-    const program = programOf(app, image, () => all.delete(instance));
+    const program = programOf(app, await orderOf(app, image), () => all.delete(instance));
     const port = running && (await containers.state(running.id, run.signal))?.hostPort;
     if (running && port === undefined) throw new Failure("the container has no port any more");
-    const hide = hideValues(app.secrets);
     const taken = running &&
       port !== undefined && {
         port,
-        adopt: (take: Parameters<Program["start"]>[1]) =>
-          adoptContainer(running.id, running.since_s, { containers, take, hide, detaching }),
+        adopt: (take: TakeLine) => adoptContainer(running.id, running.since_s, givenOf(app, take)),
       };
-    await ensureNetwork(engine.api, names);
     const instance: Instance = await startApp({ ...program, ...(taken && { running: taken }) }, run);
     all.add(instance);
     return instance;
   };
 
   return {
-    /** Starts a release in a new container; resolves once it is healthy. */
-    start: (app: App, image: Image, run: StartRun) => begin(app, image, run),
-
-    /** Takes over a container that runs; rejects where it is not healthy, and removes it. */
-    async adopt(app: App, image: Image, running: Running, run: StartRun): Promise<Instance> {
+    /** Takes over the container of a release that ran before this process; else, and where it is not healthy, starts one. */
+    async start(app: App, image: Image, run: StartRun): Promise<Instance> {
+      const running = takeLeft(app, "");
+      if (!running) return begin(app, image, run);
       try {
         return await begin(app, image, run, running);
-      } catch (error) {
+      } catch {
         await containers.remove(running.id);
-        throw error;
+        return begin(app, image, run);
       }
     },
+
+    /** Runs the command of a schedule in a container of its own, to its end. */
+    async command(app: App, image: Image, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
+      const order = await orderOf(app, image);
+      const start = (marked: TakeLine) => {
+        const child = startBeside(app, order, `schedule ${schedule.name}`, schedule.command, marked);
+        commands.add(child);
+        void child.ended.then(() => commands.delete(child));
+        return child;
+      };
+      return runScheduled(schedule, take, signals, start);
+    },
+
+    /** Ends the commands of schedules; nobody takes them over. */
+    endCommands: async (grace_ms: number) =>
+      void (await Promise.all([...commands].map((child) => child.stop(grace_ms)))),
 
     /** Ends them all: nobody will take them over. */
     stopAll: async (grace_ms: number) => void (await Promise.all([...all].map((one) => one.stop(grace_ms)))),

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
-import { createBackgroundSteps, type Run } from "../deployment/background-steps.ts";
-import type { App, Instance } from "../deployment/contract.ts";
+import { createBackgroundSteps } from "../deployment/background-steps.ts";
+import { createDataFolders } from "../deployment/data-folders.ts";
 import { removeLeftovers } from "../deployment/leftovers.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import type { Outbound } from "../outbound/outbound.ts";
@@ -15,7 +15,8 @@ import { connectEngine, type Engine } from "./connect.ts";
 import { createContainers, labels } from "./containers.ts";
 import type { Registries } from "./credentials.ts";
 import { createEngineInstances, type EngineInstances, type Running } from "./engine-instances.ts";
-import { createImages, type Image, type Images } from "./images.ts";
+import { besideOf } from "./image-settings.ts";
+import { createImages, type Images } from "./images.ts";
 import { goneFolders, namesOf, removeAll } from "./ownership.ts";
 import { makeRelease, pullsIn, type ReleasePorts } from "./releases.ts";
 
@@ -26,6 +27,8 @@ export interface EngineSettings {
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
   readonly limits: BuildPorts["limits"];
+  /** Where environments keep their data. */
+  readonly dataFolder?: string;
   /** Whether a next process takes over what runs; otherwise everything ends with this one. */
   readonly isLasting: boolean;
 }
@@ -38,14 +41,12 @@ interface Begun {
   readonly images: Images;
   readonly release: ReleasePorts;
   readonly instances: EngineInstances;
-  /** Containers of live releases that ran before this process, by their deployment. */
-  readonly running: Map<string, Running>;
 }
 
 /** Runs images as containers of an engine. `folder` names what belongs to this service, and holds what it notes. */
 export function createEngineDriver(
   folder: string,
-  { codeHost, registries, outbound, limits, isLasting, ...settings }: EngineSettings,
+  { codeHost, registries, outbound, limits, isLasting, dataFolder = join(folder, "data"), ...settings }: EngineSettings,
 ): RuntimeDriver {
   const names = namesOf(folder);
   const caches = createProjectCaches(join(folder, "engine/cache"));
@@ -53,20 +54,12 @@ export function createEngineDriver(
   const detaching = new AbortController();
   // Each container's log and its end listen, as long as it runs.
   setMaxListeners(0, detaching.signal);
+  const data = createDataFolders(dataFolder);
   let begun: Begun | undefined;
 
   const ports = () => {
     if (!begun) throw new Error("the runtime has not begun");
     return begun;
-  };
-
-  /** Takes over the container of a live release that ran before this process; undefined where there is none. */
-  const adopt = async (app: App, image: Image, run: Run): Promise<Instance | undefined> => {
-    const { running, instances } = ports();
-    const found = running.get(app.deployment_id);
-    running.delete(app.deployment_id);
-    // One that does not answer any more is replaced.
-    return found && instances.adopt(app, image, found, run).catch(() => undefined);
   };
 
   const discard = async (release: string) => ports().images.remove(release);
@@ -77,14 +70,15 @@ export function createEngineDriver(
     async releaseOf(order, wanted, run) {
       const { images, release } = ports();
       const stored = wanted === null ? undefined : await images.find(wanted);
-      if (stored && wanted !== null) return { name: wanted, image: stored, pin: order.pin, isNew: false };
+      if (stored && wanted !== null)
+        return { name: wanted, image: stored, pin: order.pin, isNew: false, ...besideOf(stored) };
       const { image, pin } = await makeRelease(order, run, release);
-      return { name: order.deployment_id, image, pin, isNew: true };
+      return { name: order.deployment_id, image, pin, isNew: true, ...besideOf(image) };
     },
 
-    async start(app, { image }, run) {
+    start(app, { image }, run) {
       run.log({ level: "info", message: "Starting a container" });
-      return (await adopt(app, image, run)) ?? ports().instances.start(app, image, run);
+      return ports().instances.start(app, image, run);
     },
 
     discard,
@@ -110,13 +104,15 @@ export function createEngineDriver(
         const { api } = engine;
         const containers = createContainers(api);
         const images = createImages(api, names.repository, pullsIn(folder));
-        const running = new Map<string, Running>();
+        const left = new Set<Running>();
         await images.removeInterrupted();
         for (const { id, isRunning, labels: its } of await containers.list(names.label)) {
-          const deployment_id = its[labels.deployment] ?? "";
-          const live = await kept.live(deployment_id);
-          if (live && isRunning && !running.has(deployment_id))
-            running.set(deployment_id, { id, since_s: live.since_ms / 1000 });
+          const live = await kept.live(its[labels.deployment] ?? "");
+          const isSame = (one: Running) =>
+            [labels.deployment, labels.beside].every((name) => one.labels[name] === its[name]);
+          // Nobody waits for the end of a schedule's command any more.
+          const isOver = !isRunning || (its[labels.beside] ?? "").startsWith("schedule ") || [...left].some(isSame);
+          if (live && !isOver) left.add({ id, labels: its, since_s: live.since_ms / 1000 });
           else await containers.remove(id);
         }
         await removeLeftovers(images, kept.release, kept.warn);
@@ -127,7 +123,9 @@ export function createEngineDriver(
         const instances = createEngineInstances({
           engine,
           containers,
+          data,
           names,
+          left,
           detaching: detaching.signal,
           ...settings,
         });
@@ -135,8 +133,9 @@ export function createEngineDriver(
         const sources = createReleases(join(folder, "engine/sources"));
         await removeLeftovers(sources, async () => false, kept.warn);
         await removeLeftovers(caches, kept.project, kept.warn);
+        if (kept.environment) await data.removeGone(kept.environment);
         const common = { registries, outbound, limits, folder };
-        begun = { engine, images, release: { engine, api, images, git, sources, ...common }, instances, running };
+        begun = { engine, images, release: { engine, api, images, git, sources, ...common }, instances };
       },
 
       abandon: steps.abandon,
@@ -147,10 +146,23 @@ export function createEngineDriver(
 
       discard,
 
-      forget: caches.remove,
+      async command(app, schedule, take, signal) {
+        const { image } = await steps.release(app);
+        return ports().instances.command(app, image, schedule, take, [signal, steps.signal]);
+      },
+
+      dataBytes: data.bytes,
+
+      retireData: data.retire,
+
+      async forget(project_id, environment) {
+        await caches.remove(project_id, environment);
+        await data.remove(project_id, environment);
+      },
 
       async close(drained) {
         await steps.close(drained);
+        await begun?.instances.endCommands(closingGrace_ms);
         if (begun && !isLasting) {
           const { engine, images, instances } = begun;
           await instances.stopAll(closingGrace_ms);

@@ -7,9 +7,9 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { Order } from "../deployment/background-steps.ts";
+import { ownSettings, readWithin } from "../process/app-settings.ts";
 import { type BuildPorts, fetchSource } from "../process/build.ts";
 import type { LimitedRun } from "../process/build-limits.ts";
-import { ownSettings, readWithin } from "../process/detect.ts";
 import { Declined, Failure } from "../process/failure.ts";
 import type { Git } from "../process/git.ts";
 import { createLineReader } from "../process/lines.ts";
@@ -22,6 +22,7 @@ import { withoutBuildKit } from "./dockerfile.ts";
 import { type Pinned, pinSources } from "./dockerfile-sources.ts";
 import { contextFilter } from "./dockerignore.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
+import { besideLabels } from "./image-settings.ts";
 
 export interface ImageBuildPorts extends BaseImagePorts {
   readonly api: EngineApi;
@@ -61,6 +62,7 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
     const root = sources.appOf(deployment_id);
     if (!isFile(join(root, "Dockerfile")))
       throw new Declined("nothing to run was found: the runtime engine needs a Dockerfile at the top");
+    if (ownSettings(root).runtime === "process") throw new Declined("svc.json asks for the runtime process");
     await make(order, root, run, ports);
     return commit;
   } finally {
@@ -80,7 +82,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
   });
   writeFileSync(join(root, "Dockerfile"), pinned.text);
   const ignored = readWithin(root, ".dockerignore") ?? "";
-  const { health, port } = ownSettings(root);
+  const { health, port, schedules } = ownSettings(root);
   const query = {
     t: images.tagOf(deployment_id),
     memory: String(limits.memory_bytes),
@@ -92,6 +94,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     labels: JSON.stringify({
       ...(health !== undefined && { [labels.health]: health }),
       ...(port !== undefined && { [labels.port]: String(port) }),
+      ...besideLabels(readWithin(root, "Procfile") ?? "", schedules),
     }),
   };
   log({ level: "info", message: "Building the Dockerfile" });

@@ -98,12 +98,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     return result;
   };
 
-  const download = async (
-    image: ImageReference,
-    digest: string,
-    { log, signal, headers, most_bytes }: Pull,
-    platform: string | null = null,
-  ) => {
+  const download = async (image: ImageReference, digest: string, { log, signal, headers, most_bytes }: Pull) => {
     const silence = new AbortController();
     const abort = () => silence.abort();
     signal.addEventListener("abort", abort);
@@ -115,7 +110,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       });
     let cancel = watch();
     try {
-      const query = { fromImage: nameOf(image), tag: digest, ...(platform && { platform }) };
+      const query = { fromImage: nameOf(image), tag: digest };
       const call = { query, signal: silence.signal, timeout: null, ...(headers && { headers }) };
       const progress = createPullProgress(log, most_bytes);
       const response = await api.open("POST", "/images/create", call);
@@ -168,21 +163,13 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       });
     },
 
-    /**
-     * Pulls an image by its digest, to be built upon. It stays, as the engine's cache. A digest may name images of several
-     * platforms, of which the engine has one: the last that somebody built upon. `platform` is null for the engine's `own`.
-     */
-    pullBase(
-      image: ImageReference,
-      digest: string,
-      { platform, own }: { readonly platform: string | null; readonly own: string },
-      pull: Pull,
-    ): Promise<Image> {
+    /** Pulls an image by its digest, to be built upon. It stays, as the engine's cache. */
+    pullBase(image: ImageReference, digest: string, pull: Pull): Promise<Image> {
       const name = `${nameOf(image)}@${digest}`;
       return exclusively(name, async () => {
         const stored = await inspect(name, pull.signal);
-        if (stored?.platform === (platform ?? own)) return stored;
-        await download(image, digest, pull, platform);
+        if (stored) return stored;
+        await download(image, digest, pull);
         const pulled = await inspect(name, pull.signal);
         if (pulled) return pulled;
         throw new Failure("the image went away as soon as it was there");

@@ -25,7 +25,7 @@ interface Ports {
   readonly signal: AbortSignal;
 }
 
-/** What OpenSSL says of an answer that is no TLS. */
+/** OpenSSL's code for an answer without TLS. */
 const speaksPlainHttp = /^TLS: (ssl3_get_record:)?(wrong version number|packet length too long|http request)/;
 
 const basic = ({ username, password }: Credential) =>
@@ -52,8 +52,8 @@ const token = v.union([
 ]);
 
 /**
- * The digest of an image, as the registry has it now. The engine never resolves a tag: it may hold an older one. A digest
- * is asked for too: the engine may hold what the registry does not give to everybody.
+ * The present digest of an image in its registry. The engine never resolves a tag, since it may hold an older one. Digests are
+ * checked as well: the engine may hold images that the registry does not give to everybody.
  */
 export async function resolveDigest(image: ImageReference, ports: Ports): Promise<string> {
   const { registry, repository } = image;
@@ -121,7 +121,7 @@ function refuse(image: ImageReference, { status }: BackendResponse, { credential
   );
 }
 
-/** What the registry asks for in its challenge: the credential itself, or a token for it. */
+/** The credential that the registry's challenge asks for: the stored one, or a token. */
 async function authorize(image: ImageReference, answer: BackendResponse, ports: Ports): Promise<string | undefined> {
   const { credential } = ports;
   const challenge = String(answer.headers?.["www-authenticate"] ?? "");

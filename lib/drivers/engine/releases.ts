@@ -17,7 +17,7 @@ export interface ReleasePorts extends ImageBuildPorts {
   readonly outbound: Pick<Outbound, "callBackend">;
 }
 
-/** What a build made: its image, and the pin by which it can be made again. */
+/** The result of a build: its image, and the pin that builds it again. */
 export interface Made {
   readonly image: Image;
   readonly pin: string;

@@ -7,6 +7,8 @@ export interface GenerationWork {
   readonly generation_id: string;
   readonly model: string;
   readonly kind: "image" | "video";
+  /** The inputs as the caller gave them, with the defaults of built-in inputs. */
+  readonly inputs: Readonly<Record<string, unknown>>;
   /** Empty without one. */
   readonly prompt: string;
   /** In pixels; even for films. */
@@ -35,6 +37,8 @@ export const progress = v.variant("state", [
     state: v.literal("running"),
     again_ms: v.pipe(v.number(), v.minValue(1)),
     handle: v.nullable(v.pipe(v.string(), v.nonEmpty())),
+    /** The part that is done, 0 to 1; absent where the driver does not know it. */
+    progress: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
   }),
   v.object({
     state: v.literal("done"),
@@ -56,10 +60,12 @@ export interface GenerationDriver {
   readonly takesScenarios?: boolean;
   /** The shortest time in the queue, in milliseconds. */
   delay(work: GenerationWork): number;
+  /** The part of the work that is done, 0 to 1, where that follows from the time alone: it is asked at each read. */
+  progressOf?(work: GenerationWork): number | undefined;
   submit(work: GenerationWork): Promise<Progress>;
   poll(work: GenerationWork, handle: string): Promise<Progress>;
   /** Stops cancelled work; `handle` is null where none is known. Unknown work is no error. */
   cancel(work: GenerationWork, handle: string | null): Promise<void>;
-  /** Stops the work in this process when the service shuts down; the next start calls for it again. */
+  /** Stops the work in this process when the service shuts down. The next start asks for it again. */
   close?(): Promise<void>;
 }

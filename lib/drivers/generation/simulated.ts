@@ -12,7 +12,7 @@ export interface SimulatedGeneration {
   readonly cost_usd?: number | undefined;
 }
 
-/** CONTRACT section 8: "Simulated work takes by default 1 s queued, … 2 s in progress". */
+/** The usual durations (schema/testing.md#scenarios). */
 const defaultDurations = { queued: "1s", in_progress: "2s" } as const;
 /** Every generation has the same handle: it says only that the painting has begun. */
 const handle = "begun";
@@ -79,6 +79,10 @@ export function simulatedGenerations(
   return {
     takesScenarios: true,
     delay: (work) => durationOf(work, "queued"),
+    progressOf(work) {
+      const duration_ms = durationOf(work, "in_progress");
+      return duration_ms === 0 ? undefined : Math.min(1, work.elapsed_ms / duration_ms);
+    },
     async submit(work) {
       const again_ms = durationOf(work, "in_progress");
       if (again_ms === 0) return finish(work);

@@ -10,10 +10,7 @@ import { parseUrl } from "../../kernel/url.ts";
 import { memoize } from "./memoize.ts";
 import { type HostPort, hostPortOf } from "./target.ts";
 
-/*
- * The addresses that requests may go to. CONTRACT section 6: "in `start` mode every resolved address must be public",
- * "link-local and metadata addresses stay closed in every mode". Pure functions, which a property test can walk.
- */
+/* The addresses that requests may go to (schema/webhooks.md#addresses). Pure functions, which a property test can walk. */
 
 /** Ranges parsed at their first use: parsing them all would add 1.5 ms to every start (bench `starts`). */
 function ranges(text: string): () => readonly IpRange[] {

@@ -5,7 +5,7 @@ import { descriptorShares } from "../../kernel/descriptors.ts";
 import { milliseconds } from "../../kernel/duration.ts";
 
 const maxIdlePerOrigin = 32;
-/** Few where the process may have few descriptors. */
+/** Low if the process may have few descriptors. */
 const maxIdle = Math.min(256, Math.ceil(descriptorShares().requests / 4));
 const idleTimeout_ms = milliseconds("15s");
 

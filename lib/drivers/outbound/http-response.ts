@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { TextDecoder } from "../../kernel/web.ts";
 
-/** CONTRACT section 6: "at most 64 KiB of an answer is read". */
+/** The most that is read of an answer. */
 export const maxRead = 64 * 1024;
-/** CONTRACT section 9: "every try with … the first 1 KiB of the answer". */
+/** An attempt stores the first KiB of its answer. */
 export const maxExcerpt = 1024;
 
 /** The first KiB of a body as text: a cut character at the end is left out, and so is NUL, which PostgreSQL refuses. */

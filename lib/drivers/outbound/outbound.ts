@@ -86,7 +86,7 @@ interface Way {
   readonly lookUp?: ResolveHost;
 }
 
-/** One sentence for all: the answer to a caller must not tell what addresses a name has inside a network. */
+/** One sentence for all cases: an error must not tell callers which addresses a name has inside a network. */
 const addressRules = {
   start:
     "must lead to public addresses only, and to those that the operator opens (option outbound.allow), never to link-local or metadata addresses",

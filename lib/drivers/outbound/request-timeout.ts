@@ -2,7 +2,7 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
 import { yieldToEventLoop } from "../../kernel/event-loop.ts";
 
-/** The limit of a whole request, from the lookup to the end of the answer. SPEC: "no `2xx` arrives within 10 seconds". */
+/** The limit of a whole request, from the lookup to the end of the answer. A receiver has 10 seconds. */
 export const requestTimeout_ms = milliseconds("10s");
 
 /** The error of a request that took too long. */

@@ -46,9 +46,9 @@ export const mustBeHttps = "must begin with https://";
 export const mustBeTrusted = ({ names }: Networks) =>
   `must lead to a network of the option trustNetwork (${names.join(", ")}), or be an https:// URL`;
 
-/** CONTRACT section 6: "`https://`, at most 2,048 characters, no credentials in them". */
+/** `https://`, at most 2,048 characters, no credentials in them. */
 export function parseHttpsUrl(text: string): { href: string } | { problem: string } {
-  // SPEC: "Webhook url not starting with `https://`"; the URL parser would accept `https:\\host` and a tab inside as well.
+  // The URL parser would accept `https:\\host` and a tab inside as well.
   return /^https:\/\//i.test(text) ? parseDeliveryUrl(text) : { problem: mustBeHttps };
 }
 

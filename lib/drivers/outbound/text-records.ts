@@ -5,7 +5,7 @@ export type TextRecords = (name: string) => Promise<readonly string[]>;
 
 const isAbsent = (error: unknown) => ["ENOTFOUND", "ENODATA"].includes((error as { code?: string }).code ?? "");
 
-/** Asks these name servers (`address` or `address:port`); without any, those of the machine. Its own cache is none. */
+/** Asks these name servers (`address` or `address:port`), by default those of the machine. It has no cache. */
 export function createTextRecords(servers: readonly string[]): TextRecords {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   if (servers.length > 0) resolver.setServers(servers);

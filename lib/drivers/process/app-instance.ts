@@ -8,21 +8,37 @@ import type { Child, Ending } from "./child.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
+import { watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
 import { pause } from "./pause.ts";
-import { descendantsOf, memoryOf, type ProcessEntry } from "./process-table.ts";
+import type { ProcessEntry } from "./process-table.ts";
+import { endBeyondMemory, type Workers } from "./workers.ts";
 
-/** A program that is to run, and how its health is checked. */
+/** The port that leads to an app, and the one that the app is told. */
+export interface Ports {
+  readonly port: number;
+  readonly inside: number;
+}
+
+/** A program to run, and its health check. */
 export interface Program {
   readonly deployment_id: string;
-  start(port: number, take: (line: LogLine) => void): Child;
-  /** Runs already, since before this process: it is taken over, and `start` comes after its end. */
+  start(ports: Ports, take: (line: LogLine) => void): Child;
+  /** The port that the app listens on, whatever it is told. */
+  readonly port?: number;
+  /** The ports that it listens on, where it may choose them itself. */
+  readonly listening?: (child: Child) => readonly number[];
+  /** Adds to the reason why it does not run, by what it printed last. */
+  readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
+  /** A program that runs since before this process: it is taken over. `start` is called after its end. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
   readonly health: string;
-  /** What it means that a connection to the port is refused, or closed at once. */
-  readonly refusal: (port: number) => string;
+  /** The meaning of a connection that the port refuses, or closes at once. */
+  readonly refusal: (inside: number) => string;
   readonly healthTimeout_ms: number;
   readonly memory_bytes: number;
+  /** What runs beside it, once it takes requests. */
+  readonly workers?: (output: (line: LogLine) => void) => Workers;
   /** Called when it is stopped for good. */
   readonly onStopped: () => void;
 }
@@ -35,26 +51,27 @@ const stable_ms = 60_000;
 const portsTried = 3;
 
 const describe = ({ code, signal, reason }: Ending) =>
-  reason ?? `the app ended ${signal ? `by the signal ${signal}` : `with the exit code ${code}`}`;
+  `the app ${reason ?? `ended ${signal ? `by the signal ${signal}` : `with the exit code ${code}`}`}`;
 const portTakenWords = /EADDRINUSE|address already in use|port is already allocated/;
 
 export type AppInstance = Instance & {
-  /** Ends the app where it uses more memory than it may; it starts again. */
+  /** Ends the app if it uses more memory than it may. It starts again. */
   checkMemory(all: () => readonly ProcessEntry[]): void;
 };
 
 /** Starts a program and keeps it running. Resolves once it is healthy, and rejects where it never was. */
 export async function startApp(program: Program, { log, signal }: Pick<Run, "log" | "signal">): Promise<AppInstance> {
   const app = createApp(program, signal);
-  const reason = await app.begin(log);
+  const reason = await app.begin(log, log);
   if (reason === undefined) return app.instance;
-  const printed = app.lastLines();
+  if (app.hasPrinted()) throw new Unhealthy(`the health check failed: ${reason}`);
   const silent: LogLine = { level: "info", message: "The app printed nothing" };
-  throw new Unhealthy(`the health check failed: ${reason}`, { cause: printed.length > 0 ? printed : [silent] });
+  throw new Unhealthy(`the health check failed: ${reason}`, { cause: [silent] });
 }
 
 function createApp(program: Program, signal: AbortSignal) {
   const output = createOutput();
+  const workers = program.workers?.(output.add);
   const stopping = new AbortController();
   const abort = () => stopping.abort();
   signal.addEventListener("abort", abort);
@@ -62,6 +79,8 @@ function createApp(program: Program, signal: AbortSignal) {
   let child: Child | undefined;
   let running = program.running;
   let port: number | undefined;
+  /** The port that the app listens on, once it is known. */
+  let own = program.port;
   let failures = 0;
   let outOfMemory = false;
   let stopped: Promise<void> | undefined;
@@ -71,23 +90,37 @@ function createApp(program: Program, signal: AbortSignal) {
     waiting.clear();
   };
 
-  /** Starts the program and waits until it is healthy; answers the reason where it does not become so. */
-  const begin = async (log: Run["log"]): Promise<string | undefined> => {
+  /**
+   * Starts the program and waits until it is healthy. Answers the reason if it does not become so. One that listens on another
+   * port than it is told starts again, with that one.
+   */
+  const begin = async (log: Run["log"], tell: Run["log"] = () => {}): Promise<string | undefined> => {
     for (let tries = 1; ; tries++) {
       const at = running?.port ?? (await freePort());
+      const inside = own ?? at;
       let portTaken = false;
       outOfMemory = false;
       const take = (line: LogLine) => {
         portTaken ||= portTakenWords.test(line.message);
         outOfMemory ||= tellsOfMemory(line.message);
         output.add(line);
+        if (port === undefined) tell(line);
       };
-      const started = running ? running.adopt(take) : program.start(at, take);
+      const started = running ? running.adopt(take) : program.start({ port: at, inside }, take);
       running = undefined;
       child = started;
-      const hasEnded = () => (started.ending ? describe(started.ending) : undefined);
-      const { health: path, healthTimeout_ms: timeout_ms, refusal } = program;
-      const place = { port: at, path, timeout_ms, refusal: refusal(at) };
+      const { health: path, healthTimeout_ms: timeout_ms, refusal, listening, explain = () => "" } = program;
+      const look =
+        own === undefined && listening
+          ? watchPorts(inside, { listening: () => listening(started), timeout_ms }, log)
+          : () => undefined;
+      let other: number | undefined;
+      const hasEnded = () => {
+        if (started.ending) return describe(started.ending);
+        other = look();
+        return other === undefined ? undefined : `it listens on port ${other}`;
+      };
+      const place = { port: at, path, timeout_ms, refusal: refusal(inside) };
       const reason = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
       if (reason === undefined) {
         port = at;
@@ -97,12 +130,19 @@ function createApp(program: Program, signal: AbortSignal) {
         return undefined;
       }
       await started.stop(1_000);
+      if (other !== undefined && !stopping.signal.aborted) {
+        own = other;
+        tries -= 1;
+        log({ level: "info", message: `The app starts again, with the port ${other} that it listens on` });
+        continue;
+      }
       portTaken ||= portTakenWords.test(reason);
-      if (!portTaken || tries === portsTried || stopping.signal.aborted) return reason;
+      if (!portTaken || tries === portsTried || stopping.signal.aborted)
+        return reason + explain(started.ending, output.last());
     }
   };
 
-  /** After the end of a program that was healthy: it starts again, each time later. */
+  /** A healthy program ended: it starts again, after a growing wait. */
   const revive = async (how: Ending, ran_ms: number) => {
     port = undefined;
     if (ran_ms >= stable_ms) failures = 0;
@@ -141,12 +181,14 @@ function createApp(program: Program, signal: AbortSignal) {
       });
     },
     output: output.listen,
+    startWorkers: () => workers?.start(),
+    stopWorkers: async (grace_ms) => workers?.stop(grace_ms),
     stop(grace_ms) {
       stopped ??= (async () => {
         stopping.abort();
         port = undefined;
         tellWaiting(false);
-        await child?.stop(grace_ms);
+        await Promise.all([child?.stop(grace_ms), workers?.stop(grace_ms)]);
         output.end();
         signal.removeEventListener("abort", abort);
         program.onStopped();
@@ -154,17 +196,11 @@ function createApp(program: Program, signal: AbortSignal) {
       return stopped;
     },
     checkMemory(all) {
-      if (child?.pid === undefined || child.ending) return;
-      const { pid } = child;
-      if (child.passed) {
-        if (child.passed() === "memory") child.kill();
-        return;
-      }
-      const its = [...all().filter((one) => one.pid === pid), ...descendantsOf(pid, all())];
-      if (memoryOf(its) <= program.memory_bytes) return;
-      outOfMemory = true;
-      child.kill();
+      workers?.checkMemory(all);
+      const wasPassed = endBeyondMemory(child, program.memory_bytes, all);
+      // A group says itself which limit ended it.
+      outOfMemory ||= wasPassed && !child?.passed;
     },
   };
-  return { instance, begin, lastLines: output.last };
+  return { instance, begin, hasPrinted: () => output.last().length > 0 };
 }

@@ -5,13 +5,13 @@ import { deadline } from "./deadline.ts";
 import { freeBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 
-/** A build that a limit ends too. */
+/** A build that a limit can end. */
 export type LimitedRun = Run & { readonly end: (reason: string) => void };
 
 /** No build starts with less, in bytes: the database needs room too. */
 const leastFree = 1024 ** 3;
 
-/** Runs a build where there is room for it, and ends it at a limit. Rejects with the limit that was passed. */
+/** Runs a build if there is room for it, and ends it at a limit. Rejects with the limit that it passed. */
 export async function withinLimits<T>(
   run: Run,
   { folder, limits: { timeout_ms } }: { readonly folder: string; readonly limits: { readonly timeout_ms: number } },
@@ -33,7 +33,7 @@ export async function withinLimits<T>(
   );
   try {
     const made = await work({ ...run, signal: ending.signal, end });
-    // It may be passed while nothing runs that would end for it.
+    // A limit may be passed while no process runs that it could end.
     if (reason !== undefined) throw new Failure(reason);
     return made;
   } catch (error) {

@@ -3,21 +3,28 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import type { Child } from "./child.ts";
-import type { Step } from "./detect.ts";
-import { Failure } from "./failure.ts";
+import { Failure, Lacking } from "./failure.ts";
 import { createLineReader, tellsOfMemory } from "./lines.ts";
+import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { descendantsOf, killStrays, memoryOf } from "./process-table.ts";
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
+
+/** A step of a build: a name for the log, a shell command, and the program that it cannot do without. */
+export interface Step {
+  readonly name: string;
+  readonly command: string;
+  readonly program?: string;
+}
 
 export interface BuildLimits {
   readonly memory_bytes: number;
   readonly disk_bytes: number;
 }
 
-/** The bytes that a build has written so far, counted as far as `most`. */
+/** The bytes that a build has written so far. Counting stops at `most`. */
 export type Written = (most: number) => Promise<number>;
 
-/** What one build uses: its sandbox, its log, its end. */
+/** The parts of one build: its sandbox, its log, its end. */
 export interface Build {
   readonly deployment_id: string;
   readonly sandbox: Sandbox;
@@ -31,10 +38,10 @@ export interface Build {
 }
 
 const watch_ms = 100;
-/** Looking through all files of a build takes a while, so it happens less often than it took. */
+/** Counting all files of a build takes a while. So the pause between two counts is longer than a count took. */
 const diskPause = 10;
 
-/** The reason to end a build that has written too much; undefined while it has not. */
+/** The reason to end a build that has written too much; otherwise undefined. */
 export async function diskReason({
   limits: { disk_bytes },
   written,
@@ -47,7 +54,7 @@ const memoryReason = ({ memory_bytes }: BuildLimits) =>
   `it used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
 const processesReason = `it ran more than ${maxProcesses} processes`;
 
-/** Watches the limits of all processes of a build together; answers the reason when one is passed. */
+/** Watches the limits of all processes of a build together. Answers the reason when one is passed. */
 export function watchLimits(
   reasonOf: () => string | undefined,
   { limits, written }: Pick<Build, "limits" | "written">,
@@ -77,7 +84,7 @@ export function watchLimits(
   };
 }
 
-/** Why a build has to end. Without a control group, its processes are counted. */
+/** The reason to end a build. Without a control group, its processes are counted. */
 const reasonOf = (child: Child, limits: BuildLimits) => () => {
   const passed = child.passed?.();
   if (child.passed) return passed === "memory" ? memoryReason(limits) : passed && processesReason;
@@ -86,7 +93,7 @@ const reasonOf = (child: Child, limits: BuildLimits) => () => {
   return memoryOf(below) > limits.memory_bytes ? memoryReason(limits) : undefined;
 };
 
-/** What a script prints that looks at the result of a build. */
+/** The output of a script that inspects the result of a build. */
 export async function printed(script: string, box: Box, { sandbox, signal }: Pick<Build, "sandbox" | "signal">) {
   let text = "";
   const child = sandbox.start(script, box, (chunk) => {
@@ -101,22 +108,20 @@ export async function printed(script: string, box: Box, { sandbox, signal }: Pic
   throw new Failure(`the result of the build could not be looked at: ${text.trim()}`);
 }
 
-const missing = (program: string) =>
-  `builds find no ${program} on this machine; install it for all users: npm install --global ${program}`;
-
 /** Runs one command of a build to its end. Rejects with the reason if it fails, passes a limit, or is aborted. */
 export async function runStep({ name, command, program }: Step, box: Box, build: Build): Promise<void> {
   const { signal, sandbox, log, hide, isFull } = build;
   if (signal.aborted) throw new Failure("it was ended");
   let outOfMemory = false;
-  let lacksProgram = false;
+  let lack: string | undefined;
+  let notFound: string | undefined;
   const reader = createLineReader((line) => {
     outOfMemory ||= tellsOfMemory(line.message);
-    // A script of a package may miss a program too, and then its manager ends in the same way.
-    lacksProgram ||= program !== undefined && new RegExp(`^sh: .*\\b${program}: .*not found`).test(line.message);
+    lack ??= lackIn(line.message);
+    notFound = notFoundIn(line.message) ?? notFound;
     log(line);
   }, hide);
-  // What no log has room for is thrown away, which takes no time worth a pause.
+  // Output beyond the log's limit is dropped, which takes too little time to pause for.
   const child = sandbox.start(command, box, (chunk) => (isFull() ? 0 : reader.write(chunk)));
   let reason: string | undefined;
   const end = (why: string) => {
@@ -135,11 +140,16 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (reason !== undefined) throw new Failure(`${name} was ended: ${reason}`);
   if (by === "SIGXFSZ" || code === 128 + 25) throw new Failure(`${name} failed: it wrote a file larger than 1 GiB`);
   if (code === 0) return;
-  // One that fails because nothing is left fails before anybody has looked.
+  // A build without space fails before a count has run.
   const tooMuch = await diskReason(build);
   if (tooMuch !== undefined) throw new Failure(`${name} was ended: ${tooMuch}`);
-  if (lacksProgram && program !== undefined) throw new Failure(`${name} failed: ${missing(program)}`);
+  const installing = installCommand(notFound ?? "");
+  // A script of a package may miss a program too. Then its package manager ends with the same code.
+  if (notFound !== undefined && installing !== undefined && (notFound === program || code === 127))
+    lack = lacking(notFound, installing);
+  if (lack !== undefined) throw new Lacking(`${name} failed: ${lack}`);
   if (passed === "processes") throw new Failure(`${name} failed: ${processesReason}`);
   if (outOfMemory) throw new Failure(`${name} failed: ${memoryReason(build.limits)}`);
-  throw new Failure(`${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}: ${command}`);
+  const why = code === 127 && notFound !== undefined ? `, the command ${notFound} was not found` : "";
+  throw new Failure(`${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${command}`);
 }

@@ -4,18 +4,20 @@ import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import type { Order, Run } from "../deployment/background-steps.ts";
+import { readWithin } from "./app-settings.ts";
 import { type LimitedRun, withinLimits } from "./build-limits.ts";
 import { type Build, type BuildLimits, diskReason, printed, runStep, watchLimits } from "./build-steps.ts";
-import { detect, readWithin, staticFolder } from "./detect.ts";
+import { detect, type Plan } from "./detect.ts";
 import { folderBytes, writtenTo } from "./disk.ts";
-import { Declined, Failure } from "./failure.ts";
+import { Declined, Failure, Lacking } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Machine } from "./probe.ts";
 import type { ProjectCaches } from "./project-caches.ts";
 import type { Releases, StoredRelease } from "./releases.ts";
 import type { Box } from "./sandbox.ts";
+import { fallbackOf, keepFolder, served } from "./static-folder.ts";
 
-/** What a build works with. */
+/** The tools of a build. */
 export interface BuildPorts {
   readonly git: Git;
   readonly releases: Releases;
@@ -26,7 +28,7 @@ export interface BuildPorts {
   readonly leavesDockerfiles: boolean;
 }
 
-/** The variables of a build or a release. Those of the environment win. */
+/** The variables of a build or a release. The environment's own win. */
 export function variablesOf({ deployment_id, environment, version, variables }: Order): Record<string, string> {
   const { PORT: _, ...own } = variables;
   return {
@@ -70,7 +72,7 @@ export async function fetchSource(
     try {
       await git.fetch(resolved, source.repo, signal);
       await git.checkout(resolved, app, signal);
-      // A fast one is here before anybody has looked.
+      // A fast fetch ends before the first count.
       const reason = await diskReason(room);
       if (reason !== undefined) passed(reason);
     } finally {
@@ -84,7 +86,7 @@ export async function fetchSource(
   return resolved.commit;
 }
 
-/** What is not fetched, and would be missed. */
+/** Parts that are not fetched, and would be missing. */
 function notices(app: string): string[] {
   const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
   return [
@@ -103,9 +105,20 @@ function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promis
 interface Given {
   readonly order: Order;
   readonly commit: string;
-  /** The folder of packages that the builds of an environment share, and what it held before. */
+  /** The packages that the builds of an environment share, with the bytes that lay there before. */
   readonly cache: string;
   readonly stored_bytes: number;
+}
+
+/** A repository that another runtime has to run. */
+function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesDockerfiles: boolean): void {
+  if (runtime === "engine") {
+    if (leavesDockerfiles) throw new Declined("svc.json asks for the runtime engine");
+    throw new Failure("svc.json asks for the runtime engine, which is not among deployments.runtime");
+  }
+  const saysNothing = start === undefined && folder === undefined && steps.length === 0;
+  if (leavesDockerfiles && saysNothing && hasDockerfile && runtime === undefined)
+    throw new Declined("the repository has a Dockerfile, and says nothing of how it runs as a process");
 }
 
 async function runBuild(
@@ -116,9 +129,7 @@ async function runBuild(
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
   const plan = detect(app);
-  const saysNothing = plan.start === undefined && plan.folder === undefined && plan.steps.length === 0;
-  if (leavesDockerfiles && saysNothing && plan.hasDockerfile)
-    throw new Declined("the repository has a Dockerfile, and says nothing of how it runs as a process");
+  decline(plan, leavesDockerfiles);
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
   const hide = hideValues(order.secrets);
@@ -138,11 +149,9 @@ async function runBuild(
     env: { CI: "1", NO_COLOR: "1", ...variables },
     memory_bytes: limits.memory_bytes,
   };
+  let runs: Awaited<ReturnType<typeof runSteps>>;
   try {
-    for (const step of plan.steps) {
-      run.log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
-      await runStep(step, building, steps);
-    }
+    runs = await runSteps(plan, building, steps, leavesDockerfiles);
     if (disk)
       await releases
         .replaceApp(order.deployment_id, (to) => disk.copyApp(to, run.signal))
@@ -152,20 +161,53 @@ async function runBuild(
   } finally {
     disk?.close();
   }
-  // The disk is gone, and what was built lies in the folder of the app alone.
-  const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
-  const looking: Box = { app, user, env: {}, memory_bytes: limits.memory_bytes };
-  const site = plan.start === undefined ? await staticFolder(plan, (script) => printed(script, looking, after)) : null;
   if (plan.release !== undefined) {
     run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
+    // The disk is gone. The result of the build lies in the folder of the app alone.
+    const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
     const env = { NODE_ENV: "production", ...variables };
-    await runStep(
-      { name: "The release command", command: plan.release },
-      { app, user, env, memory_bytes: limits.memory_bytes },
-      after,
-    );
+    const box: Box = { app, user, env, memory_bytes: limits.memory_bytes };
+    await runStep({ name: "The release command", command: plan.release }, box, after);
   }
   const bytes = await folderBytes(app);
   run.log({ level: "info", message: `Built a release of ${byteSizeText(bytes)}` });
-  return { commit, start: plan.start ?? null, folder: site, health: plan.health, bytes };
+  const { health, port, workers, schedules, hasInstalled, variables: own } = plan;
+  return {
+    commit,
+    ...runs,
+    health,
+    port: port ?? null,
+    hasInstalled,
+    variables: { ...own },
+    bytes,
+    workers,
+    schedules,
+  };
+}
+
+/** Runs the steps of a build, and decides by their result what the release runs. */
+async function runSteps(
+  plan: Plan,
+  building: Box,
+  build: Build,
+  leavesDockerfiles: boolean,
+): Promise<Pick<StoredRelease, "start" | "folder" | "fallback">> {
+  const { log, hide } = build;
+  for (const step of plan.steps) {
+    log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
+    await runStep(step, building, build).catch((error) => {
+      const isElsewhere = error instanceof Lacking && leavesDockerfiles && plan.hasDockerfile;
+      throw isElsewhere && plan.runtime === undefined ? new Declined(error.message) : error;
+    });
+  }
+  const look = (script: string) => printed(script, building, build);
+  const found = await served(plan, look);
+  if ("start" in found) return { start: found.start, folder: null, fallback: null };
+  if (plan.start !== undefined)
+    log({ level: "info", message: `The static folder ${found.folder} replaces the development server: ${plan.start}` });
+  const fallback = await fallbackOf(plan, found.folder, look);
+  const isAlone = plan.release === undefined && plan.workers.length + plan.schedules.length === 0;
+  // What a site was built from is many times larger than it.
+  if (isAlone && found.folder !== ".") await look(keepFolder(found.folder));
+  return { start: null, folder: found.folder, fallback };
 }

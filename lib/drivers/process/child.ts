@@ -13,16 +13,16 @@ export interface Command {
   readonly cwd: string;
   /** Arguments that no other program may read, handed over on file descriptor 3, each ended by a NUL. */
   readonly hiddenArgs?: readonly string[];
-  /** Whether it makes a sandbox with processes of its own, which get the signals in its place. */
+  /** Whether it makes a sandbox with its own processes, which then get the signals. */
   readonly isSandbox: boolean;
-  /** What limits its processes together. The command enters it, and it goes with the command. */
+  /** The group that limits its processes together. The command enters it, and the group ends with the command. */
   readonly group?: Group | undefined;
 }
 
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The whole sentence, where code and signal do not tell: `the container could not be started: …`. */
+  /** The end of the sentence, if code and signal are not enough: `could not be started: …`. */
   readonly reason?: string;
   /** The limit of its group that it met. */
   readonly passed?: Passed | undefined;
@@ -35,7 +35,7 @@ export interface Child {
   readonly ended: Promise<Ending>;
   /** How the command has ended; undefined while it runs. */
   readonly ending: Ending | undefined;
-  /** The limit of its group that it has met so far; there is none where no group limits it. */
+  /** The limit of its group that it has met so far; undefined without a group. */
   readonly passed?: () => Passed | undefined;
   /** Asks its processes to end, and kills them after the grace. */
   stop(grace_ms: number): Promise<Ending>;
@@ -46,8 +46,8 @@ export interface Child {
 export type TakeOutput = (chunk: Buffer) => number;
 
 /**
- * Reads both streams of a command. A command that floods them waits for its reader, and not the reader for it. `drain`
- * reads what is left without a pause, once the command has ended.
+ * Reads both streams of a command. A command that floods them waits for its reader. `drain` reads the rest without a pause,
+ * once the command has ended.
  */
 function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain(): void; destroy(): void } {
   const streams = [stdout, stderr].filter((stream) => stream !== null);
@@ -81,7 +81,7 @@ function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain
 const closesOnExec = 0o2000000;
 let nothing: number | undefined;
 
-/** What takes the place of descriptors that this process was started with: it would hand them on, and files behind them. */
+/** Stands in for descriptors that this process inherited: it would pass them on, and the files behind them. */
 function instead(): (number | "ignore")[] {
   // A number beyond the limit, which somebody lowered since, cannot be used for another file.
   const [, limit = "0"] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
@@ -157,8 +157,8 @@ export function startChild(command: Command, take: TakeOutput): Child {
 }
 
 /**
- * Who is asked to end: the group, as at Ctrl+C in a terminal. In a sandbox those are the processes of its own table, but
- * for the first: its end would kill all others at once.
+ * The processes that get the signal: the group, as at Ctrl+C in a terminal. In a sandbox they are the processes of its own
+ * table but for the first, whose end would kill all others at once.
  */
 function membersOf(pid: number, isSandbox: boolean): number[] {
   if (!isSandbox) return [-pid];

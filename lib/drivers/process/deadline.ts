@@ -1,7 +1,7 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 
-/** Runs something once this time has passed, which may be longer than a timer of the system runs: a minute. */
+/** Calls a function after this time, which may be longer than the minute that a system timer runs. */
 export function deadline(after_ms: number, run: () => void, timer = systemTimer, now = monotonicNow): () => void {
   const end = now() + after_ms;
   let cancel = () => {};

@@ -15,7 +15,7 @@ export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINI
         if (bytes > limit) break;
       }
     } catch {
-      // It was removed meanwhile, or its owner lets nobody look.
+      // It was removed meanwhile, or its owner made it unreadable.
     }
   }
   return bytes;

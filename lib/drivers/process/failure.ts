@@ -6,5 +6,8 @@ export class Failure extends Error {
 /** The source holds nothing that this runtime runs; another one may. */
 export class Declined extends Failure {}
 
+/** A build that needs a program which this machine lacks. */
+export class Lacking extends Failure {}
+
 /** The rollout of a release that does not become healthy. */
 export class Unhealthy extends Failure {}

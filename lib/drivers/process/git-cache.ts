@@ -4,17 +4,17 @@ import { join } from "node:path";
 import { folderBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 
-/** A cache that holds more commits is begun anew: each fetch adds a pack, and git looks through all of them. */
+/** A cache with more commits is made anew: each fetch adds a pack, and git searches all of them. */
 export const mostCommits = 100;
 
-/** What git leaves behind when it is killed: locks, which stop the next one, and halves of packs, as large as what was fetched. */
+/** Leftovers of a killed git: locks, which stop the next one, and partial packs as large as the fetch. */
 const leftover = /\.lock$|^tmp_/;
 
 /** The caches of fetched commits: bare repositories, one for each project and URL. */
 export function createGitCaches() {
   /** The last use of each cache. */
   const uses = new Map<string, Promise<unknown>>();
-  /** Caches that this process has left in order. */
+  /** Caches that this process has cleaned up. */
   const tidy = new Set<string>();
 
   const removeLeftovers = async (cache: string) => {
@@ -31,8 +31,8 @@ export function createGitCaches() {
 
   return {
     /**
-     * Runs work that has the cache for itself: two fetches would meet each other's locks, and fail, and what shrinks it
-     * would take away what a checkout reads. Whoever is ended while waiting waits no longer.
+     * Runs work with exclusive use of the cache. Two fetches would fail at each other's locks, and shrinking would remove files
+     * that a checkout reads. Work that is aborted stops waiting.
      */
     async alone<T>(cache: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const before = uses.get(cache) ?? Promise.resolve();

@@ -12,11 +12,13 @@ export interface CodeHost {
   readonly token?: string | undefined;
   /** A folder of repositories on this machine, instead of the URL. */
   readonly repos?: string | undefined;
+  /** The folder of a repository that the service hosts itself; it comes before the code host's. */
+  readonly own?: (of: { readonly organization_id: string; readonly repo: string }) => string | undefined;
 }
 
 export interface GitResult {
   readonly ok: boolean;
-  /** Whether it was ended: another try would end in the same way. */
+  /** Whether it was aborted: another try would end in the same way. */
   readonly wasEnded: boolean;
   readonly stdout: string;
   /** What git said, in one line. */
@@ -36,8 +38,8 @@ const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_S
 const largestOutput = 1024 * 1024;
 
 /**
- * Our own settings alone: repositories may belong to any user, no hook runs, and only the protocol of the code host is
- * spoken. `-c` would not reach the git at the other end of a local repository.
+ * Our own settings alone: repositories may belong to any user, no hook runs, and git speaks only the protocol of the code host.
+ * `-c` would not reach the git at the other end of a local repository.
  */
 const config = (scheme: string) => `[safe]
 	directory = *
@@ -52,6 +54,9 @@ const config = (scheme: string) => `[safe]
 	followRedirects = false
 	lowSpeedLimit = 1000
 	lowSpeedTime = 30
+[uploadpack]
+	# Of a repository of this service, for a commit that no branch has any more.
+	allowAnySHA1InWant = true
 [gc]
 	auto = 0
 [maintenance]

@@ -21,10 +21,13 @@ export interface Resolved {
   readonly ref: string;
   /** Whether it is fetched with the operator's credential. */
   readonly usesCredential: boolean;
+  /** Whether the service hosts it itself. */
+  readonly isOwn: boolean;
 }
 
 type Wanted = Pick<DeploymentSource, "repo" | "branch" | "tag">;
 type Order = {
+  readonly organization_id: string;
   readonly project_id: string;
   readonly source: Wanted;
   readonly pin: string | null;
@@ -41,6 +44,10 @@ function commitIn(stdout: string, ref: string): string | undefined {
   const commit = found.get(`${ref}^{}`) ?? found.get(ref);
   return commit !== undefined && commitId.test(commit) ? commit : undefined;
 }
+
+/** A repository of this service is read from its folder, whatever protocol the code host speaks. */
+const protocolOf = ({ isOwn }: Pick<Resolved, "isOwn">): Record<string, string> =>
+  isOwn ? { GIT_ALLOW_PROTOCOL: "file" } : {};
 
 /** What git said, without paths of this machine: callers read it in the log of their deployment. */
 const withoutPaths = (reason: string): string =>
@@ -63,7 +70,9 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
     return pathToFileURL(found).href;
   };
 
-  /** What was fetched with the credential lies apart: an organization that may use it no longer does not read that either. */
+  /**
+   * Commits that were fetched with the credential lie apart, so an organization that loses the right to it cannot read them.
+   */
   const cacheOf = (project_id: string, url: string, usesCredential: boolean) => {
     const name = createHash("sha256").update(usesCredential ? url : `${url} public`);
     return join(caches, project_id, "git", `${name.digest("hex").slice(0, 32)}.git`);
@@ -92,25 +101,42 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
     );
   };
 
+  /**
+   * The repository of this service that a source means. One that a push left empty, or that lacks the commit of an earlier
+   * build, means the code host's.
+   */
+  const ownOf = async ({ organization_id, source: { repo }, pin }: Order, signal: AbortSignal) => {
+    const path = repo === null ? undefined : host.own?.({ organization_id, repo });
+    if (path === undefined) return undefined;
+    const look = pin === null ? ["for-each-ref", "--count=1"] : ["cat-file", "-t", pin];
+    const { ok, stdout } = await git(["--git-dir", path, ...look], { signal, timeout: "30s" });
+    return ok && stdout !== "" ? path : undefined;
+  };
+
   return {
     /** The commit of a source. A known commit is not looked up again, however its branch or tag has moved since. */
-    async resolve({ project_id, source, pin, usesCredential }: Order, signal: AbortSignal): Promise<Resolved> {
-      // A folder has no public part.
-      if (!usesCredential && (host.repos !== undefined || host.url.startsWith("file:")))
+    async resolve(order: Order, signal: AbortSignal): Promise<Resolved> {
+      const { project_id, source, pin } = order;
+      const own = await ownOf(order, signal);
+      const isOwn = own !== undefined;
+      const usesCredential = order.usesCredential && !isOwn;
+      // A folder has no public repositories.
+      if (!isOwn && !usesCredential && (host.repos !== undefined || host.url.startsWith("file:")))
         throw new Failure(`${source.repo} may not be read by this organization (option codeHost.organizations)`);
-      const url = urlOf(source.repo ?? "");
+      const url = own === undefined ? urlOf(source.repo ?? "") : pathToFileURL(own).href;
       const cache = cacheOf(project_id, url, usesCredential);
       const ref = refOf(source);
-      if (pin !== null && commitId.test(pin)) return { url, cache, commit: pin, ref, usesCredential };
+      if (pin !== null && commitId.test(pin)) return { url, cache, commit: pin, ref, usesCredential, isOwn };
       const found = await git(["ls-remote", "--quiet", "--", url, ref, `${ref}^{}`], {
         signal,
         timeout: "30s",
         usesCredential,
+        env: protocolOf({ isOwn }),
       });
       if (!found.ok) throw explain(source.repo, found, usesCredential);
       const commit = commitIn(found.stdout, ref);
       if (commit === undefined) throw new Failure(`${source.repo} has no commit at ${describe(source)}`);
-      return { url, cache, commit, ref, usesCredential };
+      return { url, cache, commit, ref, usesCredential, isOwn };
     },
 
     /** Runs work that has the cache of a repository for itself, and says how large the cache is. */
@@ -129,6 +155,7 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
           signal,
           timeout: "5m",
           usesCredential,
+          env: protocolOf(of),
         });
       if (!existsSync(join(cache, "HEAD"))) {
         await mkdir(cache, { recursive: true });

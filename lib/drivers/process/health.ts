@@ -24,7 +24,7 @@ const longestPause_ms = 500;
 interface Place {
   readonly port: number;
   readonly path: string;
-  /** What it means that the connection is refused, or closed at once. */
+  /** The meaning of a connection that is refused, or closed at once. */
   readonly refusal: string;
 }
 
@@ -50,7 +50,7 @@ function probe({ port, path, refusal }: Place, within_ms: number): Promise<numbe
   });
 }
 
-/** A long wait says so after this part of its time, and again each time that three times as much has passed. */
+/** A long wait logs a line after this part of its time, and again each time that has tripled. */
 const firstNotice = 1 / 20;
 
 /**
@@ -78,7 +78,7 @@ export async function waitUntilHealthy(
     if (signal.aborted) return "it was ended";
     if (typeof answer === "number" && answer < 400) return undefined;
     if (answer !== undefined) last = typeof answer === "number" ? `GET ${path} answered ${answer}` : answer;
-    // The last question may be cut short, and then says nothing.
+    // The last request may be cut short, and then tells nothing.
     else if (now - asked > longestPause_ms) last = silent;
     if (now >= end) return `${last}, until deployments.healthTimeout (${timeout_ms / 1000} s) had passed`;
     if (now - begun >= notice_ms) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 interface Manager {
   readonly locks: readonly string[];
-  /** Installs what the lock file says, and nothing else. Each takes development dependencies too, whatever NODE_ENV is. */
+  /** Installs exactly what the lock file lists. Development dependencies come too, whatever NODE_ENV is. */
   readonly frozen: string;
   readonly unlocked: string;
 }
@@ -19,8 +19,9 @@ const managers = {
   },
   pnpm: {
     locks: ["pnpm-lock.yaml"],
-    frozen: "pnpm install --frozen-lockfile --prod=false",
-    unlocked: "pnpm install --prod=false",
+    // npm would warn about a variable for it.
+    frozen: 'pnpm install --frozen-lockfile --prod=false --store-dir "$XDG_CACHE_HOME/pnpm"',
+    unlocked: 'pnpm install --prod=false --store-dir "$XDG_CACHE_HOME/pnpm"',
   },
   yarn: {
     locks: ["yarn.lock"],
@@ -58,12 +59,14 @@ export function installOf(root: string, chosen: string | undefined): Install {
 /** What package managers are told: their caches outlast a build, and packages lie in the release itself. */
 export const installVariables = (cache: string): Record<string, string> => ({
   npm_config_cache: `${cache}/npm`,
-  npm_config_store_dir: `${cache}/pnpm`,
   YARN_CACHE_FOLDER: `${cache}/yarn`,
   // A release that read its packages from a cache would end with it.
   YARN_NODE_LINKER: "node-modules",
   YARN_ENABLE_GLOBAL_CACHE: "false",
   YARN_ENABLE_TELEMETRY: "0",
   BUN_INSTALL_CACHE_DIR: `${cache}/bun`,
+  GOPATH: `${cache}/go`,
+  // The cache can be emptied.
+  GOFLAGS: "-modcacherw",
   XDG_CACHE_HOME: cache,
 });

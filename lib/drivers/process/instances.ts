@@ -2,41 +2,61 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { ownProgram } from "../../kernel/own-program.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { shellCommand } from "../../kernel/shell-words.ts";
-import type { App, Instance } from "../deployment/contract.ts";
+import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
+import type { DataFolders } from "../deployment/data-folders.ts";
 import { type AppInstance, startApp } from "./app-instance.ts";
 import { variablesOf } from "./build.ts";
-import { replacingShell } from "./detect.ts";
+import type { Ending } from "./child.ts";
+import { adviceOf } from "./failure-advice.ts";
 import { createLineReader } from "./lines.ts";
+import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
 import { allProcesses, killStrays, type ProcessEntry } from "./process-table.ts";
+import { replacingShell } from "./procfile.ts";
 import type { Releases, StoredRelease } from "./releases.ts";
+import type { Box } from "./sandbox.ts";
+import { createWorkers, runScheduled } from "./workers.ts";
 
 export interface InstanceSettings {
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
+  /** Option `deployments.dataLimit`. */
+  readonly dataLimit_bytes: number;
 }
 
+type TakeLine = (line: LogLine) => void;
 type StartRun = Parameters<typeof startApp>[1];
 
-/** What a release runs, and what it reads beside its own files. */
+/** The command of a release, and the files that it reads outside of it. */
 interface Started {
   readonly command: string;
   readonly reads: readonly string[];
 }
 
 /** The command that serves a folder of a release. */
-function serving(folder: string): Started {
+function serving(folder: string, fallback: string | null): Started {
   const { command, reads } = ownProgram("static-server", import.meta.url, "../box/static-server.ts");
-  return { command: shellCommand([...command, folder]), reads };
+  return { command: shellCommand([...command, folder, ...(fallback === null ? [] : [fallback])]), reads };
+}
+
+/** The shell ends with 127 where it does not find a command. */
+function notFound(command: string, hasInstalled: boolean, printed: readonly LogLine[]): string {
+  const program = printed.map(({ message }) => notFoundIn(message)).findLast((one) => one !== undefined);
+  const installing = installCommand(program ?? "");
+  const what = `: the command ${program ?? command} was not found`;
+  if (installing !== undefined) return `${what}; install it for all users: ${installing}`;
+  if (hasInstalled) return what;
+  return `${what}; nothing was installed: the repository has no package.json, requirements.txt, pyproject.toml or go.mod`;
 }
 
 const memoryWatch_ms = 1_000;
 
-/** Everything that runs: each instance of a release, whether a program or a static site. */
+/** All instances of releases, of programs and static sites alike. */
 export function createInstances(
   releases: Releases,
   { sandbox, files, userOf }: Pick<Machine, "sandbox" | "files" | "userOf">,
-  { appMemory_bytes: memory_bytes, healthTimeout_ms }: InstanceSettings,
+  data: DataFolders,
+  { appMemory_bytes: memory_bytes, healthTimeout_ms, dataLimit_bytes }: InstanceSettings,
 ) {
   const all = new Set<AppInstance>();
   let closed = false;
@@ -52,29 +72,70 @@ export function createInstances(
     systemTimer(memoryWatch_ms, watchMemory);
   };
 
-  const startProgram = async (app: App, { command, reads }: Started, health: string, run: StartRun) => {
-    const { deployment_id } = app;
+  /** The box of a release, with what its environment keeps. */
+  const boxOf = async (app: App) => {
     const folder = releases.appOf(app.release);
     const user = await userOf(app.organization_id);
     // An earlier version of the service made its releases as its own user.
     await files.own(folder, user);
+    return {
+      app: folder,
+      user,
+      env: {},
+      data: { folder: await data.open(app, user), bytes: dataLimit_bytes },
+      memory_bytes,
+    };
+  };
+
+  /** Starts a command beside the app: it has no port. */
+  const startCommand = (app: App, box: Box, command: string, take: TakeLine) => {
+    const reader = createLineReader(take, hideValues(app.secrets));
+    const env = { NODE_ENV: "production", ...box.env, ...variablesOf(app) };
+    const child = sandbox.start(replacingShell(command), { ...box, env }, reader.write);
+    void child.ended.then(reader.end);
+    return child;
+  };
+
+  const startProgram = async (
+    app: App,
+    { command, reads }: Started,
+    { health, workers, port: own, hasInstalled, variables }: Omit<StoredRelease, "start" | "folder">,
+    run: StartRun,
+  ) => {
+    const { deployment_id } = app;
+    const common = await boxOf(app);
     const hide = hideValues(app.secrets);
-    const start: Parameters<typeof startApp>[0]["start"] = (port, take) => {
-      const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variablesOf(app), PORT: String(port) };
+    const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside }, take) => {
+      const told = String(inside);
+      const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variables, ...variablesOf(app), PORT: told };
       const reader = createLineReader(take, hide);
-      const box = { app: folder, user, port, reads, env, memory_bytes };
+      const box = { ...common, port, inside, reads, env };
       const child = sandbox.start(replacingShell(command), box, reader.write);
       void child.ended.then(() => {
         reader.end();
         // A second instance of a deployment may run beside this one: the port tells them apart.
-        if (sandbox.name === "none") killStrays((of) => of.deployment_id === deployment_id && of.port === String(port));
+        if (sandbox.name === "none") killStrays((of) => of.deployment_id === deployment_id && of.port === told);
       });
       return child;
     };
     const onStopped = () => all.delete(instance);
     // The relay of a box takes a connection before it knows whether anybody listens inside.
     const refusal = (port: number) => `nothing listens on port ${port}, which the variable PORT names`;
-    const program = { deployment_id, start, health, healthTimeout_ms, memory_bytes, onStopped, refusal };
+    const beside = (output: TakeLine) =>
+      createWorkers(workers, {
+        start: (worker, take) => startCommand(app, { ...common, env: variables }, worker.command, take),
+        output,
+        memory_bytes,
+      });
+    const program = {
+      ...{ deployment_id, start, health, healthTimeout_ms, memory_bytes, onStopped, refusal },
+      workers: beside,
+      ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
+      explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
+        ending?.code === 127
+          ? notFound(command, hasInstalled, printed)
+          : adviceOf(printed, sandbox.listening === undefined),
+    };
     const instance = await startApp(program, run);
     all.add(instance);
     if (all.size === 1) systemTimer(memoryWatch_ms, watchMemory);
@@ -83,8 +144,17 @@ export function createInstances(
 
   return {
     /** Starts a release; resolves once it is healthy. */
-    start: (app: App, { start, folder, health }: StoredRelease, run: StartRun): Promise<Instance> =>
-      startProgram(app, start === null ? serving(folder ?? ".") : { command: start, reads: [] }, health, run),
+    start: (app: App, release: StoredRelease, run: StartRun): Promise<Instance> => {
+      const { start, folder, fallback } = release;
+      const started = start === null ? serving(folder ?? ".", fallback) : { command: start, reads: [] };
+      return startProgram(app, started, release, run);
+    },
+
+    /** Runs a command once, to its end. */
+    async command(app: App, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
+      const box = await boxOf(app);
+      return runScheduled(schedule, take, signals, (marked) => startCommand(app, box, schedule.command, marked));
+    },
 
     async close(grace_ms: number): Promise<void> {
       closed = true;

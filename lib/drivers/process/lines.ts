@@ -4,7 +4,7 @@ import type { LogLine } from "../deployment/contract.ts";
 
 const longestLine = 8 * 1024;
 const longestBuffer = 32 * 1024;
-/** As fast as lines and bytes are read in the long run: no log keeps more than 10,000 lines. */
+/** How fast lines and bytes are read in the long run: no log keeps more than 10,000 lines. */
 const lines_perMs = 20;
 const bytes_perMs = 8 * 1024;
 
@@ -12,7 +12,7 @@ const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Except
 const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
 
 const memoryWords = /out of memory|allocation failed|ENOMEM|MemoryError|bad_alloc|Cannot allocate memory/i;
-/** Whether a program says that it got no more memory: the hard limit of one process comes before the watch over all. */
+/** Whether a program reports that it got no more memory. The hard limit of one process comes before the watch over all. */
 export const tellsOfMemory = (message: string): boolean => memoryWords.test(message);
 
 /** A line as a log entry. Programs print progress to stderr as well, so the text decides on the level. */

@@ -7,7 +7,7 @@ const most = 10_000;
 const perBatch = 1_000;
 const shown = 20;
 
-/** What an app prints: kept until somebody listens, then handed over in batches. */
+/** The output of an app: kept until a listener comes, then handed over in batches. */
 export function createOutput() {
   let waiting: LogLine[] = [];
   let take: ((lines: LogLine[]) => void) | undefined;

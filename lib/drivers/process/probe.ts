@@ -9,16 +9,17 @@ import { collision, createOrganizationUsers, type UserRange } from "../box/organ
 import type { Protection } from "../box/protections.ts";
 import { systemCallFilter } from "../box/system-call-filter.ts";
 import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
+import { unitAdvice } from "../box/unit-settings.ts";
 import { type Child, startChild } from "./child.ts";
 import { type Box, bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
 
-/** What separates builds and apps on this machine. */
+/** The protections of builds and apps on this machine. */
 export interface Machine {
   readonly sandbox: Sandbox;
   readonly files: TenantFiles;
   /** The user of an organization; undefined where all are the server's. */
   userOf(organization_id: string): Promise<number | undefined>;
-  /** Undefined where the folders of builds are looked through instead. */
+  /** Undefined if the files of builds are counted instead. */
   readonly disks: BuildDisks | undefined;
   readonly protections: readonly Protection[];
   close(): Promise<void>;
@@ -56,7 +57,7 @@ async function requireTools(): Promise<void> {
     throw new Error("the runtime process needs setpriv and prlimit; install them: apt-get install util-linux");
 }
 
-/** How this process hands boxes to other users: by itself where it is root, and with its subordinate ids where it is not. */
+/** How this process starts boxes as other users: directly as root, otherwise through its subordinate ids. */
 function waysToUsers(range: UserRange): { as: readonly string[]; filesAs: readonly string[]; range: UserRange } {
   if (process.getuid?.() === 0) return { as: ["unshare", "--mount", "--"], filesAs: [], range };
   const mapped = ["unshare", "--user", "--map-root-user", "--map-auto"];
@@ -68,20 +69,24 @@ const withoutUsers = ["unshare", "--user", "--map-root-user", "--mount", "--"];
 const limitsCommand =
   "add svc-server-process.conf of fixtures/hosting to its unit, or: systemd-run --user --scope --property=Delegate=yes svc-server start";
 const usersCommand = () => {
+  const advice = unitAdvice("users");
+  if (advice !== undefined) return advice;
   const { username } = userInfo();
   return `apt-get install uidmap && usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ${username}`;
 };
 
 function limitsOf(groups: Groups | string): Protection {
   const missing = typeof groups === "string" ? groups : groups.lacks;
-  return { name: "limits", ...(missing !== undefined && { missing, command: limitsCommand }) };
+  return { name: "limits", ...(missing !== undefined && { missing, command: unitAdvice("limits") ?? limitsCommand }) };
 }
 
-/** Only root mounts a file system of a file. */
+const networkCommand = () => unitAdvice("network") ?? "apt-get install passt iproute2";
+
+/** Only root can mount a file system from a file. */
 const disksCommand = () =>
   process.getuid?.() === 0 ? "apt-get install e2fsprogs mount && modprobe loop" : "run svc-server as root";
 
-/** Tries out whether builds can have a file system of their own; answers the reason where they cannot. */
+/** Tries whether builds can have a file system of their own. Answers the reason if they cannot. */
 async function tryDisks(folder: string, user: number | undefined): Promise<string | undefined> {
   const [packages = "", app = "", temporary = ""] = ["packages", "app", "tmp"].map((name) =>
     join(folder, "disk", name),
@@ -100,7 +105,7 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
   }
 }
 
-/** Tries the parts of the box out, each with the ones before it, and takes what works. */
+/** Tries each part of the box together with the ones before it, and keeps those that work. */
 async function tryBox(folder: string, { users: range, reach }: IsolationSettings, groups: Groups | undefined) {
   const app = join(folder, "probe");
   mkdirSync(app, { recursive: true });
@@ -121,14 +126,14 @@ async function tryBox(folder: string, { users: range, reach }: IsolationSettings
   const together = separate.ok ? separate : await tryMeans({ as: withoutUsers, reach: undefined, filter }, undefined);
   if (!together.ok)
     throw new Error(
-      `bubblewrap does not work here (${together.output}); install it (apt-get install bubblewrap) and allow user namespaces, or choose the option deployments.isolation "none", with which deployed code can read what this user can read`,
+      `bubblewrap does not work here (${together.output}); ${unitAdvice("bubblewrap") ?? "install it (apt-get install bubblewrap) and allow user namespaces"}, or choose the option deployments.isolation "none", with which deployed code can read what this user can read`,
     );
   const as = separate.ok ? way.as : withoutUsers;
   const connected = await tryMeans({ as, reach, filter }, separate.ok ? way.range.first : undefined);
   const noDisks = await tryDisks(folder, separate.ok ? way.range.first : undefined);
   const protections: Protection[] = [
     { name: "users", ...(!separate.ok && { missing: separate.output, command: usersCommand() }) },
-    { name: "network", ...(!connected.ok && { missing: connected.output, command: "apt-get install passt iproute2" }) },
+    { name: "network", ...(!connected.ok && { missing: connected.output, command: networkCommand() }) },
     { name: "disk", ...(noDisks !== undefined && { missing: noDisks, command: disksCommand() }) },
     {
       name: "system calls",
@@ -141,8 +146,8 @@ async function tryBox(folder: string, { users: range, reach }: IsolationSettings
 }
 
 /**
- * What this machine has to separate builds and apps, tried out. Rejects with a sentence that says what is missing and how
- * to get it; nothing is run without isolation unless that was chosen by name.
+ * Tries the protections of this machine for builds and apps. Rejects with a sentence that says which one is missing and how to
+ * get it. Nothing runs without isolation unless the operator chose that by name.
  */
 export async function probeMachine(folder: string, settings: IsolationSettings): Promise<Machine> {
   await requireTools();

@@ -85,8 +85,8 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Kills the processes of apps that have left their group or lost their parent, and so escaped a signal to it: by their
- * environment.
+ * Kills the processes of apps that left their group or lost their parent, and so escaped its signals. Their environment shows
+ * them.
  */
 export function killStrays(isOurs: (of: { deployment_id: string; port: string | undefined }) => boolean): void {
   for (const { pid } of allProcesses()) {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { plainFiles } from "../box/tenant-files.ts";
 import { createBackgroundSteps } from "../deployment/background-steps.ts";
+import { createDataFolders } from "../deployment/data-folders.ts";
 import { removeLeftovers } from "../deployment/leftovers.ts";
 import { refusalOf } from "../deployment/refused-sources.ts";
 import type { RuntimeDriver } from "../deployment/runtime-list.ts";
@@ -16,7 +17,9 @@ import { createReleases } from "./releases.ts";
 export interface ProcessSettings extends InstanceSettings, IsolationSettings {
   readonly codeHost: CodeHost;
   readonly limits: BuildPorts["limits"];
-  /** Whether another runtime takes a repository that has a `Dockerfile`, and nothing that says how it runs as a process. */
+  /** Where environments keep their data. */
+  readonly dataFolder?: string;
+  /** Whether another runtime takes a repository with a `Dockerfile` and no hint how it runs as a process. */
   readonly leavesDockerfiles?: boolean;
 }
 
@@ -26,12 +29,13 @@ const closingGrace_ms = 4_000;
 /** Runs git sources as processes of this machine. Everything that it stores lies in `folder`. */
 export function createProcessDriver(
   folder: string,
-  { codeHost, limits, leavesDockerfiles = false, ...settings }: ProcessSettings,
+  { codeHost, limits, leavesDockerfiles = false, dataFolder = join(folder, "data"), ...settings }: ProcessSettings,
 ): RuntimeDriver {
   let begun: { readonly build: BuildPorts; readonly instances: Instances; readonly machine: Machine } | undefined;
   const files = () => begun?.machine.files ?? plainFiles;
   const releases = createReleases(join(folder, "releases"), files);
   const caches = createProjectCaches(join(folder, "cache"), files);
+  const data = createDataFolders(dataFolder, files);
 
   const ports = () => {
     if (!begun) throw new Error("the runtime has not begun");
@@ -45,9 +49,9 @@ export function createProcessDriver(
 
     async releaseOf(order, wanted, run) {
       const found = wanted === null ? undefined : await releases.find(wanted);
-      if (found && wanted !== null) return { name: wanted, stored: found, pin: found.commit, isNew: false };
+      if (found && wanted !== null) return { ...found, name: wanted, stored: found, pin: found.commit, isNew: false };
       const { release } = await build(order, run, ports().build);
-      return { name: order.deployment_id, stored: release, pin: release.commit, isNew: true };
+      return { ...release, name: order.deployment_id, stored: release, pin: release.commit, isNew: true };
     },
 
     warnings: ({ variables }) =>
@@ -77,17 +81,18 @@ export function createProcessDriver(
 
       stores: async (release) => (await releases.find(release)) !== undefined,
 
-      async begin({ release: keepsRelease, project: keepsProject, warn }) {
+      async begin({ release: keepsRelease, project: keepsProject, environment: keepsData, warn }) {
         killProcessesIn(folder);
         const machine = await probeMachine(folder, settings);
         const git = createGit(join(folder, "git"), caches.folder, codeHost);
         begun = {
           machine,
           build: { git, releases, machine, folder, caches, limits, leavesDockerfiles },
-          instances: createInstances(releases, machine, settings),
+          instances: createInstances(releases, machine, data, settings),
         };
         await removeLeftovers(releases, keepsRelease, warn);
         await removeLeftovers(caches, keepsProject, warn);
+        if (keepsData) await data.removeGone(keepsData);
       },
 
       abandon: steps.abandon,
@@ -98,7 +103,19 @@ export function createProcessDriver(
 
       discard,
 
-      forget: caches.remove,
+      async command(app, schedule, take, signal) {
+        const { name } = await steps.release(app);
+        return ports().instances.command({ ...app, release: name }, schedule, take, [signal, steps.signal]);
+      },
+
+      dataBytes: data.bytes,
+
+      retireData: data.retire,
+
+      async forget(project_id, environment) {
+        await caches.remove(project_id, environment);
+        await data.remove(project_id, environment);
+      },
 
       async close(drained) {
         await steps.close(drained);

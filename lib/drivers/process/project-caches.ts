@@ -7,12 +7,12 @@ import { folderBytes } from "./disk.ts";
 export type ProjectCaches = ReturnType<typeof createProjectCaches>;
 
 /**
- * For each project a folder with its caches: the commits that were fetched, and the packages of its builds. Each environment
- * has packages of its own: a build writes there what the next one runs, and a preview must not write for production.
+ * Two caches for each project: its fetched commits, and the packages of its builds. Each environment has its own packages: a
+ * build writes files there that the next one runs, and a preview must not write for production.
  */
 export function createProjectCaches(folder: string, files = () => plainFiles) {
   const packagesOf = (project_id: string, environment: string) => join(folder, project_id, `packages-${environment}`);
-  /** How many builds use a folder of packages, and the last of them that has begun. */
+  /** How many builds use a folder of packages, and the last one that has begun. */
   const builds = new Map<string, { count: number; last: Promise<unknown> }>();
 
   /** Empties a folder of packages that is full, unless another build reads and writes there. */
@@ -46,7 +46,7 @@ export function createProjectCaches(folder: string, files = () => plainFiles) {
       builds.set(packages, its);
       its.count += 1;
       try {
-        // One after the other: a build that comes while the folder is emptied waits for that.
+        // One after another: a build that starts while the folder is being emptied waits.
         const begun = its.last.then(() => begin(packages, most_bytes, () => its.count === 1));
         its.last = begun.catch(() => {});
         return await build(packages, await begun);

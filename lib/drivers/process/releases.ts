@@ -8,11 +8,23 @@ const stored = v.object({
   commit: v.string(),
   start: v.nullable(v.string()),
   folder: v.nullable(v.string()),
+  // Releases of earlier versions have none of those with a default.
+  fallback: v.optional(v.nullable(v.string()), null),
+  port: v.optional(v.nullable(v.number()), null),
+  /** Whether something says which packages it needs. */
+  hasInstalled: v.optional(v.boolean(), true),
+  /** The variables of its language. */
+  variables: v.optional(v.record(v.string(), v.string()), {}),
   health: v.string(),
   bytes: v.number(),
+  workers: v.optional(v.array(v.object({ name: v.string(), command: v.string() })), []),
+  schedules: v.optional(
+    v.array(v.object({ name: v.string(), cron: v.string(), command: v.string(), timeout_s: v.number() })),
+    [],
+  ),
 });
 
-/** What a release runs: a command, or a folder of files. */
+/** The command of a release, or its folder of files. */
 export type StoredRelease = v.InferOutput<typeof stored>;
 
 const nameOf = /^dep_[0-9A-Z]{26}$/;
@@ -35,7 +47,7 @@ export function createReleases(folder: string, files = () => plainFiles) {
       await mkdir(join(placeOf(id), "app"));
     },
 
-    /** Puts in the place of the app what `write` writes. */
+    /** Replaces the app by the output of `write`. */
     async replaceApp(id: string, write: (to: string) => Promise<void>): Promise<void> {
       const [app, built] = [join(placeOf(id), "app"), join(placeOf(id), "built")];
       await write(built);

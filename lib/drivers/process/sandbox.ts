@@ -5,19 +5,24 @@ import type { Group, Groups } from "../box/cgroups.ts";
 import { entrance, type Means, type Places } from "../box/entrance.ts";
 import { type Child, type Command, startChild, type TakeOutput } from "./child.ts";
 import { installVariables } from "./installs.ts";
+import { listeningPorts } from "./listening-ports.ts";
 
-/** What a command may see and use. */
+/** The resources of a command. */
 export interface Box {
   /** The folder of the release. */
   readonly app: string;
   /** For a build: folders for its cache and its temporary files. A running app has none, and cannot change its release. */
   readonly build?: { readonly cache: string; readonly temporary: string };
-  /** The program that runs another one where the files of a build are, if they lie on a disk of their own. */
+  /** The program that runs another one with the files of a build, if they lie on a disk of their own. */
   readonly within?: readonly string[];
-  /** The id of the organization's user; undefined where all have the server's. */
+  /** What the environment keeps, and how much one of its files may hold. */
+  readonly data?: { readonly folder: string; readonly bytes: number };
+  /** The id of the organization's user; undefined if all use the server's. */
   readonly user: number | undefined;
   /** The port of 127.0.0.1 that leads in; undefined for a build. */
   readonly port?: number;
+  /** The port on which the app listens, in a network of its own; otherwise the same. */
+  readonly inside?: number;
   /** Files and folders of the machine that it reads beside the system's, at the same places. */
   readonly reads?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -28,6 +33,8 @@ export interface Sandbox {
   readonly name: "bubblewrap" | "none";
   /** Runs a shell script in a new box. `take` gets its output. */
   start(script: string, box: Box, take: TakeOutput): Child;
+  /** The ports that the programs of a box listen on; undefined where boxes have no network of their own. */
+  readonly listening: ((child: Child) => readonly number[]) | undefined;
 }
 
 /** Most processes of one build or app. */
@@ -42,19 +49,19 @@ const nodeFolder = () => dirname(realpathSync(process.execPath));
 const reserved = 576 * 1024 ** 2;
 
 /** The hard limits of each process. Its group limits the memory, or the watch, which ends a build with the name of the limit. */
-const limits = ({ memory_bytes }: Box, group: Group | undefined) => [
+const limits = ({ memory_bytes, data }: Box, group: Group | undefined) => [
   "prlimit",
   ...(group ? [] : [`--data=${Math.ceil(memory_bytes * 1.25) + reserved}`]),
-  `--fsize=${largestFile}`,
+  `--fsize=${Math.max(largestFile, data?.bytes ?? 0)}`,
   "--nofile=4096",
   // Not for root, whom the kernel exempts; the watch counts as well.
   `--nproc=${2 * maxProcesses}`,
   "--core=0",
 ];
 
-/** What every command is given; the box's own variables win. */
+/** The variables of every command. The box's own variables win. */
 const environmentOf = (app: string, { env }: Box, folders: Readonly<Record<string, string>>) => ({
-  PATH: [join(app, "node_modules/.bin"), nodeFolder(), hostPath].join(delimiter),
+  PATH: [join(app, "node_modules/.bin"), join(app, ".venv/bin"), nodeFolder(), hostPath].join(delimiter),
   LANG: "C.UTF-8",
   ...folders,
   ...env,
@@ -72,11 +79,12 @@ const groupOf = (groups: Groups | undefined, { memory_bytes }: Box) =>
  */
 export function noSandbox(groups: Groups | undefined): Sandbox {
   const command = (script: string, box: Box, group: Group | undefined): Command => {
-    const { app, build } = box;
+    const { app, build, data } = box;
     const temporary = build?.temporary ?? "/tmp";
     const folders = {
       HOME: temporary,
       TMPDIR: temporary,
+      ...(data && { DATA_DIR: data.folder }),
       ...(build && installVariables(build.cache)),
     };
     const entering = (group?.entries ?? []).map((file) => `echo 0 > ${quoted(file)}`);
@@ -91,6 +99,7 @@ export function noSandbox(groups: Groups | undefined): Sandbox {
   return {
     name: "none",
     start: (script, box, take) => startChild(command(script, box, groupOf(groups, box)), take),
+    listening: undefined,
   };
 }
 
@@ -121,10 +130,11 @@ function ownNode(): string[] {
 
 /** The arguments of bubblewrap: own processes, users and folders. */
 function boxArguments(box: Box, { of, descriptors }: Places): string[] {
-  const { app, build, reads = [] } = box;
+  const { app, build, data, reads = [] } = box;
   const folders = {
     HOME: "/tmp",
     TMPDIR: "/tmp",
+    ...(data && { DATA_DIR: "/data" }),
     ...(build && installVariables("/cache")),
   };
   const env = environmentOf("/app", box, folders);
@@ -143,6 +153,7 @@ function boxArguments(box: Box, { of, descriptors }: Places): string[] {
     ...(build
       ? ["--bind", of(build.temporary), "/tmp", "--bind", of(build.cache), "/cache", "--bind", of(app), "/app"]
       : ["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/tmp", "--ro-bind", of(app), "/app"]),
+    ...(data ? ["--bind", of(data.folder), "/data"] : []),
     ...[...ownNode(), ...reads].flatMap((path) => ["--ro-bind", of(path), path]),
     ...["--symlink", "/tmp", "/var/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/app"],
   ];
@@ -150,12 +161,15 @@ function boxArguments(box: Box, { of, descriptors }: Places): string[] {
 
 /** A sandbox of bubblewrap, with the protections of the machine around it. */
 export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
+  const { reach } = means;
   return {
     name: "bubblewrap",
+    listening: reach && (({ pid }) => (pid === undefined ? [] : listeningPorts(pid, reach.ports))),
     start(script, box, take) {
       const group = groupOf(groups, box);
       let hiddenArgs: string[] = [];
-      const visit = { entries: group?.entries ?? [], user: box.user, port: box.port, within: box.within ?? [] };
+      const { user, port, inside, within = [] } = box;
+      const visit = { entries: group?.entries ?? [], user, port, inside, within };
       const entering = entrance(means, visit, (places) => {
         hiddenArgs = boxArguments(box, places);
         return ["bwrap", "--args", "3", "--", ...limits(box, group), "--", "sh", "-c", places.waiting + script];

@@ -6,7 +6,7 @@ type End = Exclude<Progress, { state: "running" }>;
 
 /** Lines are handed over together, this long after the first of them. */
 const batch_ms = 100;
-/** A step answers at least this often, so that its job never holds a lease for long. */
+/** A step answers at least this often, so its job never holds a lease for long. */
 const longest_ms = 5_000;
 /** A deployment stores no more than this, so the rest of a build's output is not even read. */
 const maxLines = 10_001;
@@ -53,7 +53,7 @@ export function createTask(work: (task: { log: (line: LogLine) => void; signal: 
   return {
     /** Whether more lines are of any use. */
     isFull: () => logged >= maxLines || bytes > maxBytes,
-    /** What happened since the last call, once something did. Rejects for an unexpected error. */
+    /** The progress since the last call, once there is any. Rejects for an unexpected error. */
     async progress(): Promise<Progress> {
       if (!hasEnded() && lines.length === 0) await news(longest_ms);
       // The work may end meanwhile, which ends the wait.

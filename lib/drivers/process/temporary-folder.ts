@@ -6,7 +6,7 @@ import { join } from "node:path";
 export const temporaryPrefix = "svc-server-apps-";
 const made = new Set<string>();
 
-/** Removes a folder as far as that is possible: what a build made unremovable must not end this process. */
+/** Removes a folder as far as possible. Files that a build made unremovable must not end this process. */
 function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });

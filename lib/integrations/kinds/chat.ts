@@ -2,14 +2,16 @@ import * as v from "valibot";
 import type { Payload } from "../../endpoints/delivery-format.ts";
 import { eventsRule, urlRule } from "../../endpoints/schema.ts";
 import { formatDuration } from "../../kernel/duration.ts";
+import { field } from "../../kernel/field.ts";
 import { createdAtOf } from "../../kernel/ids.ts";
+import { redaction } from "../../kernel/secret-values.ts";
 import { textOf } from "../../kernel/validation.ts";
-import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
+import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({
-  webhook_url: urlRule,
-  channel: v.optional(v.nullable(textOf(1, 80))),
-  events: v.optional(eventsRule, ["*"]),
+  webhook_url: field(urlRule, "The incoming webhook of the chat. It is secret."),
+  channel: v.optional(field(v.nullable(textOf(1, 80)), "The channel; without it, that of the webhook.")),
+  events: v.optional(field(eventsRule, "The events to post, or `*` for all, the default."), ["*"]),
 });
 
 type Data = Readonly<Record<string, string | null>>;
@@ -30,6 +32,10 @@ const headlines: Readonly<Record<string, (data: Data, timestamp: string) => stri
     `❌ *${data.project}*: deployment to *${data.environment}* failed after ${elapsed(data, at)}: ${data.reason}`,
   "deployment.rolled_back": ({ project, environment, version, reason }) =>
     `↩️ *${project}*: *${environment}* goes back to version ${shortVersion(version)} (${reason === "manual" ? "requested" : "health check failed"})`,
+  "generation.completed": ({ model, cost_usd }) => `🖼️ Generation of *${model}* is completed and costs $${cost_usd}`,
+  "generation.failed": ({ model, reason }) => `❌ Generation of *${model}* failed: ${reason}`,
+  "schedule.failed": ({ project, environment, schedule, reason }) =>
+    `⏰ *${project}*: the schedule *${schedule}* of *${environment}* failed: ${reason}`,
   "project.created": ({ name, region }) => `📦 Project *${name}* was created in ${region}`,
   "project.deleted": ({ name }) => `🗑️ Project *${name}* was deleted`,
   "user.invited": ({ email, role }) => `✉️ ${email} was invited as ${role}`,
@@ -89,9 +95,14 @@ export const chat: IntegrationType = {
   format: {
     async payloads({ event, timestamp, data }, config, projectName): Promise<readonly Payload[]> {
       const project = "project_id" in data ? await projectName(String(data.project_id)) : null;
-      const safe = escaped({ ...data, project });
+      const { error, ...others } = data as { readonly error?: { readonly message: string } };
+      const safe = escaped({ ...others, ...(error && { reason: error.message }), project });
       const [first = "", ...rest] = sectionsOf(headlines[event]?.(safe, timestamp) ?? event);
-      const facts = { Version: safe.version && shortVersion(safe.version), Deployment: safe.deployment_id };
+      const facts = {
+        Version: safe.version && shortVersion(safe.version),
+        Deployment: safe.deployment_id,
+        Generation: safe.generation_id,
+      };
       const fields = Object.entries(facts)
         .filter(([, value]) => value)
         .map(([name, value]) => ({ type: "mrkdwn", text: `*${name}*\n${shortened(value ?? "")}` }));

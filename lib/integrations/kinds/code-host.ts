@@ -2,8 +2,10 @@ import * as v from "valibot";
 import { refRule, repoRule } from "../../deployments/source.ts";
 import { secretRule } from "../../endpoints/schema.ts";
 import { environmentName } from "../../environments/schema.ts";
+import { field } from "../../kernel/field.ts";
+import { redaction } from "../../kernel/secret-values.ts";
 import { text } from "../../kernel/validation.ts";
-import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
+import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const textWith = (rule: (value: string) => string | undefined) =>
   v.pipe(
@@ -15,11 +17,24 @@ const textWith = (rule: (value: string) => string | undefined) =>
   );
 
 const schema = v.object({
-  repo: textWith(repoRule),
-  branch: textWith(refRule),
-  environment: environmentName,
-  project_id: v.optional(v.nullable(text())),
-  secret: v.optional(v.nullable(secretRule)),
+  repo: field(textWith(repoRule), "The repository whose pushes deploy, as `owner/repo`."),
+  branch: field(textWith(refRule), "The branch whose pushes deploy."),
+  environment: field(environmentName, "The environment that they deploy to."),
+  project_id: v.optional(
+    field(
+      v.nullable(text()),
+      "The project that they deploy into. Without it, the one that deployed the repository last, else the only one of the organization.",
+    ),
+  ),
+  previews: v.optional(
+    field(
+      v.nullable(v.boolean("must be true or false")),
+      "`true` deploys each pull or merge request to the environment `pr-<number>`, with the variables of `environment`. Without it, none is deployed.",
+    ),
+  ),
+  secret: v.optional(
+    field(v.nullable(secretRule), "The secret that signs pushes. Without it, that of the connected app."),
+  ),
 });
 
 /** Deploys pushed commits and tags. It receives pushes and sends nothing. */

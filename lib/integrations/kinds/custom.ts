@@ -1,27 +1,39 @@
 import * as v from "valibot";
+import { asSecrets, headersIn, headersRule, shownHeaders } from "../../endpoints/custom-headers.ts";
 import { eventsRule, secretRule, urlRule } from "../../endpoints/schema.ts";
 import { signedJson } from "../../endpoints/signed-json.ts";
-import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
+import { field } from "../../kernel/field.ts";
+import { redaction } from "../../kernel/secret-values.ts";
+import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({
-  url: urlRule,
-  secret: v.optional(v.nullable(secretRule)),
-  events: v.optional(eventsRule, ["*"]),
+  url: field(urlRule, "Where events are posted to: an https URL."),
+  secret: v.optional(field(v.nullable(secretRule), "The secret that signs each delivery; without it, none is signed.")),
+  headers: v.optional(
+    field(
+      v.nullable(headersRule),
+      "Headers that go with every delivery, by their names. Without them, none are added. null removes all.",
+    ),
+  ),
+  events: v.optional(field(eventsRule, "The events to send, or `*` for all, the default."), ["*"]),
 });
 
 /** "`custom` is a webhook with the same body and signature header." */
 export const custom: IntegrationType = {
   schema,
   parse(config) {
-    const { url, secret, events } = config as v.InferOutput<typeof schema>;
+    const { url, secret, headers, events } = config as v.InferOutput<typeof schema>;
     return {
       name: new URL(url).host,
       events,
       config: { url },
-      secrets: withoutNulls({ secret }),
+      secrets: { ...withoutNulls({ secret }), ...asSecrets(headers ?? {}) },
     };
   },
-  redacted: ({ secret }) => (secret === undefined ? {} : { secret: redaction }),
+  redacted: ({ secret, ...rest }) => ({
+    ...(secret !== undefined && { secret: redaction }),
+    ...shownHeaders(Object.keys(headersIn(rest))),
+  }),
   target: ({ config }) => ({ field: "config.url", url: String(config.url) }),
   format: signedJson,
 };

@@ -16,7 +16,7 @@ export interface IntegrationType {
   /** Takes a configuration that the schema accepted. */
   parse(config: unknown): ParsedConfig;
   /** The text that replaces each secret in responses. */
-  redacted(secrets: Readonly<Record<string, string>>): Readonly<Record<string, string>>;
+  redacted(secrets: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>;
   /** The URL it sends to, with the field that a refusal names; undefined where it sends nothing. */
   target(
     parsed: Pick<ParsedConfig, "config" | "secrets">,
@@ -24,9 +24,6 @@ export interface IntegrationType {
   /** How it sends events; undefined where it sends none. */
   readonly format: DeliveryFormat | undefined;
 }
-
-/** "`[redacted]`, or for URLs the path: `https://host/[redacted]`." */
-export const redaction = "[redacted]";
 
 export const withoutNulls = <T>(fields: Readonly<Record<string, T>>): Record<string, NonNullable<T>> =>
   Object.fromEntries(

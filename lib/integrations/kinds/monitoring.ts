@@ -1,20 +1,25 @@
 import * as v from "valibot";
 import type { Payload } from "../../endpoints/delivery-format.ts";
+import { field } from "../../kernel/field.ts";
 import { createdAtOf } from "../../kernel/ids.ts";
+import { redaction } from "../../kernel/secret-values.ts";
 import { parseUrl } from "../../kernel/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
-import { type IntegrationType, redaction, withoutNulls } from "./integration-type.ts";
+import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const wrongSite = "must be a provider's domain such as datadoghq.eu";
 const isSite = (site: string) => parseUrl(`https://api.${site}/`) !== undefined;
 
 const schema = v.object({
-  api_key: textOf(1, 256),
-  site: v.pipe(textLike(253, /^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i, wrongSite), v.check(isSite, wrongSite)),
-  service: v.optional(v.nullable(textOf(1, 128))),
+  api_key: field(textOf(1, 256), "The API key of the provider. It is secret."),
+  site: field(
+    v.pipe(textLike(253, /^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i, wrongSite), v.check(isSite, wrongSite)),
+    "The provider's domain, without `api.`.",
+  ),
+  service: v.optional(field(v.nullable(textOf(1, 128)), "The `service` tag of events and metrics; none by default.")),
 });
 
-type Data = Readonly<Record<string, string | null>>;
+type Data = Readonly<Record<string, string | null>> & { readonly error?: { readonly message: string } };
 
 const outcomes: Readonly<Record<string, string>> = {
   "deployment.succeeded": "success",
@@ -38,7 +43,7 @@ function tagsOf(event: string, data: Data, service: unknown): string[] {
 function payloadsOf(event: string, timestamp: string, data: Data, service: unknown): Payload[] {
   const tags = tagsOf(event, data, service);
   const text = Object.entries(data)
-    .map(([name, value]) => `${name}: ${value ?? "none"}`)
+    .map(([name, value]) => `${name}: ${typeof value === "object" ? (value?.message ?? "none") : value}`)
     .join("\n");
   const outcome = outcomes[event];
   const alert_type = outcome === "failure" ? "error" : outcome === "rolled_back" ? "warning" : "info";

@@ -1,0 +1,154 @@
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import type { ArgsDef } from "citty";
+import type { Client } from "../lib/client.ts";
+import { EndedWith, UsageError } from "./arguments.ts";
+import { baseOf, type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { command, type Given } from "./define-command.ts";
+import { type Commit, commitOf } from "./deployed-commit.ts";
+import { createGit, type Git } from "./git.ts";
+import { say } from "./output.ts";
+import { failOnSignal } from "./signals.ts";
+
+const deployArgs: ArgsDef = {
+  folder: { type: "positional", description: "The folder to deploy (the present one).", required: false },
+  project: {
+    type: "string",
+    description: "The name or id of the project (the name of the folder). It is made where the key may do that.",
+    valueHint: "NAME",
+  },
+  environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
+  force: {
+    type: "boolean",
+    description: "Replace the branch of the service where it has commits that the repository lacks.",
+  },
+  ...connectionArgs,
+};
+
+/** A name as a part of a repository's name: letters and digits, with single hyphens between them. */
+const partOf = (name: string): string =>
+  name
+    .normalize("NFKD")
+    .replace(/\p{M}/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 64)
+    .replace(/^-|-$/g, "") || "app";
+
+/** The project by its name, and the repository of the service that its commits go to. */
+async function targetOf(client: Client, folder: string, given: unknown) {
+  const { organization } = await client.me.get();
+  const wanted = given === undefined ? partOf(basename(folder)) : String(given);
+  const project = wanted.startsWith("proj_") ? (await client.projects.get({ id: wanted })).name : wanted;
+  return { project, repo: `${partOf(organization.name)}/${partOf(project)}` };
+}
+
+/** Pushes a commit and shows what the service says; answers the deployment, and what git says itself. */
+async function push(
+  git: Git,
+  { url, apiKey = "" }: Connection,
+  { sha, branch, isForced, env }: Commit,
+  { repo, options, show }: { repo: string; options: readonly string[]; show: (line: string) => void },
+) {
+  const address = `${baseOf(url).replace(/\/v\d+\/?$/, "")}/git/${repo}.git`;
+  const authorization = `Authorization: Basic ${Buffer.from(`svc:${apiKey}`).toString("base64")}`;
+  let deployment_id: string | undefined;
+  const refspec = `${isForced ? "+" : ""}${sha}:refs/heads/${branch}`;
+  const words = ["push", "--no-progress", ...options.flatMap((one) => ["-o", one]), "--", address, refspec];
+  const result = await git(words, {
+    env,
+    // In the environment, where no other user of the machine can read it.
+    config: { [`http.${new URL(address).origin}/.extraHeader`]: authorization },
+    line(text) {
+      if (!text.startsWith("remote:")) return;
+      const said = text.slice("remote:".length).replace(/^ /, "").trimEnd();
+      deployment_id = /^Deployment (dep_[0-9A-Z]+): /.exec(said)?.[1] ?? deployment_id;
+      show(said);
+    },
+  });
+  return { ...result, deployment_id };
+}
+
+function refusalOf(said: string, branch: string): string {
+  if (/Authentication failed|could not read Username/.test(said))
+    return "the service refused the key: it is wrong, revoked, expired, or belongs to another service";
+  if (/\[rejected\]/.test(said))
+    return `the service's branch ${branch} has commits that this repository lacks; pull them, or deploy with --force`;
+  const lines = said.split("\n");
+  const line = [/^remote: ./, /^(fatal|error): /].map((form) => lines.findLast((one) => form.test(one))).find(Boolean);
+  return `the folder could not be pushed: ${(line ?? said).replace(/^(remote: )?((fatal|error): )?/, "").trim()}`;
+}
+
+async function ended(client: Client, id: string) {
+  for (;;) {
+    const found = await client.deployments.get({ id, wait: 30 });
+    if (!["queued", "building", "deploying"].includes(found.status)) return found;
+  }
+}
+
+interface Target {
+  readonly project: string;
+  readonly environment: string;
+  readonly repo: string;
+  readonly branch: string;
+}
+
+/** Deploys a commit that the service has already: git pushes nothing then, and the push asks for no deployment. */
+async function deployStored(
+  client: Client,
+  { project, environment, repo, branch }: Target,
+  show: (line: string) => void,
+) {
+  let project_id: string | undefined;
+  for await (const { id, name } of client.paginate(client.projects.list, {}))
+    if (name.toLowerCase() === project.toLowerCase()) project_id = id;
+  project_id ??= (await client.projects.create({ name: project, region: "local" })).id;
+  const source = { type: "git", repo, branch } as const;
+  const { id } = await client.deployments.create({ project_id, environment, source });
+  show(`Deployment ${id}: a commit that the service has, to ${environment} of ${project}`);
+  for await (const { message } of client.followLogs(id)) show(message);
+  return id;
+}
+
+async function deployFolder(args: Given): Promise<void> {
+  const folder = resolve(String(args["folder"] ?? "."));
+  if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`${folder} is not a folder`);
+  const connection = connectionOf(args);
+  const client = clientOf(connection);
+  const scratch = mkdtempSync(join(tmpdir(), "svc-server-deploy-"));
+  process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
+  failOnSignal("deploy was stopped; a deployment that has begun goes on");
+  const git = createGit(scratch);
+  const target = targetOf(client, folder, args["project"]).catch((error: unknown) =>
+    Promise.reject(explainedError(error, connection)),
+  );
+  const made = commitOf(git, { folder, scratch, isForced: args["force"] === true });
+  const [{ project, repo }, commit] = await Promise.all([target, made]);
+  const show = (line: string) => (args["json"] ? void process.stderr.write(`${line}\n`) : say(line));
+  if (commit.note !== undefined) process.stderr.write(`svc-server: ${commit.note}\n`);
+  const environment = String(args["environment"] ?? "production");
+  const options = [`project=${project}`, `environment=${environment}`];
+  const { code, said, ...pushed } = await push(git, connection, commit, { repo, options, show });
+  const explained = <T>(work: Promise<T>) =>
+    work.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
+  const isStored = code === 0 && /^Everything up-to-date$/m.test(said);
+  const deployment_id = isStored
+    ? await explained(deployStored(client, { project, environment, repo, branch: commit.branch }, show))
+    : pushed.deployment_id;
+  if (code !== 0 && deployment_id === undefined) throw new Error(refusalOf(said, commit.branch));
+  if (deployment_id === undefined) throw new EndedWith(1, "the folder was pushed, and not deployed");
+  const deployment = await explained(ended(client, deployment_id));
+  if (isStored && deployment.status === "active")
+    show(deployment.url ? `Live at ${deployment.url}` : "The deployment is active");
+  if (args["json"]) say(JSON.stringify(deployment));
+  if (deployment.status !== "active")
+    throw new EndedWith(1, `the deployment ${deployment.id} ended as ${deployment.status}`);
+}
+
+export const deploy = command(
+  "deploy",
+  "Deploy a folder: push it to the service, print the log, and end with 0 once it is live and with 1 if it failed. A git repository is deployed as its last commit; of any other folder, the files that .gitignore leaves.",
+  deployArgs,
+  deployFolder,
+);

@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+interface GitOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly config?: Readonly<Record<string, string>>;
+  readonly input?: string;
+  /** Whether it works on the repository of a folder (`-C`), and not on its own. */
+  readonly there?: boolean;
+  /** Called with each line of its stderr. */
+  readonly line?: (text: string) => void;
+}
+
+export type Git = ReturnType<typeof createGit>;
+
+/** What of the user's own environment is for git: how it reaches the network. Anything else would name another repository. */
+const kept = /^GIT_(SSL|CURL|TRACE|HTTP_|PROXY|EXEC_PATH)/;
+
+/** Settings of the user that would change what is deployed, ask something, or run something. */
+const fixed: Readonly<Record<string, string>> = {
+  "core.hooksPath": "/dev/null",
+  "core.autocrlf": "false",
+  "core.safecrlf": "false",
+  "core.fsmonitor": "false",
+  "credential.helper": "",
+  "push.gpgSign": "false",
+  "push.followTags": "false",
+  "push.recurseSubmodules": "no",
+  "http.followRedirects": "false",
+  "gc.auto": "0",
+};
+
+/** Runs git with a repository of its own, in a folder that is thrown away: the user's repository stays as it is. */
+export function createGit(scratch: string) {
+  const base = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name, value]) => value !== undefined && (!name.startsWith("GIT_") || kept.test(name)),
+    ),
+  ) as Record<string, string>;
+
+  return async (
+    words: readonly string[],
+    { env = {}, config = {}, input = "", there = false, line }: GitOptions = {},
+  ) => {
+    const settings = Object.entries({ ...fixed, ...config });
+    const variables: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
+    for (const [i, [name, value]] of settings.entries()) {
+      variables[`GIT_CONFIG_KEY_${i}`] = name;
+      variables[`GIT_CONFIG_VALUE_${i}`] = value;
+    }
+    const child = spawn("git", words, {
+      env: {
+        ...base,
+        LC_ALL: "C",
+        GIT_TERMINAL_PROMPT: "0",
+        GIT_OPTIONAL_LOCKS: "0",
+        ...(!there && { GIT_DIR: scratch }),
+        ...variables,
+        ...env,
+      },
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+    let stdout = "";
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk;
+    });
+    const lines = createInterface({ input: child.stderr });
+    lines.on("line", (text) => {
+      said = `${said}${text}\n`.slice(-8192);
+      line?.(text);
+    });
+    const code = await new Promise<number>((done, fail) => {
+      child.once("error", ({ message }) =>
+        fail(
+          new Error(
+            `svc-server deploy needs git, which cannot be started (${message}); install it: apt-get install git`,
+          ),
+        ),
+      );
+      child.once("close", (ended) => done(ended ?? 1));
+    });
+    return { code, said, stdout };
+  };
+}

@@ -1,0 +1,100 @@
+import type { JSONObject, Tool as ToolInfo } from "@modelcontextprotocol/server";
+import { controlCalls } from "../lib/control/calls.ts";
+import { documentedOperations, formsOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
+import { clientOf, connectionOf, explainedError } from "./connection.ts";
+import { controlOf, NoControl } from "./control-client.ts";
+import type { Given } from "./define-command.ts";
+import { infoOf, requestOf } from "./instruments.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+export interface Tool {
+  readonly info: ToolInfo;
+  /** Rejects with an error for people. */
+  call(input: Input, signal: AbortSignal): Promise<unknown>;
+}
+
+/** One needs a connection that stays open, the other answers what the tools are made of. */
+const noTools: readonly string[] = ["events.stream", "openapi.get"];
+
+/** The POST calls that end, undo or replace something. Others only add, or bring back. */
+const destructive: readonly string[] = ["archive", "cancel", "reset", "restart", "restore", "rollback", "suspend"];
+
+/** Many clients refuse a schema that is not one plain object at its top, so the parameters and the body become one. */
+function inputSchemaOf(fields: Input): ToolInfo["inputSchema"] {
+  const parts = partsOf(fields);
+  const properties = parts.names.map((name) => {
+    const [first, ...others] = (parts.of(name)?.["anyOf"] ?? []) as Input[];
+    return [name, others.length > 0 ? { anyOf: [first, ...others] } : first];
+  });
+  return {
+    type: "object",
+    properties: Object.fromEntries(properties) as JSONObject,
+    required: [...new Set(requiredOf(fields))],
+    ...(formsOf(fields).some((form) => form["additionalProperties"]) && { additionalProperties: true }),
+  };
+}
+
+function toolInfo(id: string, { method, summary, description, fields }: OperationInfo): ToolInfo {
+  const verb = id.slice(id.indexOf(".") + 1);
+  return {
+    name: id.replace(".", "_"),
+    title: summary,
+    description: `${summary}. ${description}`.trim(),
+    inputSchema: inputSchemaOf(fields),
+    annotations: {
+      readOnlyHint: method === "GET",
+      destructiveHint: method === "POST" ? destructive.includes(verb) : method !== "GET",
+      openWorldHint: false,
+    },
+  };
+}
+
+/** The operations. */
+function operationTools(args: Given): Tool[] {
+  const connection = connectionOf(args);
+  const client = clientOf(connection);
+  return documentedOperations()
+    .filter(({ id }) => !noTools.includes(id))
+    .map((operation) => ({
+      info: toolInfo(operation.id, operation),
+      call: (input, signal) =>
+        client
+          .call(operation.id, input, { signal })
+          .catch((error: unknown) => Promise.reject(explainedError(error, connection))),
+    }));
+}
+
+/** The calls of the control interface that have a name. */
+function instrumentTools(args: Given): Tool[] {
+  const control = controlOf(args);
+  return controlCalls.flatMap((call) => {
+    if (call.id === undefined) return [];
+    const info = infoOf(call);
+    return {
+      info: toolInfo(call.id, info),
+      async call(input) {
+        const request = requestOf(call, info, input);
+        return control(request.call, request.body);
+      },
+    };
+  });
+}
+
+/** The tools for the service that the options name, by their names. */
+export function createTools(args: Given) {
+  const [operations, instruments] = [operationTools(args), instrumentTools(args)];
+  const byName = new Map([...operations, ...instruments].map((tool) => [tool.info.name, tool]));
+  const look = controlOf(args, 5_000);
+  return {
+    find: (name: string) => byName.get(name),
+    /** Without the instruments where a service answers that has none. It may also be one that starts later. */
+    async list(): Promise<ToolInfo[]> {
+      const hasNone = await look("GET clock").then(
+        () => false,
+        (error: unknown) => error instanceof NoControl,
+      );
+      return (hasNone ? operations : [...operations, ...instruments]).map(({ info }) => info);
+    },
+  };
+}

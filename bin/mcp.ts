@@ -1,0 +1,62 @@
+import { finished } from "node:stream/promises";
+import { version } from "../lib/kernel/version.ts";
+import { connectionArgs, connectionOf } from "./connection.ts";
+import { command } from "./define-command.ts";
+import { createTools } from "./mcp-tools.ts";
+import { exitOnSignal } from "./signals.ts";
+
+/** Loads the package, which is no dependency: few users need it. */
+async function loadProtocol() {
+  try {
+    const [server, stdio] = await Promise.all([
+      import("@modelcontextprotocol/server"),
+      import("@modelcontextprotocol/server/stdio"),
+    ]);
+    return { ...server, ...stdio };
+  } catch (cause) {
+    const message =
+      'svc-server mcp needs the package @modelcontextprotocol/server. Run "npm install @modelcontextprotocol/server".';
+    throw new Error(message, { cause });
+  }
+}
+
+const text = (content: string) => [{ type: "text" as const, text: content }];
+
+const { json: _, ...args } = connectionArgs;
+
+export const mcp = command(
+  "mcp",
+  "Serve the Model Context Protocol on stdin and stdout, for editors and agents. Its tools are the operations of the service at --url, called with the key of the profile or of SVC_API_KEY; of an emulator also its clock, forks, inbox and scenarios.",
+  args,
+  async (given) => {
+    const { Server, ProtocolError, ProtocolErrorCode, serveStdio } = await loadProtocol();
+    const { url } = connectionOf(given);
+    const tools = createTools(given);
+    const instructions = `The tools call the service at ${url}. A list has pages: give the next_cursor of its meta as cursor.`;
+    exitOnSignal();
+    serveStdio(
+      () => {
+        const server = new Server(
+          { name: "svc-server", version: version() },
+          { capabilities: { tools: {} }, instructions },
+        );
+        server.setRequestHandler("tools/list", async () => ({ tools: await tools.list() }));
+        server.setRequestHandler("tools/call", async ({ params }, { mcpReq: { signal } }) => {
+          const tool = tools.find(params.name);
+          if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `no tool is called ${params.name}`);
+          try {
+            const answer = await tool.call(params.arguments ?? {}, signal);
+            return { content: text(answer === undefined ? "Done." : JSON.stringify(answer)) };
+          } catch (error) {
+            return { content: text((error as Error).message), isError: true };
+          }
+        });
+        return server;
+      },
+      // Stdout is the protocol's.
+      { onerror: ({ message }) => void process.stderr.write(`svc-server: ${message}\n`) },
+    );
+    // The client ends the server by closing its stdin.
+    await finished(process.stdin).catch(() => {});
+  },
+);

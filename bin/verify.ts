@@ -1,0 +1,73 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { systemTimer } from "../lib/kernel/clock.ts";
+import { EndedWith, UsageError } from "./arguments.ts";
+import { baseOf, connectionArgs, connectionOf } from "./connection.ts";
+import { command } from "./define-command.ts";
+import { say, table } from "./output.ts";
+import { stopSignals } from "./signals.ts";
+import { junitOf } from "./verify/junit.ts";
+import { requireServer } from "./verify/probe.ts";
+import { type Finding, needsWrite, verify as tryAll } from "./verify/trial.ts";
+
+const words = { holds: "holds", differs: "DIFFERS", untried: "not tried" } as const;
+const pause = (ms: number) => new Promise<void>((resolve) => void systemTimer(`${ms}ms`, resolve, { hold: true }));
+
+const count = (findings: readonly Finding[], result: Finding["result"]) =>
+  findings.filter((finding) => finding.result === result).length;
+
+export const verify = command(
+  "verify",
+  "Try the sentences of the interface on any server that claims to have it: svc-server verify --url https://svc.example.com. It reads; with --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
+  {
+    ...connectionArgs,
+    key: {
+      type: "string",
+      description: "The API key. Users of the machine can read arguments: SVC_API_KEY keeps it from them.",
+      valueHint: "KEY",
+    },
+    write: { type: "boolean", description: "Try the sentences about changes too." },
+    junit: { type: "string", description: "Write a JUnit file for a CI.", valueHint: "FILE" },
+  },
+  async (args) => {
+    const connection = connectionOf(args);
+    const key = args["key"] === undefined ? connection.apiKey : String(args["key"]);
+    if (args["key"] !== undefined && !/^sk_live_\w+$/.test(String(key)))
+      throw new UsageError("option --key must be an API key, which begins with sk_live_");
+    const junit = args["junit"] === undefined ? undefined : resolve(String(args["junit"]));
+    if (junit !== undefined && !existsSync(dirname(junit)))
+      throw new UsageError(`option --junit must name a file in a folder that exists; ${dirname(junit)} does not`);
+    const base = baseOf(connection.url);
+    const stopping = new AbortController();
+    const stop = () => {
+      process.stderr.write("\nsvc-server: stopping; what the trial made is removed first. A second signal leaves it\n");
+      stopping.abort(new EndedWith(1, "the trial was stopped"));
+    };
+    for (const signal of stopSignals) process.once(signal, stop);
+    await requireServer(base);
+    const findings = await tryAll({ base, key, pause, write: Boolean(args["write"]), stop: stopping.signal });
+    if (junit !== undefined) writeFileSync(junit, junitOf(findings, connection.url));
+    say(args["json"] ? JSON.stringify(findings) : asText(findings));
+    const differs = count(findings, "differs");
+    if (differs > 0) throw new EndedWith(1, `${differs} of ${findings.length} sentences differ`);
+  },
+);
+
+/** A table of the sentences, without those that need `--write`, and their number. */
+function asText(findings: readonly Finding[]): string {
+  const listed = findings.filter(({ reason }) => reason !== needsWrite);
+  const rows = listed.map(({ chapter, sentence, result, reason, request_id }) => [
+    words[result],
+    request_id ?? "-",
+    `${chapter}: ${sentence}`,
+    reason ?? "",
+  ]);
+  const hidden = findings.length - listed.length;
+  const counts = [
+    `${count(findings, "holds")} hold`,
+    `${count(findings, "differs")} differ`,
+    `${count(findings, "untried") - hidden} could not be tried`,
+    ...(hidden > 0 ? [`${hidden} need --write`] : []),
+  ];
+  return `${table([["RESULT", "REQUEST", "SENTENCE", "REASON"], ...rows])}\n\n${counts.join(", ")}`;
+}

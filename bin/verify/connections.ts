@@ -1,0 +1,194 @@
+import {
+  type Answer,
+  type Check,
+  chapter,
+  expect,
+  expectRefusal,
+  expectStatus,
+  field,
+  itemsOf,
+  type Probe,
+  recordOf,
+  shown,
+  Untried,
+} from "./check.ts";
+import { expectSuccess, type Item, ownProject, unique } from "./own-project.ts";
+import { expectRedacted } from "./records.ts";
+import * as shape from "./shapes.ts";
+
+/** A receiver that is public, and that no other endpoint has. It answers 404 or 405, and nothing is sent before an event. */
+const receiver = () => `https://example.com/${unique()}`;
+const secret = "svc-verify-0123456789abcdef";
+
+/** Makes an endpoint; it is removed at the end. */
+async function make(on: Probe, path: string, body: Item): Promise<{ readonly answer: Answer; readonly record: Item }> {
+  const answer = await on.send("POST", path, { body });
+  if (answer.status === 403)
+    throw new Untried("the key may not create these; it needs the role owner, admin or developer");
+  const record = expectSuccess(answer);
+  on.atEnd(() => on.send("DELETE", `${path}/${record["id"]}`));
+  return { answer, record };
+}
+
+/** A creation that has to be refused; what it makes all the same is removed. */
+async function refuses(on: Probe, path: string, body: Item, why: string): Promise<void> {
+  const answer = await on.send("POST", path, { body });
+  const id = field(answer.body, "id");
+  if (answer.status < 300 && typeof id === "string") on.atEnd(() => on.send("DELETE", `${path}/${id}`));
+  expectRefusal(answer, why);
+}
+
+/** DELETE answers 204 without a body, and the record leaves its list. */
+async function removes(on: Probe, path: string, id: unknown): Promise<void> {
+  expect(
+    itemsOf(await on.get(path)).some((item) => item["id"] === id),
+    on.last as Answer,
+    `the list lacks ${id}`,
+  );
+  const answer = await on.send("DELETE", `${path}/${id}`);
+  expectStatus(answer, 204);
+  expect(answer.text === "", answer, `the body is ${shown(answer.text)}`);
+  const list = await on.get(path);
+  expect(!itemsOf(list).some((item) => item["id"] === id), list, `the list still has ${id}`);
+}
+
+const webhooks = chapter(
+  "Webhooks",
+  {
+    "POST /webhooks answers an active webhook without its secret": async (on) => {
+      const { answer, record } = await make(on, "/webhooks", { url: receiver(), events: ["project.created"], secret });
+      const { status, events } = shape.expectShape(shape.webhook, record, answer);
+      expect(status === "active", answer, `status is ${shown(status)}`);
+      expect(JSON.stringify(events) === '["project.created"]', answer, `events is ${shown(events)}`);
+      expect(!answer.text.includes(secret), answer, "the answer shows the secret");
+    },
+    'events ["*"] subscribes to every event': async (on) =>
+      void (await make(on, "/webhooks", { url: receiver(), events: ["*"] })),
+    "A url that does not start with https:// is refused": async (on) => {
+      for (const url of ["http://example.com/hooks", "ftp://example.com/hooks", "example.com/hooks"])
+        await refuses(on, "/webhooks", { url, events: ["*"] }, `the url is ${url}`);
+    },
+    "url and events are required": async (on) => {
+      await refuses(on, "/webhooks", { events: ["*"] }, "the url is missing");
+      await refuses(on, "/webhooks", { url: receiver() }, "the events are missing");
+    },
+    "DELETE /webhooks/{id} answers 204 without a body, and the webhook is gone": async (on) => {
+      const { record } = await make(on, "/webhooks", { url: receiver(), events: ["*"] });
+      await removes(on, "/webhooks", record["id"]);
+    },
+  },
+  { writes: true },
+);
+
+const integrations = chapter(
+  "Integrations",
+  {
+    "POST /integrations answers an active integration, with the secrets of its config redacted": async (on) => {
+      const config = { url: receiver(), secret, events: ["project.created"] };
+      const { answer, record } = await make(on, "/integrations", { type: "custom", config });
+      const { status, type } = shape.expectShape(shape.integration, record, answer);
+      expect(status === "active" && type === "custom", answer, `status is ${shown(status)}, type ${shown(type)}`);
+      expectRedacted(answer);
+      expect(!answer.text.includes(secret), answer, "the answer shows the secret");
+      const again = await on.get(`/integrations/${record["id"]}`);
+      expect(!again.text.includes(secret), again, "the answer shows the secret");
+    },
+    "The webhook URL of a chat is redacted": async (on) => {
+      const path = "T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX";
+      const config = {
+        webhook_url: `https://example.com/services/${path}`,
+        channel: "#verify",
+        events: ["project.created"],
+      };
+      const { answer } = await make(on, "/integrations", { type: "chat", config });
+      expect(!answer.text.includes(path), answer, "config.webhook_url shows its path");
+    },
+    "A code host integration deploys a branch to an environment": async (on) => {
+      const { id: project_id } = await ownProject(on);
+      const config = { repo: "svc-verify/app", branch: "svc-verify", environment: "verify", project_id };
+      const { answer, record } = await make(on, "/integrations", { type: "code_host", config });
+      expect(field(record["config"], "repo") === config.repo, answer, `config is ${shown(record["config"])}`);
+    },
+    "An unknown type, and a config that breaks its rules, are refused": async (on) => {
+      await refuses(on, "/integrations", { type: "pager", config: {} }, "the type is unknown");
+      await refuses(
+        on,
+        "/integrations",
+        { type: "custom", config: { url: "http://example.com/" } },
+        "the url is plain http",
+      );
+      await refuses(on, "/integrations", { config: { url: receiver() } }, "the type is missing");
+    },
+    "DELETE /integrations/{id} answers 204 without a body, and the integration is gone": async (on) => {
+      const { record } = await make(on, "/integrations", {
+        type: "custom",
+        config: { url: receiver(), events: ["project.created"] },
+      });
+      await removes(on, "/integrations", record["id"]);
+    },
+  },
+  { writes: true },
+);
+
+const users = chapter(
+  "Users",
+  {
+    "An invitation needs an e-mail address and one of the four roles": async (on) => {
+      expectRefusal(await on.send("POST", "/users/invite", { body: { role: "viewer" } }), "the email is missing");
+      expectRefusal(
+        await on.send("POST", "/users/invite", { body: { email: "svc-verify", role: "viewer" } }),
+        "it is no e-mail address",
+      );
+      expectRefusal(
+        await on.send("POST", "/users/invite", { body: { email: "svc-verify@example.com", role: "king" } }),
+        "the role is unknown",
+      );
+    },
+    "A role is one of the four roles": async (on) => {
+      const [one] = itemsOf(await on.get("/users"));
+      if (!one) throw new Untried("the list of users is empty");
+      expectRefusal(await on.send("PUT", `/users/${one["id"]}`, { body: { role: "king" } }), "the role is unknown");
+    },
+  },
+  { writes: true },
+);
+
+/** A small picture; what other services make of the name is up to them. */
+const order = { model: "image-draft", prompt: "a lake at night", resolution: "512" };
+export const generation = (on: Probe) =>
+  on.once("generation", async () => {
+    const answer = await on.send("POST", "/generations", { body: order });
+    if (answer.status === 403) throw new Untried("the key may not create generations");
+    if (answer.status >= 400 && answer.status < 500) throw new Untried(`the service has no model ${order.model}`);
+    return { answer, record: expectSuccess(answer) };
+  });
+
+const generations = chapter(
+  "Generations",
+  {
+    "POST /generations answers a generation at once": async (on) => {
+      const { answer, record } = await generation(on);
+      const { model } = shape.expectShape(shape.generation, record, answer);
+      expect(model === order.model, answer, `model is ${shown(model)}`);
+    },
+    "model is required": async (on) =>
+      expectRefusal(await on.send("POST", "/generations", { body: { prompt: order.prompt } }), "the model is missing"),
+    "A generation ends as completed or succeeded with its output and cost, or as failed with its error": async (on) => {
+      const { record } = await generation(on);
+      for (let waited = 0; ; waited += 500) {
+        const answer = await on.get(`/generations/${record["id"]}`);
+        const { status, output, usage, error } = shape.expectShape(shape.generation, recordOf(answer), answer);
+        if (status === "failed") return expect(error !== undefined, answer, "it failed without an error");
+        if (status === "completed" || status === "succeeded") {
+          expect(output !== undefined, answer, `it is ${status} without an output`);
+          return expect(usage !== undefined, answer, `it is ${status} without its usage`);
+        }
+        if (waited >= on.patience_ms) throw new Untried(`it was still ${status} after ${on.patience_ms / 1_000} s`);
+        await on.pause(500);
+      }
+    },
+  },
+  { writes: true },
+);
+
+export const connectionWrites: readonly Check[] = [...webhooks, ...integrations, ...users, ...generations];

@@ -1,0 +1,201 @@
+import {
+  type Answer,
+  type Check,
+  chapter,
+  expect,
+  expectRefusal,
+  expectStatus,
+  field,
+  itemsOf,
+  type Probe,
+  shown,
+  Untried,
+} from "./check.ts";
+import { requestIdOf } from "./probe.ts";
+
+const unknownKey = "sk_live_verify00000000000000000000000000";
+const unknownId = "00000000000000000000000000";
+
+/** The first page of projects, which many checks look at. */
+export const projects = (on: Probe) => on.once("projects", () => on.get("/projects"));
+
+export const authentication: readonly Check[] = chapter("Authentication", {
+  "A missing key yields 401": async (on) => {
+    for (const path of [
+      "/projects",
+      "/deployments",
+      "/users",
+      "/integrations",
+      "/webhooks",
+      `/projects/proj_${unknownId}`,
+    ])
+      expectStatus(await on.send("GET", path, { key: null }), 401);
+  },
+  "A wrong key yields 401": async (on) => {
+    expectStatus(await on.send("GET", "/projects", { key: unknownKey }), 401);
+    expectStatus(await on.send("GET", "/projects", { key: "verify" }), 401);
+  },
+  "A write without a key yields 401": async (on) =>
+    expectStatus(await on.send("POST", "/projects", { key: null, body: {} }), 401),
+});
+
+/** The numbers of the rate-limit headers. */
+function windowOf(answer: Answer): { limit: number; remaining: number; reset: number } {
+  const read = (name: string) => {
+    const text = answer.headers.get(name);
+    expect(
+      text !== null && /^\d+$/.test(text),
+      answer,
+      `${name} is ${shown(text ?? undefined)}, expected a whole number`,
+    );
+    return Number(text);
+  };
+  return {
+    limit: read("x-ratelimit-limit"),
+    remaining: read("x-ratelimit-remaining"),
+    reset: read("x-ratelimit-reset"),
+  };
+}
+
+/** The server's time in seconds, as its answer has it; a manual clock may be far from this machine's. */
+function timeOf(answer: Answer): number {
+  const text = field(field(answer.body, "meta"), "timestamp") ?? answer.headers.get("date");
+  const time = Date.parse(String(text));
+  if (Number.isNaN(time)) throw new Untried("the answer does not show the server's time");
+  return time / 1_000;
+}
+
+/** A service may have no limit, and says so by a very large one. */
+const noLimit = 1_000_000;
+
+export const limits: readonly Check[] = chapter("Limits", {
+  "X-RateLimit-Limit, -Remaining and -Reset are on every response": async (on) => {
+    const { limit, remaining } = windowOf(await projects(on));
+    expect(remaining <= limit, await projects(on), `${remaining} requests remain of ${limit}`);
+    windowOf(await on.send("GET", "/projects", { key: null }));
+    windowOf(await on.get(`/projects/proj_${unknownId}`));
+  },
+  "X-RateLimit-Remaining counts requests down": async (on) => {
+    const [first, second] = [await on.get("/projects?per_page=1"), await on.get("/projects?per_page=1")];
+    const [before, after] = [windowOf(first), windowOf(second)];
+    if (before.limit >= noLimit || before.reset !== after.reset) return;
+    expect(after.remaining < before.remaining, second, `${after.remaining} requests remain, as many as before`);
+  },
+  "X-RateLimit-Reset is the Unix timestamp at which a window of 10 minutes resets": async (on) => {
+    const answer = await on.get("/projects?per_page=1");
+    const left = windowOf(answer).reset - timeOf(answer);
+    expect(left > -5 && left <= 605, answer, `the window resets in ${Math.round(left)} s`);
+  },
+});
+
+export const conventions: readonly Check[] = chapter("General conventions", {
+  "Response bodies are JSON": async (on) => {
+    for (const path of ["/projects", "/users"]) {
+      const answer = await on.get(path);
+      const type = answer.headers.get("content-type") ?? "missing";
+      expect(/^application\/json\b/.test(type), answer, `content-type is ${shown(type)}`);
+      expect(answer.body !== undefined, answer, "the body is not JSON");
+    }
+  },
+  "meta.request_id is present on every response": async (on) => {
+    const [project] = itemsOf(await projects(on));
+    const paths = ["/projects", "/deployments", "/users", "/integrations", "/webhooks"];
+    for (const path of project ? [...paths, `/projects/${project["id"]}`] : paths) {
+      const answer = await on.get(path);
+      const id = field(field(answer.body, "meta"), "request_id");
+      expect(typeof id === "string" && id !== "", answer, `meta.request_id is ${shown(id)}`);
+    }
+  },
+  "meta.request_id is present on errors": async (on) => {
+    const answer = await on.get(`/projects/proj_${unknownId}`);
+    expect(typeof field(field(answer.body, "meta"), "request_id") === "string", answer, "meta.request_id is missing");
+  },
+  "Each request has its own request id": async (on) => {
+    const first = requestIdOf(await on.get("/projects?per_page=1"));
+    if (first === undefined) throw new Untried("the answer has no request id");
+    const second = await on.get("/projects?per_page=1");
+    expect(requestIdOf(second) !== first, second, `two requests have the id ${shown(first)}`);
+  },
+  "An unknown identifier is refused": async (on) => {
+    for (const path of [
+      "/projects/proj_",
+      "/deployments/dep_",
+      "/users/usr_",
+      "/integrations/int_",
+      "/generations/gen_",
+    ])
+      expectRefusal(await on.get(path + unknownId), "nothing has this identifier");
+  },
+  "A malformed identifier is refused": async (on) =>
+    expectRefusal(await on.get("/projects/%27--"), "nothing has this identifier"),
+});
+
+/** Walks a list page by page, for at most so many pages; answers the items. */
+async function walk(
+  on: Probe,
+  path: string,
+  per_page: number,
+  most: number,
+): Promise<{ ids: string[]; isWhole: boolean }> {
+  const ids: string[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < most; page++) {
+    const more = cursor === undefined ? "" : `&cursor=${encodeURIComponent(String(cursor))}`;
+    const answer = await on.get(`${path}?per_page=${per_page}${more}`);
+    const items = itemsOf(answer).map((item) => String(item["id"]));
+    expect(items.length <= per_page, answer, `${items.length} items, with per_page=${per_page}`);
+    const again = items.find((id) => ids.includes(id));
+    expect(again === undefined, answer, `${shown(again)} is on two pages`);
+    ids.push(...items);
+    cursor = field(field(answer.body, "meta"), "next_cursor") ?? undefined;
+    expect(cursor === undefined || typeof cursor === "string", answer, `next_cursor is ${shown(cursor)}`);
+    if (cursor === undefined) return { ids, isWhole: true };
+    expect(items.length > 0, answer, "a page without items has a next_cursor");
+  }
+  return { ids, isWhole: false };
+}
+
+const paged = ["/projects", "/deployments"] as const;
+
+export const pagination: readonly Check[] = chapter("Pagination", {
+  "per_page is 20 by default": async (on) => {
+    for (const path of paged) {
+      const answer = await on.get(path);
+      const [items, per_page] = [itemsOf(answer), field(field(answer.body, "meta"), "per_page")];
+      expect(
+        per_page === 20 && items.length <= 20,
+        answer,
+        `meta.per_page is ${shown(per_page)}, with ${items.length} items`,
+      );
+    }
+  },
+  "per_page is 100 at most": async (on) => {
+    for (const path of paged) {
+      const answer = await on.get(`${path}?per_page=101`);
+      if (answer.status >= 400 && answer.status < 500) continue;
+      const [items, per_page] = [itemsOf(answer), field(field(answer.body, "meta"), "per_page")];
+      expect(Number(per_page) <= 100 && items.length <= 100, answer, `meta.per_page is ${shown(per_page)}`);
+    }
+  },
+  "per_page=1 gives one item, and says so": async (on) => {
+    for (const path of paged) {
+      const answer = await on.get(`${path}?per_page=1`);
+      const [items, per_page] = [itemsOf(answer), field(field(answer.body, "meta"), "per_page")];
+      expect(
+        per_page === 1 && items.length <= 1,
+        answer,
+        `meta.per_page is ${shown(per_page)}, with ${items.length} items`,
+      );
+    }
+  },
+  "next_cursor leads through the whole list, and is null or absent on the last page": async (on) => {
+    for (const path of paged) {
+      const whole = await walk(on, path, 100, 1);
+      if (!whole.isWhole || whole.ids.length < 2) continue;
+      const part = await walk(on, path, Math.ceil(whole.ids.length / 4), 6);
+      const missing = whole.ids.find((id) => !part.ids.includes(id));
+      if (!part.isWhole || missing !== undefined)
+        expect(false, on.last as Answer, `the pages of ${path} lack ${shown(missing)}, or do not end`);
+    }
+  },
+});

@@ -1,0 +1,214 @@
+import {
+  type Answer,
+  type Check,
+  chapter,
+  expect,
+  expectRefusal,
+  field,
+  itemsOf,
+  type Probe,
+  recordOf,
+  shown,
+  Untried,
+} from "./check.ts";
+import { expectSuccess, ownProject, unique } from "./own-project.ts";
+import { cancel, create, firstRelease, git, type Made, observed, order, post, secondRelease } from "./releases.ts";
+import * as shape from "./shapes.ts";
+
+const creation = chapter(
+  "Deployments",
+  {
+    "POST /deployments answers a queued deployment with version and completed_at null, and its whole source": async (
+      on,
+    ) => {
+      const { answer, record } = await create(on);
+      const { status, version, completed_at, source } = shape.expectShape(shape.deployment, record, answer);
+      expect(status === "queued", answer, `status is ${shown(status)}`);
+      expect(
+        version === null && completed_at === null,
+        answer,
+        `version is ${shown(version)}, completed_at ${shown(completed_at)}`,
+      );
+      expect(source.repo === git.repo && source.branch === git.branch, answer, `source is ${shown(source)}`);
+      expect(
+        source.tag === null && source.image_url === null,
+        answer,
+        `source is ${shown(source)}, expected null for the tag and the image`,
+      );
+    },
+    "An image is a source": async (on) => {
+      const image_url = "registry.example.com/svc-verify/app:1.0.0";
+      const answer = await post(on, { source: { type: "image", image_url } });
+      // A server with a runtime says so of the field.
+      const details: unknown = field(field(answer.body, "error"), "details");
+      const isRefused = Array.isArray(details) && details.some((one) => field(one, "path") === "source.type");
+      if (answer.status === 422 && isRefused) throw new Untried("this server runs no images");
+      const record = expectSuccess(answer);
+      const { source } = shape.expectShape(shape.deployment, record, answer);
+      expect(source.image_url === image_url && source.repo === null, answer, `source is ${shown(source)}`);
+      await cancel(on, record["id"]);
+    },
+    "repo is required for git, image_url for an image, and type for both": async (on) => {
+      expectRefusal(await post(on, { source: { type: "git", branch: "main" } }), "the repo is missing");
+      expectRefusal(await post(on, { source: { type: "image" } }), "the image_url is missing");
+      expectRefusal(await post(on, { source: { repo: "svc-verify/app" } }), "the type is missing");
+      expectRefusal(
+        await post(on, { source: { type: "archive", repo: "svc-verify/app" } }),
+        "the type is neither git nor image",
+      );
+    },
+    "repo has the form owner/repo": async (on) =>
+      expectRefusal(
+        await post(on, { source: { ...git, repo: "https://example.com/svc-verify/app" } }),
+        "the repo is a URL",
+      ),
+    "project_id, environment and source are required": async (on) => {
+      for (const name of ["project_id", "environment", "source"])
+        expectRefusal(await post(on, { [name]: undefined }), `${name} is missing`);
+      expectRefusal(await post(on, { project_id: "proj_00000000000000000000000000" }), "the project is unknown");
+    },
+  },
+  { writes: true },
+);
+
+const cancelling = chapter(
+  "Deployments",
+  {
+    "A queued or building deployment can be cancelled": async (on) => {
+      const { record } = await create(on, { environment: unique() });
+      const answer = await cancel(on, record["id"]);
+      const { status, completed_at, updated_at } = expectSuccess(answer);
+      expect(status === "cancelled", answer, `status is ${shown(status)}`);
+      expect(completed_at !== null && completed_at !== undefined, answer, "completed_at is not set");
+      expect(
+        Date.parse(String(updated_at)) >= Date.parse(String(record["updated_at"])),
+        answer,
+        "updated_at went back",
+      );
+    },
+    "A cancelled deployment cannot be cancelled again": async (on) => {
+      const { record } = await create(on, { environment: unique() });
+      expectSuccess(await cancel(on, record["id"]));
+      expectRefusal(await cancel(on, record["id"]), "it is cancelled already");
+    },
+    "An active deployment cannot be cancelled": async (on) => {
+      const { id } = await firstRelease(on);
+      expectRefusal(await cancel(on, id), "it is active");
+      const now = await on.get(`/deployments/${id}`);
+      expect(recordOf(now)["status"] === "active", now, `the refused cancel made it ${shown(recordOf(now)["status"])}`);
+    },
+  },
+  { writes: true },
+);
+
+const lifecycle = chapter(
+  "Deployments",
+  {
+    "An active deployment has completed_at and version": async (on) => {
+      const { id } = await firstRelease(on);
+      const answer = await on.get(`/deployments/${id}`);
+      const { version, completed_at } = recordOf(answer);
+      expect(
+        typeof version === "string" && typeof completed_at === "string",
+        answer,
+        `version is ${shown(version)}, completed_at ${shown(completed_at)}`,
+      );
+    },
+    "A tag takes precedence over a branch": async (on) => {
+      const { id, version } = await firstRelease(on);
+      const answer = await on.get(`/deployments/${id}`);
+      expect(version === "v1.0.0", answer, `the version of the tag v1.0.0 is ${shown(version)}`);
+    },
+    "Only states of the documented order follow each other": async (on) => {
+      const places = (await observed(on)).map(({ record }) => order.indexOf(String(record["status"])));
+      for (const [i, place] of places.entries()) {
+        const { answer, record } = (await observed(on))[i] as Made;
+        const before = places[i - 1] ?? 0;
+        expect(place === -1 || place > before, answer, `${record["status"]} followed ${order[before]}`);
+      }
+    },
+    "The log of a deployment that has ended has entries": async (on) => {
+      const { id } = await firstRelease(on);
+      const answer = await on.get(`/deployments/${id}/logs`);
+      expect(itemsOf(answer).length > 0, answer, "the log is empty");
+      for (const entry of itemsOf(answer)) shape.expectShape(shape.logEntry, entry, answer);
+    },
+    "The filters find a new deployment": async (on) => {
+      const { id } = await firstRelease(on);
+      const { id: project_id } = await ownProject(on);
+      for (const more of ["", "&environment=live", "&status=active", "&environment=live&status=active"]) {
+        const answer = await on.get(`/deployments?project_id=${project_id}${more}`);
+        expect(
+          itemsOf(answer).some((item) => item["id"] === id),
+          answer,
+          `the list lacks ${id}`,
+        );
+      }
+      const other = await on.get(`/deployments?project_id=${project_id}&environment=${unique()}`);
+      expect(itemsOf(other).length === 0, other, "an environment without deployments has some");
+    },
+    "A list with per_page=1 leads through all deployments of a project": async (on) => {
+      await secondRelease(on);
+      const { id: project_id } = await ownProject(on);
+      const all = itemsOf(await on.get(`/deployments?project_id=${project_id}&per_page=100`)).length;
+      const ids = new Set<unknown>();
+      for (let [page, more] = [0, ""]; page <= all; page++) {
+        const answer = await on.get(`/deployments?project_id=${project_id}&per_page=1${more}`);
+        const [item] = itemsOf(answer);
+        expect(item === undefined || !ids.has(item["id"]), answer, `${shown(item?.["id"])} is on two pages`);
+        if (item) ids.add(item["id"]);
+        const cursor = field(field(answer.body, "meta"), "next_cursor") ?? undefined;
+        if (cursor === undefined) return expect(ids.size === all, answer, `${ids.size} of ${all} deployments came`);
+        more = `&cursor=${encodeURIComponent(String(cursor))}`;
+      }
+      expect(false, on.last as Answer, "the pages do not end");
+    },
+  },
+  { writes: true },
+);
+
+const rollback = (on: Probe, id: unknown) => on.send("POST", `/deployments/${id}/rollback`);
+
+const rollingBack = chapter(
+  "Deployments",
+  {
+    "A rollback makes a new queued deployment with the previous version and its source": async (on) => {
+      const [before, latest] = [await firstRelease(on), await secondRelease(on)];
+      const answer = await rollback(on, latest["id"]);
+      const record = expectSuccess(answer);
+      const { id, status, version, source } = shape.expectShape(shape.deployment, record, answer);
+      expect(id !== latest["id"] && id !== before["id"], answer, `${id} is an earlier deployment`);
+      expect(status === "queued", answer, `status is ${shown(status)}`);
+      expect(
+        version === before["version"],
+        answer,
+        `version is ${shown(version)}, and was ${shown(before["version"])}`,
+      );
+      expect(source.tag === "v1.0.0", answer, `source is ${shown(source)}, expected that of ${before["id"]}`);
+      await cancel(on, id);
+    },
+    "A rollback does not modify the original deployment": async (on) => {
+      const { id } = await secondRelease(on);
+      const path = `/deployments/${id}`;
+      const before = recordOf(await on.get(path));
+      const made = expectSuccess(await rollback(on, id));
+      const answer = await on.get(path);
+      await cancel(on, made["id"]);
+      for (const name of ["status", "version", "updated_at", "completed_at", "source"])
+        expect(
+          JSON.stringify(recordOf(answer)[name]) === JSON.stringify(before[name]),
+          answer,
+          `${name} became ${shown(recordOf(answer)[name])}`,
+        );
+    },
+    "A rollback needs an earlier active version in the environment": async (on) => {
+      const { id } = await firstRelease(on);
+      const answer = await rollback(on, id);
+      if (answer.status < 300) await cancel(on, field(answer.body, "id"));
+      expectRefusal(answer, "no earlier deployment of the environment became active");
+    },
+  },
+  { writes: true },
+);
+
+export const deploymentWrites: readonly Check[] = [...creation, ...cancelling, ...lifecycle, ...rollingBack];

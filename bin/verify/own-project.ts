@@ -1,0 +1,139 @@
+import { createRandom } from "../../lib/kernel/random.ts";
+import {
+  type Answer,
+  type Check,
+  chapter,
+  expect,
+  expectRefusal,
+  expectStatus,
+  field,
+  itemsOf,
+  type Probe,
+  recordOf,
+  shown,
+  Untried,
+} from "./check.ts";
+import * as shape from "./shapes.ts";
+
+export type Item = Readonly<Record<string, unknown>>;
+
+/** A name that nobody has. */
+export const unique = () => `svc-verify-${createRandom().alphanumeric(10).toLowerCase()}`;
+const unknownId = "00000000000000000000000000";
+
+/** Any 2xx: which of them a creation answers is not documented. */
+export function expectSuccess(answer: Answer): Item {
+  expect(answer.status >= 200 && answer.status < 300, answer, "expected a success");
+  return recordOf(answer);
+}
+
+/** A region that the service has: that of another project, or a common name, or one that a refusal names. */
+async function regionOf(on: Probe): Promise<string> {
+  const known = itemsOf(await on.get("/projects?per_page=1"))[0]?.["region"];
+  return typeof known === "string" ? known : "eu-west-1";
+}
+
+/** The project of this trial, with the answer that made it. It is removed at the end. */
+const created = (on: Probe) =>
+  on.once("own project", async () => {
+    const region = await regionOf(on);
+    const answer = await on.send("POST", "/projects", { body: { name: unique(), region } });
+    if (answer.status === 403) throw new Untried("the key may not create projects; it needs the role owner or admin");
+    const record = expectSuccess(answer);
+    on.atEnd(() => on.send("DELETE", `/projects/${record["id"]}`));
+    return { answer, record };
+  });
+export const ownProject = async (on: Probe): Promise<Item> => (await created(on)).record;
+
+/** Changes the project of this trial. */
+const put = async (on: Probe, body: unknown) => on.send("PUT", `/projects/${(await ownProject(on))["id"]}`, { body });
+
+/** A creation that has to be refused; what it makes all the same is removed. */
+async function refuses(on: Probe, body: Item, why: string): Promise<void> {
+  await ownProject(on);
+  const answer = await on.send("POST", "/projects", { body });
+  const id = field(answer.body, "id");
+  if (answer.status < 300 && typeof id === "string") on.atEnd(() => on.send("DELETE", `/projects/${id}`));
+  expectRefusal(answer, why);
+}
+
+export const projectWrites: readonly Check[] = chapter(
+  "Projects",
+  {
+    "POST /projects answers an active project": async (on) => {
+      const { answer, record: own } = await created(on);
+      shape.expectShape(shape.project, own, answer);
+      expect(own["status"] === "active", answer, `status is ${shown(own["status"])}`);
+      expect(
+        own["description"] === null,
+        answer,
+        `description is ${shown(own["description"])}, expected null when unset`,
+      );
+    },
+    "The name of a new project has 3 to 64 characters": async (on) => {
+      const region = (await ownProject(on))["region"];
+      await refuses(on, { name: "ab", region }, "the name has 2 characters");
+      await refuses(on, { name: "x".repeat(65), region }, "the name has 65 characters");
+      expectStatus(await put(on, { name: `${unique()}-`.padEnd(64, "x") }), 200);
+    },
+    "name and region are required": async (on) => {
+      await refuses(on, { region: (await ownProject(on))["region"] }, "the name is missing");
+      await refuses(on, { name: unique() }, "the region is missing");
+    },
+    "A name that another project has is refused": async (on) => {
+      const { id, region } = await ownProject(on);
+      const { name } = recordOf(await on.get(`/projects/${id}`));
+      await refuses(on, { name: String(name), region }, "another project has this name");
+    },
+    "A description has at most 255 characters": async (on) => {
+      expectStatus(await put(on, { description: "d".repeat(255) }), 200);
+      expectRefusal(await put(on, { description: "d".repeat(256) }), "the description has 256 characters");
+    },
+    "An empty description clears it": async (on) => {
+      expectStatus(await put(on, { description: "a description" }), 200);
+      const answer = await put(on, { description: "" });
+      const description = expectSuccess(answer)["description"];
+      expect(description === null, answer, `description is ${shown(description)}, expected null`);
+    },
+    "An update keeps the fields that it leaves out": async (on) => {
+      const name = unique();
+      expectStatus(await put(on, { name, description: "kept" }), 200);
+      const answer = await put(on, { name });
+      const description = expectSuccess(answer)["description"];
+      expect(description === "kept", answer, `description is ${shown(description)}, and was "kept"`);
+    },
+    "An update refreshes updated_at": async (on) => {
+      const before = expectSuccess(await put(on, { description: "one" }))["updated_at"];
+      await on.pause(1_100);
+      const answer = await put(on, { description: "two" });
+      const after = expectSuccess(answer)["updated_at"];
+      expect(Date.parse(String(after)) > Date.parse(String(before)), answer, `updated_at stays ${shown(before)}`);
+    },
+    "The region cannot be changed": async (on) => {
+      const { id, region } = await ownProject(on);
+      const answer = await put(on, { region: `${region}-other` });
+      const now = await on.get(`/projects/${id}`);
+      expect(
+        recordOf(now)["region"] === region,
+        now,
+        `the region became ${shown(recordOf(now)["region"])} after a PUT that answered ${answer.status}`,
+      );
+    },
+    "A removed project is gone: DELETE answers 204 without a body": async (on) => {
+      const { region } = await ownProject(on);
+      const { id } = expectSuccess(await on.send("POST", "/projects", { body: { name: unique(), region } }));
+      on.atEnd(() => on.send("DELETE", `/projects/${id}`));
+      const source = { type: "git", repo: "svc-verify/app", branch: "main" };
+      const made = await on.send("POST", "/deployments", { body: { project_id: id, environment: "verify", source } });
+      const deployment = field(made.body, "id");
+      const answer = await on.send("DELETE", `/projects/${id}`);
+      expectStatus(answer, 204);
+      expect(answer.text === "", answer, `the body is ${shown(answer.text)}`);
+      expectRefusal(await on.get(`/projects/${id}`), "the project was removed");
+      if (made.status < 300) expectRefusal(await on.get(`/deployments/${deployment}`), "its project was removed");
+    },
+    "An unknown project is not removed": async (on) =>
+      expectRefusal(await on.send("DELETE", `/projects/proj_${unknownId}`), "nothing has this identifier"),
+  },
+  { writes: true },
+);

@@ -1,0 +1,215 @@
+import type * as v from "valibot";
+import {
+  type Answer,
+  type Check,
+  chapter,
+  expect,
+  expectStatus,
+  field,
+  itemsOf,
+  type Probe,
+  recordOf,
+  shown,
+  Untried,
+} from "./check.ts";
+import * as shape from "./shapes.ts";
+
+type Item = Readonly<Record<string, unknown>>;
+const terminal: readonly unknown[] = shape.terminal;
+const projects = (on: Probe) => on.once("listed projects", () => on.get("/projects?per_page=100"));
+const deployments = (on: Probe) => on.once("deployments", () => on.get("/deployments?per_page=100"));
+
+/** The items of a list, or {Untried} where it has none. */
+async function someOf(answer: Answer | Promise<Answer>): Promise<readonly Item[]> {
+  const items = itemsOf(await answer);
+  if (items.length === 0) throw new Untried("the list is empty");
+  return items;
+}
+
+/** Each item has the documented fields; answers how many there are. */
+async function eachHas(schema: v.GenericSchema, list: Answer | Promise<Answer>): Promise<void> {
+  for (const item of await someOf(list)) shape.expectShape(schema, item, await list);
+}
+
+/** A GET of the newest items answers the fields that the list shows. */
+async function getEquals(on: Probe, path: string, list: Promise<Answer>): Promise<void> {
+  for (const item of (await someOf(list)).slice(0, 3)) {
+    const answer = await on.get(`${path}/${item["id"]}`);
+    expectStatus(answer, 200);
+    const record = recordOf(answer);
+    for (const [name, value] of Object.entries(item)) {
+      const isSame = JSON.stringify(record[name]) === JSON.stringify(value);
+      // Work goes on between the two.
+      const mayMove = path === "/deployments" && !terminal.includes(item["status"]);
+      expect(isSame || mayMove, answer, `${name} is ${shown(record[name])}, and ${shown(value)} in the list`);
+    }
+  }
+}
+
+const inOrder = (item: Item, earlier: string, later: string) =>
+  Date.parse(String(item[earlier])) <= Date.parse(String(item[later]));
+
+const projectChecks = chapter("Projects", {
+  "A project has id, name, region, description, status, created_at and updated_at": (on) =>
+    eachHas(shape.project, projects(on)),
+  "Names of projects are unique": async (on) => {
+    const answer = await on.get("/projects?per_page=100");
+    const names = (await someOf(answer)).map((item) => item["name"]);
+    const twice = names.find((name, i) => names.indexOf(name) !== i);
+    expect(twice === undefined, answer, `two projects are called ${shown(twice)}`);
+  },
+  "updated_at is not before created_at": async (on) => {
+    for (const item of await someOf(projects(on)))
+      expect(
+        inOrder(item, "created_at", "updated_at"),
+        await projects(on),
+        `${item["id"]} was updated before it was created`,
+      );
+  },
+  "GET /projects/{id} answers the project of the list": (on) => getEquals(on, "/projects", projects(on)),
+});
+
+/** The list filtered by the field of an item shows that item, and others with the same value alone. */
+async function filtered(on: Probe, name: string, values: readonly unknown[]): Promise<void> {
+  for (const value of [...new Set(values)].slice(0, 3)) {
+    const answer = await on.get(`/deployments?${name}=${encodeURIComponent(String(value))}`);
+    const items = itemsOf(answer);
+    const other = items.find((item) => item[name] !== value);
+    expect(other === undefined, answer, `${other?.["id"]} has ${name} ${shown(other?.[name])}`);
+    // Work that moves may have left its status.
+    expect(
+      items.length > 0 || (name === "status" && !terminal.includes(value)),
+      answer,
+      "the list lacks a deployment that has it",
+    );
+  }
+}
+
+const deploymentChecks = chapter("Deployments", {
+  "A deployment in a list has the documented fields": (on) => eachHas(shape.deploymentItem, deployments(on)),
+  "A list of deployments leaves out the source": async (on) => {
+    for (const item of await someOf(deployments(on)))
+      expect(item["source"] === undefined, await deployments(on), `${item["id"]} has a source`);
+  },
+  "version is null while queued or building": async (on) => {
+    for (const { id, status, version } of await someOf(deployments(on)))
+      if (status === "queued" || status === "building")
+        // A rollback has its version from the start.
+        expect(
+          version === null || (await isRollback(on, String(id))),
+          await deployments(on),
+          `${id} is ${status} with the version ${shown(version)}`,
+        );
+  },
+  "An active deployment has its version": async (on) => {
+    for (const { id, status, version } of await someOf(deployments(on)))
+      expect(
+        status !== "active" || typeof version === "string",
+        await deployments(on),
+        `${id} is active without a version`,
+      );
+  },
+  "completed_at is set in a terminal state, and null before": async (on) => {
+    for (const { id, status, completed_at } of await someOf(deployments(on)))
+      expect(
+        terminal.includes(status) === (completed_at !== null),
+        await deployments(on),
+        `${id} is ${status} with completed_at ${shown(completed_at)}`,
+      );
+  },
+  "project_id, environment and status filter the list": async (on) => {
+    const items = await someOf(deployments(on));
+    for (const name of ["project_id", "environment", "status"])
+      await filtered(
+        on,
+        name,
+        items.map((item) => item[name]),
+      );
+  },
+  "GET /deployments/{id} answers the deployment of the list": (on) => getEquals(on, "/deployments", deployments(on)),
+  "GET /deployments/{id} includes the source, with null for fields that do not apply": async (on) => {
+    for (const { id } of (await someOf(deployments(on))).slice(0, 3)) {
+      const answer = await on.get(`/deployments/${id}`);
+      shape.expectShape(shape.deployment, recordOf(answer), answer);
+    }
+  },
+  "GET /deployments/{id}/logs answers entries with timestamp, level and message": async (on) => {
+    let entries = 0;
+    for (const { id } of (await someOf(deployments(on))).slice(0, 3)) {
+      const answer = await on.get(`/deployments/${id}/logs`);
+      for (const entry of itemsOf(answer)) shape.expectShape(shape.logEntry, entry, answer);
+      entries += itemsOf(answer).length;
+    }
+    if (entries === 0) throw new Untried("the logs of the newest deployments are empty");
+  },
+});
+
+/** Whether a deployment takes an earlier one's version: an older one of its environment has the same. */
+async function isRollback(on: Probe, id: string): Promise<boolean> {
+  const items = itemsOf(await deployments(on));
+  const own = items.find((item) => item["id"] === id);
+  return items.some(
+    (item) => item["id"] !== id && item["version"] === own?.["version"] && item["environment"] === own?.["environment"],
+  );
+}
+
+const users = (on: Probe) => on.once("users", () => on.get("/users"));
+const userChecks = chapter("Users", {
+  "A user has id, name, email, role, status and joined_at": (on) => eachHas(shape.user, users(on)),
+  "GET /users lists active members alone": async (on) => {
+    for (const { id, status } of await someOf(users(on)))
+      expect(status === "active", await users(on), `${id} is ${shown(status)}`);
+  },
+  "An organization has at least one owner": async (on) =>
+    expect(
+      (await someOf(users(on))).some(({ role }) => role === "owner"),
+      await users(on),
+      "nobody is owner",
+    ),
+  "GET /users/{id} answers the user of the list": (on) => getEquals(on, "/users", users(on)),
+});
+
+const integrations = (on: Probe) => on.once("integrations", () => on.get("/integrations"));
+/** What is stored of a secret is shown as a short word or a URL without its path. */
+const looksSecret = (value: unknown) =>
+  typeof value === "string" && /[A-Za-z0-9_-]{16,}/.test(value.replace(/^https:\/\/[^/]*/, ""));
+export const secretFields = ["api_key", "secret", "webhook_url", "token"] as const;
+
+/** Throws {Differs} for a configuration with a secret in it. */
+export function expectRedacted(answer: Answer): void {
+  const config = field(recordOf(answer), "config");
+  for (const name of secretFields) expect(!looksSecret(field(config, name)), answer, `config.${name} is not redacted`);
+}
+
+const integrationChecks = chapter("Integrations", {
+  "An integration has id, type, name, status and created_at": (on) => eachHas(shape.integrationItem, integrations(on)),
+  "A list of integrations leaves out the config": async (on) => {
+    for (const item of await someOf(integrations(on)))
+      expect(item["config"] === undefined, await integrations(on), `${item["id"]} has a config`);
+  },
+  "GET /integrations/{id} answers the config, with its secrets redacted": async (on) => {
+    for (const { id } of (await someOf(integrations(on))).slice(0, 5)) {
+      const answer = await on.get(`/integrations/${id}`);
+      shape.expectShape(shape.integration, recordOf(answer), answer);
+      expectRedacted(answer);
+    }
+  },
+});
+
+const webhooks = (on: Probe) => on.once("webhooks", () => on.get("/webhooks"));
+const webhookChecks = chapter("Webhooks", {
+  "A webhook has id, url, events, status and created_at; its url begins with https://": (on) =>
+    eachHas(shape.webhook, webhooks(on)),
+  "The secret of a webhook is write-only": async (on) => {
+    for (const item of await someOf(webhooks(on)))
+      expect(item["secret"] === undefined, await webhooks(on), `${item["id"]} shows its secret`);
+  },
+});
+
+export const records: readonly Check[] = [
+  ...projectChecks,
+  ...deploymentChecks,
+  ...userChecks,
+  ...integrationChecks,
+  ...webhookChecks,
+];

@@ -1,0 +1,63 @@
+import { type Answer, type Probe, recordOf, Untried } from "./check.ts";
+import { expectSuccess, type Item, ownProject, unique } from "./own-project.ts";
+
+export const git = { type: "git", repo: "svc-verify/app", branch: "main" } as const;
+const pause_ms = 500;
+
+export interface Made {
+  readonly answer: Answer;
+  readonly record: Item;
+}
+
+/** Asks for a deployment in the project of this trial. */
+export async function post(on: Probe, body: Item): Promise<Answer> {
+  const { id: project_id } = await ownProject(on);
+  return on.send("POST", "/deployments", { body: { project_id, environment: "verify", source: git, ...body } });
+}
+
+export async function create(on: Probe, body: Item = {}): Promise<Made> {
+  const answer = await post(on, body);
+  return { answer, record: expectSuccess(answer) };
+}
+
+/** The deployment once it has left all states but these. */
+async function after(on: Probe, id: unknown, ...states: readonly string[]): Promise<Made> {
+  for (let waited = 0; ; waited += pause_ms) {
+    const answer = await on.get(`/deployments/${id}`);
+    const record = recordOf(answer);
+    if (!states.includes(String(record["status"]))) return { answer, record };
+    if (waited >= on.patience_ms)
+      throw new Untried(`${id} was still ${record["status"]} after ${on.patience_ms / 1_000} s`);
+    await on.pause(pause_ms);
+  }
+}
+const ended = (on: Probe, id: unknown) => after(on, id, "queued", "building", "deploying");
+
+/** An active deployment; where none becomes active, what needs one cannot be tried. */
+async function activeWith(on: Probe, body: Item): Promise<Item> {
+  const { record } = await ended(on, (await create(on, body)).record["id"]);
+  if (record["status"] !== "active")
+    throw new Untried(`deployments of svc-verify/app end as ${record["status"]} here, so none becomes active`);
+  return record;
+}
+/** The first release of the trial: of a tag, so that its version is known. */
+export const firstRelease = (on: Probe) =>
+  on.once("first release", () => activeWith(on, { environment: "live", source: { ...git, tag: "v1.0.0" } }));
+export const secondRelease = (on: Probe) =>
+  on.once("second release", async () => {
+    await firstRelease(on);
+    return activeWith(on, { environment: "live", source: { ...git, tag: "v2.0.0" } });
+  });
+
+export const order = ["queued", "building", "deploying", "active"];
+/** A deployment as it was seen in each state after the first. */
+export const observed = (on: Probe) =>
+  on.once("observed deployment", async () => {
+    const { record } = await create(on, { environment: unique() });
+    const seen: Made[] = [];
+    for (let state = "queued"; order.slice(0, 3).includes(state); state = String(seen.at(-1)?.record["status"]))
+      seen.push(await after(on, record["id"], state));
+    return seen;
+  });
+
+export const cancel = (on: Probe, id: unknown) => on.send("POST", `/deployments/${id}/cancel`);

@@ -1,0 +1,58 @@
+import type { Settings } from "../config/parse-options.ts";
+import type { DashboardAccess } from "../dashboard/access.ts";
+import { createOidcPeople } from "../dashboard/oidc-people.ts";
+import { type OnRefused, oidcRoutes } from "../dashboard/oidc-routes.ts";
+import { createIssuer, loadOpenidClient } from "../drivers/oidc/issuer.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { wholeAddress } from "../http/client-address.ts";
+import type { RequestContext } from "../http/request-context.ts";
+import type { Route } from "../http/route.ts";
+import type { Features } from "./features.ts";
+import type { Foundation } from "./open-store.ts";
+
+type WithOidc = Pick<Settings, "dashboard">;
+
+/** Refuses a start without the package that `dashboard.oidc` needs. The issuer itself is asked at the first sign-in. */
+export async function loadOidc({ dashboard }: WithOidc): Promise<void> {
+  const { oidc } = dashboard || {};
+  if (oidc) await loadOpenidClient();
+}
+
+/** A warning where nobody can sign in at the issuer, because it is not known to which organization. */
+export async function oidcWarnings({ dashboard }: WithOidc, { organizations }: Features): Promise<string[]> {
+  const { oidc } = dashboard || {};
+  if (!oidc || (await organizations.chosen(oidc.organization))) return [];
+  const which =
+    oidc.organization === undefined
+      ? "there is not exactly one organization, so name one with the option dashboard.oidc.organization"
+      : `there is no organization "${oidc.organization}", which the option dashboard.oidc.organization names`;
+  return [`nobody can sign in with OpenID Connect: ${which}`];
+}
+
+/** How people sign in to the dashboard, and the rows of sign-in with OpenID Connect where the option names an issuer. */
+export function waysInTable(
+  { log, clock, encryption, random }: Foundation,
+  { mode, dashboard, publicUrl, behindProxy }: Pick<Settings, "mode" | "dashboard" | "publicUrl" | "behindProxy">,
+  { features, outbound, access }: { features: Features; outbound: Outbound; access: DashboardAccess },
+) {
+  const { keySignIn: key = true, oidc = undefined } = dashboard || {};
+  if (!oidc) return { waysIn: { key, oidc: null }, routes: [] as Route[] };
+  const { name = new URL(oidc.issuer).host, ...client } = oidc;
+  // The issuer sends browsers back to the public URL, so they begin there too, or their cookie would stay elsewhere.
+  const waysIn = { key, oidc: { name, url: `${publicUrl ?? ""}/dashboard/oidc` } };
+  const { sessions } = features;
+  const issuer = createIssuer({ ...client, name }, outbound);
+  const begin = createOidcPeople({ ...features, oidc });
+  const ports = { mode, access, publicUrl, issuer, encryption, random, clock, log, sessions, begin };
+  const clientOf = ({ incoming, id: request_id }: RequestContext) => ({
+    address: incoming && wholeAddress(incoming, behindProxy),
+    request_id,
+  });
+  const onRefused: OnRefused = async ({ organization_id, user_id }, client) =>
+    features.audit.recordRefusedSignIn({
+      organization_id: organization_id ?? (await features.organizations.chosen(oidc.organization))?.id,
+      user_id: user_id ?? undefined,
+      ...client,
+    });
+  return { waysIn, routes: oidcRoutes({ ...ports, clientOf, onRefused }) };
+}

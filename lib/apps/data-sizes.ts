@@ -1,0 +1,72 @@
+import type { Runtime } from "../drivers/deployment/contract.ts";
+import { byteSizeText } from "../kernel/byte-size.ts";
+import { systemTimer } from "../kernel/clock.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { AppLogs } from "./logs.ts";
+import { appsRepository } from "./repository.ts";
+
+const pause = "60s";
+/** A log that says the same each minute hides the rest. */
+const looksBetweenWarnings = 60;
+
+interface Ports {
+  readonly store: Store;
+  readonly log: Log;
+  readonly logs: Pick<AppLogs, "append">;
+  readonly runtime: Runtime | undefined;
+  /** Option `deployments.dataLimit`. */
+  readonly dataLimit: number;
+  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
+}
+
+/** Looks each minute how much the environments keep in `/data`. */
+export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }: Ports) {
+  const rows = store.using(appsRepository);
+  const looks = new Map<string, number>();
+  let hasEnded = false;
+  let cancel = () => {};
+
+  const look = async (app: Row<"apps">): Promise<void> => {
+    const { organization_id, project_id, environment, data_bytes } = app;
+    const key = { organization_id, project_id, environment };
+    const bytes = await runtime?.dataBytes?.(key);
+    if (bytes === undefined) return;
+    if (bytes !== Number(data_bytes ?? -1))
+      await store.transaction(key, async (tx) => void (await rows(tx).setDataBytes({ ...key, data_bytes: bytes })));
+    const name = `${project_id} ${environment}`;
+    if (bytes <= dataLimit) return void looks.delete(name);
+    const count = looks.get(name) ?? 0;
+    looks.set(name, count + 1);
+    if (count % looksBetweenWarnings !== 0) return;
+    const limit = `deployments.dataLimit (${byteSizeText(dataLimit)})`;
+    const message = `/data is full: it holds ${byteSizeText(bytes)}, more than ${limit}; remove files, or raise the limit`;
+    logs.append(key, [{ level: "error", message }]);
+  };
+
+  const lookAll = async (): Promise<void> => {
+    cancel();
+    for (const app of (await rows().live({})).filter(isOwn)) {
+      if (hasEnded || store.retired) return;
+      await look(app);
+    }
+  };
+
+  const begin = (): void => {
+    if (!runtime?.dataBytes || hasEnded) return;
+    void lookAll()
+      .catch((error) => !hasEnded && log.warn("the size of data could not be read", { reason: reasonOf(error) }))
+      .finally(() => {
+        if (!hasEnded) cancel = systemTimer(pause, begin);
+      });
+  };
+
+  return {
+    begin,
+    end(): void {
+      hasEnded = true;
+      cancel();
+    },
+  };
+}

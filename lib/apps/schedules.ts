@@ -1,0 +1,193 @@
+import type { App, CommandEnd, Runtime, Schedule } from "../drivers/deployment/contract.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { Queue } from "../jobs/queue.ts";
+import { kindAt } from "../jobs/runtime-jobs.ts";
+import { type Clock, isoOf, systemTimer } from "../kernel/clock.ts";
+import { nextSlot } from "../kernel/cron.ts";
+import type { Ids } from "../kernel/ids.ts";
+import { discard, type Outcome, snooze } from "../kernel/job.ts";
+import { reasonOf } from "../kernel/log.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { AbortController } from "../kernel/web.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import type { AppLogs } from "./logs.ts";
+import { appsRepository } from "./repository.ts";
+import { schedulesRepository } from "./schedules-repository.ts";
+import type { AppKey, Supervisor } from "./supervisor.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly queue: Queue;
+  readonly bus: Pick<Bus, "announce">;
+  readonly feed: Pick<ChangeFeed, "publish">;
+  readonly logs: Pick<AppLogs, "append">;
+  readonly runtime: Runtime | undefined;
+  /** What other servers know the runtime by, where several share the rows. */
+  readonly runtimeId: string | undefined;
+  readonly appOf: (key: AppKey) => Promise<App | undefined>;
+  /** Whether an environment runs on this server, not on another one. */
+  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
+  readonly supervisor: Pick<Supervisor, "isLeft"> | undefined;
+}
+
+export type ScheduleKey = AppKey & { readonly name: string };
+type Run = Row<"schedule_runs">;
+
+/** A job answers at least this often, so that it never holds a lease for long. */
+const longest_ms = 5_000;
+/** How often a schedule of a stopped app looks whether that was started. */
+const stopped_ms = 60_000;
+
+const nameOf = ({ project_id, environment, name }: ScheduleKey) => `${project_id} ${environment} ${name}`;
+const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => ({
+  organization_id,
+  project_id,
+  environment,
+});
+
+/** The schedules of live releases: each has one job, which runs its command and waits for the next time. */
+export function createSchedules(ports: Ports) {
+  const { store, clock, ids, queue, bus, logs, runtime, runtimeId, appOf } = ports;
+  const [rows, apps] = [store.using(schedulesRepository), store.using(appsRepository)];
+  /** What runs now, in this process. */
+  const running = new Map<
+    string,
+    { readonly run: Run; readonly ended: Promise<CommandEnd>; readonly end: () => void }
+  >();
+
+  const nextOf = (cron: string) => nextSlot(cron, clock.now()) ?? clock.now() + 366 * 86_400_000;
+
+  const addJob = (tx: Tx, of: ScheduleKey, next_at: string) =>
+    queue.addUnique(
+      tx,
+      kindAt("apps.schedule", runtimeId),
+      { ...keyOf(of), name: of.name },
+      `${kindAt("schedule", runtimeId)} ${nameOf(of)}`,
+      Math.max(0, Date.parse(next_at) - clock.now()),
+    );
+
+  /** Open pages show the run. */
+  const publish = (tx: Tx, { organization_id, project_id: id }: Run) =>
+    ports.feed.publish(tx, { kind: "record", organization_id, id });
+
+  const endRun = async (tx: Tx, run: Run, { exit_code, reason }: CommandEnd): Promise<void> => {
+    const status = reason === undefined ? "succeeded" : "failed";
+    if ((await rows(tx).endRun({ id: run.id, status, ended_at: clock.iso(), exit_code })) === 0) return;
+    publish(tx, run);
+    if (reason === undefined) return;
+    const { id: run_id, project_id, environment, name } = run;
+    tx.afterCommit(() => logs.append(keyOf(run), [{ level: "error", message: `[${name}] The run ${reason}` }]));
+    await bus.announce(tx, run.organization_id, "schedule.failed", {
+      ...{ run_id, project_id, environment, schedule: name, exit_code },
+      reason: `The run ${reason}`,
+    });
+  };
+
+  /** Ends the runs of servers that have ended, before their environment goes on here. */
+  const endInterrupted = async (tx: Tx, key: AppKey): Promise<void> => {
+    const ended = { exit_code: null, reason: "was interrupted: the server ended" };
+    for (const run of await rows(tx).running(key))
+      if (!running.has(nameOf({ ...keyOf(key), name: run.name }))) await endRun(tx, run, ended);
+  };
+
+  /** Begins a run in the background. */
+  const begin = (key: ScheduleKey, row: Row<"schedules">, run: Run): void => {
+    const ending = new AbortController();
+    const execute = async (): Promise<CommandEnd> => {
+      const app = await appOf(keyOf(key));
+      if (!app || !runtime?.command) return { exit_code: null, reason: "found no live release" };
+      return runtime.command(app, row, (line) => logs.append(keyOf(key), [line]), ending.signal);
+    };
+    const ended = execute().catch((error) => ({ exit_code: null, reason: `could not begin: ${reasonOf(error)}` }));
+    running.set(nameOf(key), { run, ended, end: () => ending.abort() });
+  };
+
+  return {
+    /** A release is live: its schedules are those of the environment. One that has the same times keeps its next one. */
+    async set(tx: Tx, key: AppKey, given: readonly Schedule[]): Promise<void> {
+      await endInterrupted(tx, key);
+      const before = await rows(tx).ofEnvironment(key);
+      for (const { name } of before) await rows(tx).remove({ ...key, name });
+      for (const one of given) {
+        const same = before.find(({ name, cron }) => name === one.name && cron === one.cron);
+        const row = { ...keyOf(key), ...one, next_at: same?.next_at ?? isoOf(nextOf(one.cron)) };
+        await rows(tx).insert(row);
+        await addJob(tx, { ...key, name: one.name }, row.next_at);
+      }
+    },
+
+    /** At a start, and where this server takes environments over: runs were interrupted, and jobs may be missing. */
+    async recover(keys: readonly AppKey[]): Promise<void> {
+      for (const key of keys) {
+        const [its, left] = [await rows().ofEnvironment(key), await rows().running(key)];
+        if (its.length + left.length === 0) continue;
+        await store.transaction(keyOf(key), async (tx) => {
+          await endInterrupted(tx, key);
+          for (const { name, next_at } of await rows(tx).ofEnvironment(key))
+            await addJob(tx, { ...key, name }, next_at);
+        });
+      }
+    },
+
+    /** The job `apps.schedule`. */
+    async run(key: ScheduleKey): Promise<Outcome> {
+      const now = running.get(nameOf(key));
+      if (now) {
+        const late = new Promise<undefined>((resolve) => systemTimer(longest_ms, () => resolve(undefined)));
+        const end = await Promise.race([now.ended, late]);
+        if (!end) return snooze(1);
+        running.delete(nameOf(key));
+        const row = await rows().find(key);
+        const write = (tx: Tx) => endRun(tx, now.run, end);
+        return snooze(Math.max(1, row ? Date.parse(row.next_at) - clock.now() : 1), write, keyOf(key));
+      }
+      const row = await rows().find(key);
+      if (!row) return discard("the live release has no such schedule");
+      const app = await apps().find(key);
+      if (!app || !ports.isOwn(app)) return discard("its environment runs on another server");
+      const wait_ms = Date.parse(row.next_at) - clock.now();
+      if (wait_ms > 0) return snooze(wait_ms);
+      if (ports.supervisor?.isLeft(key)) return snooze(stopped_ms);
+      const { project_id, environment, name, organization_id } = row;
+      const started = { status: "running", started_at: clock.iso(), ended_at: null, exit_code: null } as const;
+      const run: Run = { id: ids.next("run"), project_id, environment, organization_id, name, ...started };
+      const isBegun = await store.transaction(keyOf(key), async (tx) => {
+        if (!(await rows(tx).find(key))) return false;
+        await rows(tx).insertRun(run);
+        publish(tx, run);
+        await rows(tx).pruneRuns(key);
+        await rows(tx).setNext({ ...key, next_at: isoOf(nextOf(row.cron)) });
+        return true;
+      });
+      if (isBegun) begin(key, row, run);
+      return snooze(1);
+    },
+
+    /** Ends what runs of an environment that is deleted. Resolves once it has ended: its data may go then. */
+    async stop(key: AppKey): Promise<void> {
+      const its = [...running.values()].filter(
+        ({ run }) => run.project_id === key.project_id && run.environment === key.environment,
+      );
+      for (const { end } of its) end();
+      await Promise.all(its.map(({ ended }) => ended));
+    },
+
+    async removed(tx: Tx, key: AppKey): Promise<void> {
+      await rows(tx).removeAll(key);
+      await rows(tx).removeRuns(key);
+    },
+    async projectRemoved(tx: Tx, project_id: string): Promise<void> {
+      await rows(tx).removeOfProject({ project_id });
+      await rows(tx).removeRunsOfProject({ project_id });
+    },
+
+    ofProject: async (project_id: string, tx?: Tx) => rows(tx).ofProject({ project_id }),
+    runs: rows,
+  };
+}
+
+export type Schedules = ReturnType<typeof createSchedules>;

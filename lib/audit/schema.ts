@@ -1,0 +1,36 @@
+import * as v from "valibot";
+import { field } from "../kernel/field.ts";
+import { datetime, id, paging, textOf } from "../kernel/validation.ts";
+
+/** The ways by which a change comes in. */
+const ways = ["api", "dashboard", "hook", "command"] as const;
+
+/** The action of a sign-in that was refused. */
+export const refusedSignIn = "sign-in.refused";
+/** The action of a first sign-in that made its user. Every other action is the name of an operation. */
+export const createdUser = "users.create";
+
+/** It holds identifiers, and never a secret, a body or an address of mail. */
+export const auditEntry = field(
+  v.object({
+    id: field(id("aud"), "The identifier of the entry."),
+    at: field(datetime(), "When it happened."),
+    action: field(
+      v.string(),
+      "The name of the operation, such as `projects.delete`; `users.create` for a user whom their first sign-in made; or `sign-in.refused`.",
+    ),
+    target: field(v.nullable(v.string()), "The identifier of the record that was changed; null where there is none."),
+    user_id: field(v.nullable(v.string()), "The person who did it; null for nobody who is known."),
+    key_id: field(v.nullable(v.string()), "The API key of the call; null where there was none."),
+    via: field(v.picklist(ways), "The way in: the interface, the dashboard, a push of a code host, or a command."),
+    address: field(v.nullable(v.string()), "The network address of the client; null for a call in the process."),
+    request_id: field(v.nullable(v.string()), "The request, as in the header `X-Request-Id`."),
+  }),
+  "A change that succeeded, or a sign-in that was refused.",
+);
+
+export const auditQuery = v.object({
+  ...paging(),
+  action: v.optional(field(textOf(1, 100), "Only entries of this action.")),
+  user_id: v.optional(field(textOf(1, 100), "Only entries of this person.")),
+});

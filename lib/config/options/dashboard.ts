@@ -1,0 +1,70 @@
+import * as v from "valibot";
+import { parseHttpUrl } from "../../drivers/outbound/target.ts";
+import { isLoopbackName } from "../../http/hosts.ts";
+import { roles } from "../../kernel/roles.ts";
+import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
+import { option, switchOr } from "./option-types.ts";
+
+/** An issuer on this machine is one of a test. Any other shows codes and tokens to the network without TLS. */
+const issuer = v.pipe(
+  v.string("must be a string"),
+  v.check((text) => {
+    const url = parseHttpUrl(text);
+    if (url?.search !== "" || url.hash !== "" || url.username !== "") return false;
+    return url.protocol === "https:" || isLoopbackName(url.hostname);
+  }, "must be the https URL of an issuer, such as https://login.example.com/realms/acme; http is for issuers on this machine"),
+);
+
+/** An owner is made by an owner. */
+const created = roles.filter((role) => role !== "owner");
+
+const visible = (what: string) => textLike(4096, /^[\x21-\x7e]+$/, `must be ${what} of visible ASCII characters`);
+
+const oidc = v.strictObject({
+  issuer: option(issuer, {
+    help: "The issuer with which people sign in (OpenID Connect), as its discovery document names it. It needs the package `openid-client`.",
+    example: '"https://login.example.com/realms/acme"',
+  }),
+  clientId: option(visible("an identifier"), {
+    help: "The identifier of this service at the issuer.",
+    example: '"svc-server"',
+  }),
+  clientSecret: option(visible("a secret"), { help: "The secret that belongs to it.", example: '"secret_of_svc"' }),
+  name: v.optional(
+    option(textOf(1, 64, { trim: true }), {
+      help: "The name of the issuer on the page: “Sign in with NAME”. Without it, the host of the issuer.",
+      example: '"Acme"',
+    }),
+  ),
+  organization: v.optional(
+    option(textOf(1, 64), {
+      help: "The name or identifier of the organization whose people sign in. Without it, the only one of the service.",
+      example: '"acme"',
+    }),
+  ),
+  create: v.optional(
+    option(oneOf(created), {
+      help: "The role of a person who signs in for the first time and is no user yet: `admin`, `developer` or `viewer`. Without it, such a person is refused.",
+      example: '"viewer"',
+    }),
+  ),
+});
+
+export const dashboard = v.optional(
+  switchOr(
+    v.strictObject({
+      keySignIn: v.optional(
+        option(v.boolean(), {
+          help: "Whether people may sign in to the dashboard with an API key. `false` needs `dashboard.oidc` (`start`).",
+        }),
+        true,
+      ),
+      oidc: v.optional(oidc),
+    }),
+    {
+      help: "Serve the dashboard at `/dashboard`: `true`, `false`, or an object of the options below.",
+      flag: "no-dashboard",
+    },
+  ),
+  true,
+);

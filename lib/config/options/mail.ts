@@ -1,0 +1,53 @@
+import * as v from "valibot";
+import type { MailTransport } from "../../drivers/mail/contract.ts";
+import { parseMailServer } from "../../drivers/mail/server-url.ts";
+import { textLike } from "../../kernel/validation.ts";
+import { option } from "./option-types.ts";
+
+/** An address, or a name and an address. The rule never repeats what was given, which holds a password. */
+const url = v.pipe(
+  v.string("must be a string"),
+  v.check(
+    (text) => parseMailServer(text) !== undefined,
+    "must be a URL such as smtp://user:password@mail.example.com:587 or smtps://user:password@mail.example.com; write @ of a user or password as %40, : as %3A, / as %2F and % as %25",
+  ),
+);
+
+const sender = textLike(
+  320,
+  /^(?:[^\p{C}<>",;:@]+ <[^\s\p{C}<>",;:@]+@[^\s\p{C}<>",;:@]+>|[^\s\p{C}<>",;:@]+@[^\s\p{C}<>",;:@]+)$/u,
+  "must be an e-mail address such as svc@example.com, or Example <svc@example.com>",
+);
+
+export const mail = v.optional(
+  v.strictObject({
+    url: v.optional(
+      option(url, {
+        help: "The server that takes the mails: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it mails are kept, and `svc-server mail` shows them. It holds a password, so it has no flag.",
+        example: '"smtp://svc:password@mail.example.com:587"',
+      }),
+    ),
+    from: v.optional(
+      option(sender, {
+        help: "The sender of mails. Without it, `svc-server@` with the host of the public URL.",
+        example: '"Example <svc@example.com>"',
+      }),
+    ),
+    insecure: v.optional(
+      option(v.boolean(), {
+        help: "Send mails, and the password of `mail.url`, without TLS where the server offers none, and accept every certificate.",
+      }),
+      false,
+    ),
+    transport: v.optional(
+      option(
+        v.custom<MailTransport>((value) => typeof value === "function", "must be a function"),
+        {
+          help: "A function that takes each mail in place of a server: `({ messageId, from, to, subject, text, html }) => …`. The option `mail` may be this function itself. Without it, `mail.url` decides.",
+          example: "(mail) => outbox.push(mail)",
+        },
+      ),
+    ),
+  }),
+  {},
+);

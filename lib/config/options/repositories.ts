@@ -1,0 +1,22 @@
+import * as v from "valibot";
+import { textOf } from "../../kernel/validation.ts";
+import { byteSize, option } from "./option-types.ts";
+
+/** The git repositories that the service hosts itself, where a runtime is on. */
+export const repositories = v.optional(
+  v.strictObject({
+    folder: v.optional(
+      option(textOf(1, 4096), {
+        help: "The folder of the git repositories that are pushed to the service. Without it they lie beside the database file, in `FILE-repositories`; with PostgreSQL, in the folder `repositories` of `apps.folder`.",
+        example: '"/var/lib/svc-server/repositories"',
+      }),
+    ),
+    pushLimit: v.optional(
+      option(byteSize, {
+        help: "The largest pack of one push. A larger push is refused, and nothing of it stays.",
+      }),
+      "1GiB",
+    ),
+  }),
+  {},
+);

@@ -1,0 +1,12 @@
+import type { RequestContext } from "../http/request-context.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import { sessionLength } from "../keys/sessions.ts";
+import type { DashboardAccess } from "./access.ts";
+
+/** The line that sets the cookie of a session; without a token the one that removes it. */
+export function sessionCookie(access: DashboardAccess, request: RequestContext, token = ""): string {
+  const isHttps = access.isHttps(request);
+  const seconds = token === "" ? 0 : milliseconds(sessionLength) / 1000;
+  const place = `Path=${isHttps ? "/" : "/dashboard"}; Max-Age=${seconds}`;
+  return `${access.cookieName(request) ?? "svc"}=${token}; ${place}; HttpOnly; SameSite=Strict${isHttps ? "; Secure" : ""}`;
+}

@@ -1,0 +1,29 @@
+import { existsSync, readFileSync } from "node:fs";
+
+/** Settings of a unit of systemd that are in the way of a box, by what they make of this process. */
+const settings = {
+  bubblewrap: "ProtectKernelTunables",
+  users: "NoNewPrivileges, RestrictSUIDSGID or RestrictAddressFamilies",
+  limits: "ProtectControlGroups",
+  network: "PrivateDevices",
+} as const;
+
+/** Whether the last mount at a folder, or below it, may not be written. */
+const isReadOnly = (folder: string) => {
+  const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
+  const options = lines.map((line) => line.split(" ")).findLast(([, , , , at]) => at === folder)?.[5] ?? "";
+  return options.split(",").includes("ro");
+};
+
+const isThere: Readonly<Record<keyof typeof settings, () => boolean>> = {
+  bubblewrap: () => isReadOnly("/proc/sys"),
+  users: () => process.getuid?.() !== 0 && /^NoNewPrivs:\s*1$/m.test(readFileSync("/proc/self/status", "latin1")),
+  limits: () => isReadOnly("/sys/fs/cgroup"),
+  network: () => !existsSync("/dev/net/tun"),
+};
+
+/** What to change in the unit of this process, where a setting of it is in the way; undefined where none is. */
+export const unitAdvice = (part: keyof typeof settings): string | undefined =>
+  isThere[part]()
+    ? `a setting of its unit is in the way (${settings[part]}): add svc-server-process.conf of fixtures/hosting`
+    : undefined;

@@ -1,0 +1,67 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { createRandom } from "../../kernel/random.ts";
+import { plainFiles } from "../box/tenant-files.ts";
+
+/** An environment, by its project. */
+export interface DataKey {
+  readonly project_id: string;
+  readonly environment: string;
+}
+
+/** The name of an environment may be `..`. */
+const prefix = "of-";
+/** What a deleted environment kept, until its apps have ended. */
+const retired = "gone-";
+
+export type DataFolders = ReturnType<typeof createDataFolders>;
+
+/** What the apps of an environment keep: a folder that lasts as long as the environment. */
+export function createDataFolders(folder: string, files = () => plainFiles) {
+  const pathOf = ({ project_id, environment }: DataKey) => join(folder, project_id, prefix + environment);
+  return {
+    /** The folder of an environment, for the user of its organization. */
+    async open(key: DataKey, user: number | undefined): Promise<string> {
+      const path = pathOf(key);
+      await mkdir(path, { recursive: true, mode: 0o700 });
+      await files().own(path, user);
+      return path;
+    },
+
+    /** Undefined where nothing was kept yet. */
+    bytes: async (key: DataKey): Promise<number | undefined> =>
+      existsSync(pathOf(key)) ? files().bytes(pathOf(key)) : undefined,
+
+    /**
+     * Moves the folder of a deleted environment out of the way of a new one that has its name. Apps that still run keep it
+     * as their `/data`.
+     */
+    async retire(key: DataKey): Promise<void> {
+      await rename(pathOf(key), join(folder, key.project_id, retired + createRandom().alphanumeric(16))).catch(
+        (error) => {
+          if (error.code !== "ENOENT") throw error;
+        },
+      );
+    },
+
+    /** Removes the folder of a project, or what its deleted environments kept. */
+    async remove(project_id: string, environment?: string): Promise<void> {
+      const path = join(folder, project_id);
+      if (environment === undefined) return files().remove(path);
+      if (!existsSync(path)) return;
+      for (const name of await readdir(path)) if (name.startsWith(retired)) await files().remove(join(path, name));
+    },
+
+    /** Removes what crashes left of environments that are gone. */
+    async removeGone(isKept: (key: DataKey) => Promise<boolean>): Promise<void> {
+      if (!existsSync(folder)) return;
+      for (const project_id of await readdir(folder))
+        for (const name of await readdir(join(folder, project_id))) {
+          const key = { project_id, environment: name.slice(prefix.length) };
+          if (name.startsWith(prefix) && !(await isKept(key))) await this.retire(key);
+          await this.remove(project_id, key.environment);
+        }
+    },
+  };
+}

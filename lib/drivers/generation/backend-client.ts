@@ -1,0 +1,198 @@
+import * as v from "valibot";
+import { milliseconds } from "../../kernel/duration.ts";
+import { parseUrl } from "../../kernel/url.ts";
+import { AbortController, TextDecoder } from "../../kernel/web.ts";
+import type { BackendResponse } from "../outbound/backend-request.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import type { GenerationWork, Progress } from "./contract.ts";
+import { isWhole, mediaTypeOf } from "./media-type.ts";
+
+/** Where a backend is, and how long it may take. */
+export interface BackendOptions {
+  /** The base URL, such as `http://localhost:8080/v1`. */
+  readonly url: string;
+  /** Sent as bearer key; it never appears in a log or a response. */
+  readonly key?: string | undefined;
+  /** Further origins that files may be downloaded from, for a backend that answers with a URL. */
+  readonly downloads: readonly string[];
+  /** The limit of the whole work. */
+  readonly timeout_ms: number;
+}
+
+export type BackendNetwork = Pick<Outbound, "callBackend">;
+
+/** A file as a backend hands it over: its bytes in base64, or where they are. `type` is the media type that it claims. */
+export interface ReportedFile {
+  readonly base64?: string | null | undefined;
+  readonly url?: string | null | undefined;
+  readonly type?: string | undefined;
+}
+
+export const maxResponse = 64 * 1024 * 1024;
+export const maxFile = 32 * 1024 * 1024;
+/** How long a busy backend is retried. */
+const retryFor_ms = milliseconds("10m");
+const retryAfter = { min: milliseconds("1s"), default: milliseconds("5s"), max: milliseconds("60s") } as const;
+
+const errorBody = v.union([
+  v.pipe(
+    v.object({ error: v.union([v.string(), v.object({ message: v.string() })]) }),
+    v.transform(({ error }) => (typeof error === "string" ? error : error.message)),
+  ),
+  v.pipe(
+    v.object({ detail: v.string() }),
+    v.transform(({ detail }) => detail),
+  ),
+]);
+
+/** Errors before any connection: the backend received nothing, so a second request costs nothing extra. */
+const notConnected = ["connection refused", "name not found", "name lookup failed", "host unreachable"];
+
+/** The result of taking a file. With `again_ms`, another request may get the file. */
+export type Fetched = Progress & { readonly again_ms?: number };
+
+export const failed = (code: string, message: string): Progress & { state: "failed" } => ({
+  state: "failed",
+  code,
+  message,
+});
+
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** When to ask again: after the backend's `Retry-After`, within limits. */
+export const againAfter = ({ retry_after_ms }: BackendResponse, otherwise: number = retryAfter.default): number =>
+  Math.min(retryAfter.max, Math.max(retryAfter.min, retry_after_ms ?? otherwise));
+
+const wanted = { image: "picture", video: "film" } as const;
+
+/** Takes a file whose bytes are a whole file of the kind, and of the type that it claims. */
+export function checkFile(bytes: Uint8Array, kind: GenerationWork["kind"], claimed?: string): Progress {
+  const type = mediaTypeOf(bytes);
+  const claim = /^(?:image|video)\/[\w.+-]+/.exec(claimed ?? "")?.[0]?.replace("image/jpg", "image/jpeg");
+  if (!type.startsWith(`${kind}/`)) return failed("backend_failed", `the backend's file is not a ${wanted[kind]}`);
+  if (claim !== undefined && claim !== type)
+    return failed("backend_failed", `the backend's file claims to be ${claim}, but its bytes are ${type}`);
+  if (!isWhole(bytes)) return failed("backend_failed", "the backend's file is incomplete: it ends in the middle");
+  return { state: "done", bytes, cost_usd: null };
+}
+
+/** Whether a later request may get another response. */
+export const isPassing = ({ status, error }: BackendResponse): boolean =>
+  error !== null || status === null || status === 408 || status === 429 || status >= 500;
+
+/** A file over the limit, or a URL that may not be called, is the same the next time. */
+const isLasting = ({ error }: BackendResponse) =>
+  /^(over \d|address_not_allowed|certificate: |the URL |not a URL)/.test(error ?? "");
+
+/** What all backends over HTTP share: the key, the guard of addresses, errors as sentences, and how files are taken. */
+export function createBackendClient(options: BackendOptions, outbound: BackendNetwork) {
+  const { key, timeout_ms } = options;
+  const base = options.url.replace(/\/+$/, "");
+  const origin = new URL(base).origin;
+  const bearer: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const trustedOrigins = [origin, ...options.downloads];
+  const withoutKey = (text: string) => (key ? text.replaceAll(key, "[redacted]") : text);
+
+  const download = async (
+    { url: text, type }: ReportedFile,
+    kind: GenerationWork["kind"],
+    signal?: AbortSignal,
+  ): Promise<Fetched> => {
+    const url = parseUrl(text ?? "", `${base}/`);
+    if (!url || !trustedOrigins.includes(url.origin)) {
+      const wrong = "the backend's file is on another origin; add that origin to the backend's downloads";
+      return failed("backend_failed", wrong);
+    }
+    const headers = url.origin === origin ? bearer : {};
+    const file = { method: "GET", url: url.href, headers, max_bytes: maxFile } as const;
+    const response = await outbound.callBackend({ ...file, trustedOrigins, timeout_ms, signal });
+    if (response.error !== null || response.status !== 200) {
+      const reason = response.error ?? response.status;
+      const failure = failed("backend_failed", `the backend's file could not be fetched: ${reason}`);
+      return isPassing(response) && !isLasting(response) ? { ...failure, again_ms: againAfter(response) } : failure;
+    }
+    return checkFile(response.bytes, kind, type ?? response.headers?.["content-type"]);
+  };
+
+  return {
+    withoutKey,
+
+    get: (path: string, limit_ms = timeout_ms): Promise<BackendResponse> =>
+      outbound.callBackend({
+        ...{ method: "GET", url: `${base}${path}`, headers: { ...bearer, accept: "application/json" } },
+        ...{ trustedOrigins, max_bytes: maxResponse, timeout_ms: limit_ms },
+      }),
+
+    /** `body` without the fields that are null. */
+    post: (
+      path: string,
+      body: object,
+      more: { idempotencyKey?: string; signal?: AbortSignal; limit_ms?: number } = {},
+    ) =>
+      outbound.callBackend({
+        method: "POST",
+        url: `${base}${path}`,
+        body: JSON.stringify(Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))),
+        ...{ trustedOrigins, max_bytes: maxResponse, timeout_ms: more.limit_ms ?? timeout_ms, signal: more.signal },
+        headers: {
+          ...bearer,
+          "content-type": "application/json",
+          accept: "application/json",
+          ...(more.idempotencyKey && { "idempotency-key": more.idempotencyKey }),
+        },
+      }),
+
+    /** The retry after a response that says the backend accepted nothing; undefined after any other response. */
+    retryBusy(
+      response: BackendResponse,
+      { elapsed_ms }: GenerationWork,
+      busyStatuses: readonly number[] = [429, 503],
+    ): Progress | undefined {
+      const { status, error } = response;
+      const busy = status === null ? notConnected.includes(error ?? "") : busyStatuses.includes(status);
+      if (!busy) return undefined;
+      if (elapsed_ms < retryFor_ms) return { state: "running", again_ms: againAfter(response), handle: null };
+      const reason = error ?? `it answered ${status}`;
+      return failed("backend_busy", `the backend accepted no work for ten minutes: ${reason}`);
+    },
+
+    /** The failure of a response that has no result, with the backend's own words. */
+    errorOf({ status, error, bytes }: BackendResponse): Progress & { state: "failed" } {
+      if (error !== null) return failed("backend_failed", `the backend could not be called: ${error}`);
+      const { success, output } = v.safeParse(errorBody, parseJson(bytes));
+      const code = status !== null && status >= 400 && status < 500 ? "backend_refused" : "backend_failed";
+      return failed(code, `the backend answered ${status}${success ? `: ${withoutKey(output)}` : ""}`);
+    },
+
+    /** The bytes of a file that the backend reported. */
+    async fetchFile(file: ReportedFile, kind: GenerationWork["kind"], signal?: AbortSignal): Promise<Fetched> {
+      const inline = /^data:([\w.+/-]*);base64,/.exec(file.url ?? "");
+      if (inline) return checkFile(Buffer.from((file.url ?? "").slice(inline[0].length), "base64"), kind, inline[1]);
+      if (file.base64) return checkFile(Buffer.from(file.base64, "base64"), kind, file.type);
+      return download(file, kind, signal);
+    },
+  };
+}
+
+/** The requests in flight, by generation: a cancel aborts them. */
+export function createAborts() {
+  const running = new Map<string, AbortController>();
+  return {
+    async run<T>({ generation_id }: GenerationWork, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+      const control = new AbortController();
+      running.set(generation_id, control);
+      try {
+        return await work(control.signal);
+      } finally {
+        running.delete(generation_id);
+      }
+    },
+    abort: ({ generation_id }: GenerationWork) => running.get(generation_id)?.abort("cancelled"),
+  };
+}

@@ -1,0 +1,174 @@
+import { constants, type Stats } from "node:fs";
+import { mkdir, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { formatDuration } from "../../kernel/duration.ts";
+import { type Child, type Ending, startChild } from "../process/child.ts";
+import { deadline } from "../process/deadline.ts";
+import { killProcessesIn } from "../process/process-table.ts";
+import { checkFile, failed, maxFile } from "./backend-client.ts";
+import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
+
+export interface CommandOptions {
+  /** The program and its arguments, in which `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}` are replaced. */
+  readonly command: readonly string[];
+  /** Variables of the program besides PATH, HOME, LANG and TMPDIR. Their values appear in no message. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The limit of one run. */
+  readonly timeout_ms: number;
+}
+
+/** How long a program may take to end after SIGTERM. */
+const grace_ms = 2_000;
+/** What is kept of the output of a program: enough for its last line. */
+const keptOutput = 4096;
+const endings = { png: "png", jpeg: "jpg", webp: "webp", mp4: "mp4" } as const;
+
+/** A prompt that neither looks like an option or the name of a file with options, nor ends an argument. */
+const asArgument = (prompt: string) => prompt.replaceAll("\0", " ").replace(/^(?=[-@])/, " ");
+
+/** The arguments of a run. Each placeholder is replaced once, so a prompt that contains one stays as it is. */
+export function argumentsOf(command: readonly string[], work: GenerationWork, output: string): string[] {
+  const values: Readonly<Record<string, string>> = {
+    prompt: asArgument(work.prompt),
+    width: String(work.width),
+    height: String(work.height),
+    seed: String(work.seed),
+    seconds: String(work.duration_ms / 1000),
+    output,
+  };
+  return command.map((argument) => argument.replace(/\{(\w+)\}/g, (given, name: string) => values[name] ?? given));
+}
+
+/** The last part done that a program printed, as `40%` or `8/20`. */
+function progressIn(text: string): number | undefined {
+  const [, percent, part, whole] =
+    [...text.matchAll(/(?<![\d./])(?:(100|\d{1,2})%|(\d{1,6})\/(\d{1,6})(?![\d/]))/g)].at(-1) ?? [];
+  if (percent !== undefined) return Number(percent) / 100;
+  const share = Number(part) / Number(whole);
+  return share >= 0 && share <= 1 ? share : undefined;
+}
+
+/** Reads the file that a program wrote: never through a link, and never more than the limit. */
+async function readOutput(path: string, kind: GenerationWork["kind"]): Promise<Progress> {
+  let file: Awaited<ReturnType<typeof open>> | undefined;
+  try {
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const stats: Stats = await file.stat();
+    if (!stats.isFile()) return failed("backend_failed", "the command wrote something else than a file at {output}");
+    if (stats.size > maxFile)
+      return failed("backend_failed", `the command's file has ${stats.size} bytes, and ${maxFile} are the most`);
+    const checked = checkFile(await file.readFile(), kind);
+    return checked.state === "failed"
+      ? { ...checked, message: checked.message.replace("backend", "command") }
+      : checked;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return failed("backend_failed", "the command ended without a file at {output}");
+    if (code === "ELOOP")
+      return failed("backend_failed", "the command wrote a link at {output}, which is not followed");
+    throw error;
+  } finally {
+    await file?.close();
+  }
+}
+
+interface Run {
+  child?: Child;
+  output: string;
+  stopped?: "limit" | "interrupted";
+}
+
+/** The result of a run that has ended. Throws for one that was interrupted: the service asks again after a shutdown, and has forgotten work that was cancelled. */
+function resultOf(
+  run: Run,
+  { code, signal, reason }: Ending,
+  readFile: () => Promise<Progress>,
+  timeout_ms: number,
+): Promise<Progress> | Progress {
+  if (run.stopped === "interrupted") throw new Error("the command was interrupted");
+  if (run.stopped === "limit")
+    return failed("backend_timeout", `the command did not end within ${formatDuration(timeout_ms)}, and was killed`);
+  if (code === 0) return readFile();
+  const line =
+    run.output
+      .trimEnd()
+      .split(/[\r\n]+/)
+      .at(-1) ?? "";
+  const how = reason ?? (signal ? `the command was ended by ${signal}` : `the command ended with ${code}`);
+  return failed("backend_failed", `${how}${line && `: ${line.slice(-500)}`}`);
+}
+
+/**
+ * Runs a program for each generation, without a shell, in a folder and a process group of its own. A run has no handle: after
+ * a crash what is left of it is killed, and the program runs again.
+ */
+export function commandDriver(
+  { command, env, timeout_ms }: CommandOptions,
+  variables: Readonly<Record<string, string | undefined>> = process.env,
+): GenerationDriver {
+  const runs = new Map<string, Run>();
+  const [program = "", ...template] = command;
+  const file = program.includes("/") ? resolve(program) : program;
+  const secrets = Object.values(env).filter((value) => value.length >= 6);
+  const withoutSecrets = (text: string) =>
+    secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, "[redacted]"), text);
+
+  const environment = (folder: string): Record<string, string> => {
+    const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = folder, LANG = "C.UTF-8" } = variables;
+    return { PATH, HOME, LANG, TMPDIR: folder, ...env };
+  };
+
+  const stop = (run: Run, why: NonNullable<Run["stopped"]>) => {
+    run.stopped ??= why;
+    return run.child?.stop(grace_ms);
+  };
+
+  const execute = async (work: GenerationWork, run: Run, folder: string): Promise<Progress> => {
+    killProcessesIn(folder);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { mode: 0o700 });
+    if (run.stopped) throw new Error("the command was interrupted");
+    const output = join(folder, `output.${endings[work.format]}`);
+    const args = argumentsOf(template, work, output);
+    run.child = startChild({ file, args, env: environment(folder), cwd: folder, isSandbox: false }, (chunk) => {
+      run.output = (run.output + chunk.subarray(-keptOutput).toString()).slice(-keptOutput);
+      return 0;
+    });
+    const disarm = deadline(timeout_ms, () => void stop(run, "limit"));
+    const ending = await run.child.ended.finally(disarm);
+    // What left its group while it ran.
+    killProcessesIn(folder);
+    run.output = withoutSecrets(run.output);
+    return resultOf(run, ending, () => readOutput(output, work.kind), timeout_ms);
+  };
+
+  return {
+    delay: () => 0,
+
+    async submit(work) {
+      const run: Run = { output: "" };
+      const folder = join(tmpdir(), `svc-${work.generation_id}`);
+      runs.set(work.generation_id, run);
+      try {
+        return await execute(work, run, folder);
+      } finally {
+        if (runs.get(work.generation_id) === run) runs.delete(work.generation_id);
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+
+    poll: async () => failed("backend_failed", "a command has no handles to poll"),
+
+    progressOf: ({ generation_id }) => progressIn(runs.get(generation_id)?.output ?? ""),
+
+    async cancel({ generation_id }) {
+      const run = runs.get(generation_id);
+      if (run) await stop(run, "interrupted");
+    },
+
+    async close() {
+      await Promise.all([...runs.values()].map((run) => stop(run, "interrupted")));
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import * as v from "valibot";
+import type { BackendNetwork } from "./backend-client.ts";
+import type { GenerationDriver, GenerationWork } from "./contract.ts";
+import type { OpenaiOptions } from "./openai.ts";
+import { polledJobs, type ReportedJob } from "./polled-jobs.ts";
+
+const usage = v.nullish(v.object({ cost: v.nullish(v.pipe(v.number(), v.minValue(0))) }));
+const images = v.object({
+  data: v.array(v.object({ b64_json: v.nullish(v.string()), media_type: v.nullish(v.string()) })),
+  usage,
+});
+const video = v.object({
+  id: v.string(),
+  status: v.string(),
+  error: v.nullish(v.string()),
+  usage,
+});
+
+const text = (value: unknown) => (typeof value === "string" ? value : null);
+
+/**
+ * Pictures and films of OpenRouter. Pictures come with the response to the order. Films are jobs, which OpenRouter offers no
+ * request to cancel: one that was ordered is paid for. Both report their cost.
+ */
+export function openrouter(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
+  const protocol = {
+    order({ model: id, kind, prompt, inputs, seed, format, duration_ms }: GenerationWork) {
+      const { model = id, extra = {} } = options.models[id] ?? {};
+      const shape = { aspect_ratio: text(inputs["aspect_ratio"]), resolution: text(inputs["resolution"]) };
+      const common = { model, prompt, ...shape, seed };
+      if (kind === "image") return { path: "/images", body: { ...common, n: 1, output_format: format, ...extra } };
+      return { path: "/videos", body: { ...common, duration: Math.ceil(duration_ms / 1000), ...extra } };
+    },
+    read(body: unknown, { kind }: GenerationWork): ReportedJob | undefined {
+      return kind === "image" ? readImages(body) : readVideo(body);
+    },
+    jobPath: (id: string) => `/videos/${id}`,
+  };
+  return polledJobs(protocol, options, outbound);
+}
+
+function readImages(body: unknown): ReportedJob | undefined {
+  const { success, output } = v.safeParse(images, body);
+  if (!success) return undefined;
+  const [first] = output.data;
+  const file = first?.b64_json ? { base64: first.b64_json, type: first.media_type ?? undefined } : undefined;
+  return { state: "done", file, cost_usd: output.usage?.cost ?? null };
+}
+
+function readVideo(body: unknown): ReportedJob | undefined {
+  const { success, output } = v.safeParse(video, body);
+  if (!success) return undefined;
+  const { id, status, error, usage } = output;
+  if (status === "failed" || status === "cancelled" || status === "expired")
+    return { state: "failed", message: error || `the job ended as ${status}` };
+  if (status !== "completed") return { state: "running", id };
+  return { state: "done", file: { url: `videos/${id}/content?index=0` }, cost_usd: usage?.cost ?? null };
+}

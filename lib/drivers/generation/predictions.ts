@@ -1,0 +1,61 @@
+import * as v from "valibot";
+import type { BackendNetwork } from "./backend-client.ts";
+import type { GenerationDriver } from "./contract.ts";
+import type { OpenaiOptions } from "./openai.ts";
+import { polledJobs, type ReportedJob } from "./polled-jobs.ts";
+
+/** Replicate's field; a container of Cog has neither the identifier nor the logs. */
+const prediction = v.object({
+  id: v.nullish(v.string()),
+  status: v.string(),
+  output: v.optional(v.unknown()),
+  error: v.optional(v.unknown()),
+  logs: v.nullish(v.string()),
+  metrics: v.nullish(v.object({ predict_time: v.nullish(v.number()) })),
+});
+
+/** The first file of an output: a URL, a list of them, or an object with one. */
+function fileOf(output: unknown): string | undefined {
+  if (typeof output === "string") return output;
+  if (Array.isArray(output)) return fileOf(output[0]);
+  return typeof output === "object" && output !== null && "url" in output ? fileOf(output.url) : undefined;
+}
+
+/** The last percentage in the logs, where models print how far they are. */
+function progressIn(logs: string | null | undefined): number | undefined {
+  const last = [...(logs ?? "").slice(-4096).matchAll(/(?<![\d.])(100|\d{1,2})%/g)].at(-1)?.[1];
+  return last === undefined ? undefined : Number(last) / 100;
+}
+
+/**
+ * Models behind Replicate's interface of predictions. A container of Cog answers the order with the finished prediction, and
+ * 409 while it works on another one.
+ */
+export function predictions(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
+  const protocol = {
+    order({ model, inputs }: { model: string; inputs: Readonly<Record<string, unknown>> }) {
+      const { model: version, extra = {} } = options.models[model] ?? {};
+      const input = Object.entries({ ...inputs, ...extra }).filter(([, value]) => value !== null);
+      return { path: "/predictions", body: { version: version ?? null, input: Object.fromEntries(input) } };
+    },
+    read(body: unknown, { model }: { model: string }): ReportedJob | undefined {
+      const { success, output: read } = v.safeParse(prediction, body);
+      if (!success) return undefined;
+      const { id, status, output, error, logs, metrics } = read;
+      if (status === "failed" || status === "canceled" || status === "aborted") {
+        const message = typeof error === "string" && error ? error : `the prediction ended as ${status}`;
+        return { state: "failed", message };
+      }
+      if (status !== "succeeded") return { state: "running", id: id ?? undefined, progress: progressIn(logs) };
+      const { pricePerSecond } = options.models[model] ?? {};
+      const seconds = metrics?.predict_time;
+      const cost_usd = pricePerSecond !== undefined && seconds != null ? Math.max(0, pricePerSecond * seconds) : null;
+      const url = fileOf(output);
+      return { state: "done", id: id ?? undefined, file: url === undefined ? undefined : { url }, cost_usd };
+    },
+    jobPath: (id: string) => `/predictions/${id}`,
+    cancelPath: (id: string) => `/predictions/${id}/cancel`,
+    busyStatuses: [409, 429, 503],
+  };
+  return polledJobs(protocol, options, outbound);
+}

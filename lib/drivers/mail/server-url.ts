@@ -1,0 +1,55 @@
+import { parseUrl } from "../../kernel/url.ts";
+import { isLoopback } from "../outbound/allowed-addresses.ts";
+
+/** A mail server, as the option `mail.url` names it. */
+export interface MailServer {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte (`smtps://`). */
+  readonly secure: boolean;
+  readonly user: string;
+  readonly password: string;
+  /** Only this machine reads what is sent to it. */
+  readonly isLoopback: boolean;
+}
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** The mail server in a URL; undefined for anything else. */
+export function parseMailServer(text: string): MailServer | undefined {
+  // URL removes line breaks and tabs.
+  const url = /^smtps?:\/\/[^\s\\]+$/.test(text) ? parseUrl(text) : undefined;
+  if (!url || url.hostname === "" || url.search !== "" || url.hash !== "" || !/^\/?$/.test(url.pathname))
+    return undefined;
+  const [user, password, name] = [url.username, url.password, url.hostname].map(decoded);
+  if (user === undefined || password === undefined || name === undefined) return undefined;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no control character belongs into a line of SMTP
+  if (/[\u0000-\u001f\u007f]/.test(user + password) || !/^[A-Za-z0-9.:[\]_-]+$/.test(name)) return undefined;
+  if (user === "" && password !== "") return undefined;
+  const host = name.replace(/^\[(.*)\]$/, "$1");
+  const secure = url.protocol === "smtps:";
+  return {
+    host,
+    port: url.port === "" ? (secure ? 465 : 587) : Number(url.port),
+    secure,
+    user,
+    password,
+    isLoopback: /^(.+\.)?localhost$/i.test(host) || isLoopback(host),
+  };
+}
+
+/** The sender without the option `mail.from`. In a mail an address of IP stands in brackets. */
+export function defaultSender(origin: string): string {
+  const { hostname } = new URL(origin);
+  const host = hostname.startsWith("[") ? `[IPv6:${hostname.slice(1)}` : hostname;
+  return `svc-server@${/^[\d.]+$/.test(host) ? `[${host}]` : host}`;
+}
+
+/** What follows the @ of a sender. */
+export const hostOfSender = (from: string): string => /@([^<>@]+)>?$/.exec(from)?.[1] ?? "localhost";

@@ -1,0 +1,185 @@
+import type { ClientAuth, Configuration, CustomFetchOptions } from "openid-client";
+import { milliseconds } from "../../kernel/duration.ts";
+import { monotonicNow } from "../../kernel/system.ts";
+import { parseUrl } from "../../kernel/url.ts";
+import { Response } from "../../kernel/web.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import { IssuerError, refusalOf, SilentIssuer } from "./issuer-error.ts";
+
+/** What a sign-in must bring back: OpenID Connect's state and nonce, and PKCE's verifier. */
+export interface SignInChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly code_verifier: string;
+  /** Where the issuer sends the browser back to. */
+  readonly redirect_uri: string;
+}
+
+/** The person as the issuer describes them. */
+export interface Person {
+  /** Undefined unless the issuer has verified it. */
+  readonly email: string | undefined;
+  readonly name: string | undefined;
+}
+
+export interface IssuerOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** What people call it. */
+  readonly name: string;
+}
+
+export type Issuer = ReturnType<typeof createIssuer>;
+
+/** The limit of each request, and the largest answer. */
+const timeout_ms = milliseconds("10s");
+const max_bytes = 1_048_576;
+/** How long its description is used; its keys are read again when a new one signs. */
+const discoveryLasts_ms = milliseconds("1h");
+/** By so many seconds the clocks of the two machines may differ. */
+const clockTolerance_s = 30;
+
+/** Loads the package, which is no dependency: few users need it. */
+export async function loadOpenidClient() {
+  try {
+    return await import("openid-client");
+  } catch (cause) {
+    const message = 'option dashboard.oidc needs the package openid-client. Run "npm install openid-client".';
+    throw new Error(message, { cause });
+  }
+}
+
+/** An issuer of OpenID Connect: the authorization code flow with PKCE. It is asked for its description at the first use. */
+export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOptions, outbound: Outbound) {
+  const server = new URL(issuer);
+  let known: { readonly configuration: Promise<Configuration>; readonly since: number } | undefined;
+  /** The other way to send the secret, once the usual one was refused. */
+  let other = false;
+
+  /** Sends through the guard of addresses, where the operator's issuer is allowed wherever it is. */
+  const fetchGuarded = async (url: string, { method, headers: sent, body, signal }: CustomFetchOptions) => {
+    const { status, error, bytes, headers } = await outbound.callBackend({
+      method: method === "POST" ? "POST" : "GET",
+      url,
+      headers: sent,
+      body: body === undefined || body === null ? undefined : String(body),
+      trustedOrigins: [server.origin],
+      max_bytes,
+      timeout_ms,
+      signal,
+    });
+    if (status === null || error !== null) throw new SilentIssuer(`${new URL(url).origin}: ${error ?? "no answer"}`);
+    const pairs = Object.entries(headers ?? {}).flatMap(([key, value]) =>
+      [value ?? []].flat().map((one): [string, string] => [key, one]),
+    );
+    return new Response(new Uint8Array(bytes), { status: status < 200 ? 502 : status, headers: pairs });
+  };
+
+  const discover = async (): Promise<Configuration> => {
+    const client = await loadOpenidClient();
+    const ways = [client.ClientSecretBasic(clientSecret), client.ClientSecretPost(clientSecret)];
+    const authenticate: ClientAuth = (as, ...more) => {
+      const supported = as.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+      const usual = supported.includes("client_secret_basic") ? 0 : 1;
+      return ways[other ? 1 - usual : usual]?.(as, ...more);
+    };
+    const found = await client.discovery(
+      server,
+      clientId,
+      { [client.clockTolerance]: clockTolerance_s },
+      authenticate,
+      {
+        [client.customFetch]: fetchGuarded,
+        execute: [
+          client.enableNonRepudiationChecks,
+          ...(server.protocol === "http:" ? [client.allowInsecureRequests] : []),
+        ],
+        timeout: timeout_ms / 1000,
+      },
+    );
+    // An address for every tenant, such as Entra's `common`, would let a stranger's tenant vouch for any address.
+    const { issuer: named } = found.serverMetadata();
+    if (parseUrl(named)?.href === server.href) return found;
+    throw new IssuerError(502, `The option dashboard.oidc.issuer is ${issuer}, but the issuer calls itself ${named}.`);
+  };
+
+  const configuration = (): Promise<Configuration> => {
+    if (known && monotonicNow() - known.since < discoveryLasts_ms) return known.configuration;
+    const asked = discover();
+    known = { configuration: asked, since: monotonicNow() };
+    asked.catch(() => {
+      known = undefined;
+    });
+    return asked;
+  };
+
+  /** What goes wrong becomes an {IssuerError}. */
+  const explained = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw refusalOf(error, name);
+    }
+  };
+
+  /** The claims of the address and the name, both of one source: the token, or else the issuer's userinfo. */
+  const exchange = async (answer: URL, { state, nonce, code_verifier }: SignInChecks): Promise<Person> => {
+    const client = await loadOpenidClient();
+    const found = await configuration();
+    const tokens = await client.authorizationCodeGrant(found, answer, {
+      expectedState: state,
+      expectedNonce: nonce,
+      pkceCodeVerifier: code_verifier,
+      idTokenExpected: true,
+    });
+    const inToken = tokens.claims();
+    const isWhole = inToken?.["email"] !== undefined && inToken["email_verified"] !== undefined;
+    const { userinfo_endpoint } = found.serverMetadata();
+    const claims: Readonly<Record<string, unknown>> =
+      isWhole || userinfo_endpoint === undefined || inToken === undefined
+        ? (inToken ?? {})
+        : await client.fetchUserInfo(found, tokens.access_token, inToken.sub);
+    const { email, email_verified, name: called } = claims;
+    // Some issuers, such as Entra, can send the word alone.
+    const isVerified = email_verified === true || email_verified === "true";
+    return {
+      email: typeof email === "string" && isVerified ? email : undefined,
+      name: typeof called === "string" ? called : undefined,
+    };
+  };
+
+  return {
+    name,
+
+    /** The address at the issuer to which a browser goes. Rejects with {IssuerError}. */
+    signInUrl: ({ state, nonce, code_verifier, redirect_uri }: SignInChecks): Promise<URL> =>
+      explained(async () => {
+        const client = await loadOpenidClient();
+        return client.buildAuthorizationUrl(await configuration(), {
+          redirect_uri,
+          scope: "openid email profile",
+          state,
+          nonce,
+          code_challenge: await client.calculatePKCECodeChallenge(code_verifier),
+          code_challenge_method: "S256",
+        });
+      }),
+
+    /** The person of an answer of the issuer, which is the address that the browser came back to. Rejects with {IssuerError}. */
+    personOf: (answer: URL, checks: SignInChecks): Promise<Person> =>
+      explained(async () => {
+        try {
+          return await exchange(answer, checks);
+        } catch (error) {
+          // Registered for the other way of sending it, or wrong.
+          if (other || !refusalOf(error, name).isOfClient) throw error;
+          other = true;
+          return await exchange(answer, checks).catch((again: unknown) => {
+            other = false;
+            throw again;
+          });
+        }
+      }),
+  };
+}

@@ -1,0 +1,84 @@
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { join, sep } from "node:path";
+import * as v from "valibot";
+import { cronText } from "../../kernel/cron.ts";
+import { parseDuration } from "../../kernel/duration.ts";
+import { detailOf, durationText, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
+import type { Schedule } from "../deployment/contract.ts";
+import { Failure } from "./failure.ts";
+
+const command = textOf(1, 4096);
+const relativePath = (what: string) => textLike(255, /^(?!\/)(?!.*(^|\/)\.\.(\/|$))[^\0]+$/, `must be ${what}`);
+const longestRun_s = 86_400;
+const schedule = v.pipe(
+  record({
+    name: textLike(64, /^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen"),
+    cron: cronText,
+    command,
+    timeout: v.optional(
+      v.pipe(
+        durationText(),
+        v.check((text) => {
+          const ms = parseDuration(text);
+          return ms === undefined || (ms >= 1_000 && ms <= longestRun_s * 1_000);
+        }, "must be between 1s and 24h"),
+      ),
+      "1h",
+    ),
+  }),
+  v.transform(({ timeout, ...given }) => ({ ...given, timeout_s: Math.ceil((parseDuration(timeout) ?? 0) / 1_000) })),
+);
+const schedules = v.pipe(
+  v.array(schedule, "must be a list"),
+  v.maxLength(50, "must have at most 50 schedules"),
+  v.check(
+    (list) => !Array.isArray(list) || new Set(list.map(({ name }) => name)).size === list.length,
+    "must not have two schedules of one name",
+  ),
+);
+/** `svc.json`. */
+const settings = record({
+  build: v.optional(command),
+  start: v.optional(command),
+  static: v.optional(relativePath("a folder of the repository, such as dist")),
+  fallback: v.optional(relativePath("a file of the static folder, such as index.html")),
+  health: v.optional(textLike(1024, /^\/[\x21-\x7e]*$/, "must be a path such as /healthz")),
+  port: v.optional(wholeNumber(1, 65_535)),
+  runtime: v.optional(v.picklist(["process", "engine"], "must be process or engine")),
+  schedules: v.optional(schedules, []),
+});
+
+const largestSetting = 1024 * 1024;
+
+/** The text of a file of the repository. A link that leads out of it counts as no file. */
+export function readWithin(root: string, name: string): string | undefined {
+  const path = join(root, name);
+  if (!existsSync(path)) return undefined;
+  const real = realpathSync(path);
+  if (!real.startsWith(realpathSync(root) + sep) || !statSync(real).isFile()) return undefined;
+  if (statSync(real).size > largestSetting) throw new Failure(`${name} is larger than 1 MiB`);
+  return readFileSync(real, "utf8");
+}
+
+/** A file of JSON, checked. */
+export function parseFile<S extends v.GenericSchema>(schema: S, name: string, text: string): v.InferOutput<S> {
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch (error) {
+    throw new Failure(`${name} is not JSON: ${(error as Error).message}`);
+  }
+  const result = v.safeParse(schema, given);
+  if (result.success) return result.output;
+  const { path, message } = detailOf(result.issues[0]);
+  throw new Failure(`${name}: ${path === "body" ? "it" : path} ${message}`);
+}
+
+/** The settings of `svc.json`, which is optional. */
+export function ownSettings(root: string): v.InferOutput<typeof settings> {
+  const own = readWithin(root, "svc.json");
+  return own === undefined ? { schedules: [] } : parseFile(settings, "svc.json", own);
+}
+
+/** A list in the form of `schedules` in `svc.json`; `from` names it in a refusal. */
+export const schedulesIn = (from: string, text: string): Schedule[] => parseFile(schedules, from, text);

@@ -1,0 +1,24 @@
+import type { LogLine } from "../deployment/contract.ts";
+
+const readOnly = /EROFS|Read-only file system|read-only file system|Errno 30/;
+/** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
+const pathIn = (line: string) =>
+  /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
+const loopback = /(?:127\.0\.0\.1|localhost|\[?::1\]?)"?(?::|, port )(\d{1,5})\b/i;
+
+/**
+ * The end of a reason, by what a failing app or command printed: a place where it may not write, or a server of this machine
+ * that a box does not reach.
+ */
+export function adviceOf(lines: readonly Pick<LogLine, "message">[], reachesLoopback: boolean): string {
+  const printed = lines.map(({ message }) => message).reverse();
+  const writing = printed.filter((line) => readOnly.test(line));
+  if (writing.length > 0) {
+    const path = writing.map(pathIn).find((one) => one !== undefined);
+    return `; it writes to ${path ?? "its release"}, which is read-only: files that stay belong into /data (the variable DATA_DIR), others into /tmp`;
+  }
+  const refused = printed.filter((line) => /refused/i.test(line));
+  const port = refused.map((line) => loopback.exec(line)?.[1]).find((one) => one !== undefined);
+  if (port === undefined || reachesLoopback) return "";
+  return `; it finds nothing at 127.0.0.1:${port}, which is its own: an app reaches a server of this machine where the operator's option deployments.reach has 127.0.0.1:${port}`;
+}

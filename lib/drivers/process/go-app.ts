@@ -1,0 +1,24 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Step } from "./build-steps.ts";
+
+const binary = ".svc/app";
+const mains = `go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}' ./...`;
+
+/** How a Go module is built and started: its first main package, the one at the top before others. */
+export function goApp(root: string): { name: "Go"; found: string; steps: Step[]; start: string } | undefined {
+  if (!existsSync(join(root, "go.mod"))) return undefined;
+  const build = [
+    `main=$(${mains}) || exit`,
+    `[ -n "$main" ] || { echo 'error: the module has no package main'; exit 1; }`,
+    // A Procfile names the binaries by their packages, as Heroku builds them.
+    `mkdir -p bin && echo "$main" | xargs -d '\\n' go build -o bin/`,
+    `go build -o ${binary} "$(echo "$main" | head -n 1)"`,
+  ].join(" && ");
+  return {
+    name: "Go",
+    found: "go.mod",
+    start: `./${binary}`,
+    steps: [{ name: "Building", command: build, program: "go" }],
+  };
+}

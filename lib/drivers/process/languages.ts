@@ -1,0 +1,32 @@
+import { installCommand } from "./missing-programs.ts";
+import type { Machine } from "./probe.ts";
+
+/** The languages of apps, each with a script that prints its version where it works in a box. */
+const languages = [
+  ["Node", "node", "node --version"],
+  ["Python", "python3", "python3 -c 'import venv, ensurepip' && python3 --version"],
+  ["Go", "go", "go version"],
+] as const;
+const managers = ["npm", "yarn", "pnpm", "bun"] as const;
+
+const versionIn = (text: string) => /\d{1,9}(\.\d{1,9}){1,5}/.exec(text)?.[0];
+
+/** The languages and package managers of Node that builds find on this machine, and the commands that add the others. */
+export async function describeLanguages({ sandbox, userOf }: Machine, app: string): Promise<string> {
+  const scripts = [...languages, ...managers.map((name) => [name, name, `${name} --version`] as const)];
+  const lines = scripts.map(([, , script], i) => `echo "${i} $({ ${script}; } 2>/dev/null | tail -n 1)"`);
+  let text = "";
+  const box = { app, env: { HOME: "/tmp" }, memory_bytes: 1024 ** 3, user: await userOf("doctor") };
+  const child = sandbox.start(lines.join("\n"), box, (chunk) => {
+    text += chunk;
+    return 0;
+  });
+  const { code } = await child.ended;
+  if (code !== 0) return `what builds find could not be looked at: ${text.trim()}`;
+  const found = text.trim().split("\n").map(versionIn);
+  const parts = scripts.map(([name, program], i) => {
+    const version = found[i];
+    return version === undefined ? `no ${name} (${installCommand(program)})` : `${name} ${version}`;
+  });
+  return `builds find ${parts.join(", ")}`;
+}

@@ -1,0 +1,57 @@
+const debian = (names: string) => `apt-get install ${names}`;
+const python = debian("python3 python3-venv");
+const compilers = debian("build-essential");
+
+/** The command that installs a program. */
+const commands: Readonly<Record<string, string>> = {
+  ...{
+    python3: python,
+    go: debian("golang-go"),
+    gcc: compilers,
+    "g++": compilers,
+    cc: compilers,
+    make: compilers,
+    npm: debian("npm"),
+  },
+  ...{ cmake: debian("cmake"), ruby: debian("ruby"), bundle: debian("ruby-bundler"), php: debian("php-cli") },
+  ...{ java: debian("default-jre-headless"), mvn: debian("maven"), cargo: debian("cargo"), curl: debian("curl") },
+  ...{ ffmpeg: debian("ffmpeg"), psql: debian("postgresql-client"), sqlite3: debian("sqlite3") },
+  ...Object.fromEntries(["yarn", "pnpm", "bun"].map((one) => [one, `npm install --global ${one}`])),
+};
+
+/** The command that installs a program for all users; undefined for one that nobody knows. */
+export const installCommand = (program: string): string | undefined =>
+  Object.hasOwn(commands, program) ? commands[program] : undefined;
+
+/** What a build prints where the machine lacks a part, the name of the part, and the command that adds it. */
+const signs: readonly (readonly [RegExp, string, string])[] = [
+  [/ensurepip is not available|No module named '?(venv|ensurepip)/, "module venv of Python", python],
+  [
+    /command '[^']*(gcc|g\+\+|cc|clang)' failed: No such file|unable to execute '[^']*(gcc|g\+\+|cc)'/,
+    "gcc",
+    compilers,
+  ],
+  [
+    /"(gcc|g\+\+|cc)": executable file not found|C compiler .{0,99}not found|not found: make$/,
+    "gcc or make",
+    compilers,
+  ],
+  [/Python\.h: No such file/, "Python.h", debian("python3-dev")],
+  [/pg_config executable not found/, "pg_config", debian("libpq-dev")],
+  [/Could not find any Python installation/, "python3", python],
+];
+
+const notFound = /^\S*sh: (?:(?:line )?\d+: )?(?:exec: )?(?:line \d+: )?(\S+): (?:command )?not found$/;
+
+/** The command that a shell says it did not find. */
+export const notFoundIn = (line: string): string | undefined => notFound.exec(line.trim())?.[1];
+
+/** The sentence about a part that is missing, with the command that adds it. */
+export const lacking = (part: string, command: string) =>
+  `builds find no ${part} on this machine; install it for all users: ${command}`;
+
+/** What a line of a build says is missing on this machine. */
+export function lackIn(line: string): string | undefined {
+  const [, part, command] = signs.find(([sign]) => sign.test(line)) ?? [];
+  return part === undefined || command === undefined ? undefined : lacking(part, command);
+}

@@ -1,0 +1,69 @@
+import * as v from "valibot";
+import { quoted } from "../../kernel/shell-words.ts";
+import { parseFile, readWithin } from "./app-settings.ts";
+import type { Step } from "./build-steps.ts";
+import { installOf } from "./installs.ts";
+
+const scripts = v.optional(v.record(v.string(), v.string()), {});
+const named = v.optional(v.record(v.string(), v.unknown()), {});
+const manifest = v.object({
+  scripts,
+  main: v.optional(v.string()),
+  dependencies: named,
+  devDependencies: named,
+  optionalDependencies: named,
+  workspaces: v.optional(v.unknown()),
+  packageManager: v.optional(v.string()),
+});
+type Manifest = v.InferOutput<typeof manifest>;
+
+/** The install of a package that has something to install. */
+function installIn(root: string, { scripts, workspaces, packageManager, ...lists }: Manifest): Step[] {
+  const { dependencies, devDependencies, optionalDependencies } = lists;
+  const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
+  const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;
+  const isNeeded = count > 0 || hooks || workspaces !== undefined;
+  return isNeeded ? [{ name: "Installing dependencies", ...installOf(root, packageManager) }] : [];
+}
+
+/** The script of package.json, by its text: npm would hide the program from signals. */
+function scriptOf(scripts: Readonly<Record<string, string>>, name: string): string | undefined {
+  const hasHooks = `pre${name}` in scripts || `post${name}` in scripts;
+  return hasHooks ? `npm run --silent ${name}` : scripts[name];
+}
+
+function programOf(root: string, { main }: Manifest): string | undefined {
+  const program = [main, "server.js"].find((name) => name !== undefined && readWithin(root, name) !== undefined);
+  return program === undefined ? undefined : `node ${quoted(program)}`;
+}
+
+/** Programs that compile sources at each request or change. They are not made for production, nor can they write there. */
+const developmentServer =
+  /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|eleventy .*--serve|snowpack dev)/;
+
+/** The command of a script, without what stands before its program. */
+function commandOf(script: string): string {
+  const words = script.trim().split(/\s+/);
+  const first = words.findIndex((word) => !/^(npx|cross-env|\w+=.*)$/.test(word));
+  return words.slice(Math.max(0, first)).join(" ");
+}
+
+/** Bundlers whose pages find their own way, each with the folder that it writes. */
+const singlePage = { vite: "dist", "react-scripts": "build" } as const;
+
+/** How a package is installed, built and started. */
+export function nodeApp(root: string, text: string) {
+  const its = parseFile(manifest, "package.json", text);
+  const { scripts, dependencies, devDependencies } = its;
+  const start = scriptOf(scripts, "start");
+  const depends = (name: string) => name in dependencies || name in devDependencies;
+  return {
+    install: installIn(root, its),
+    build: scriptOf(scripts, "svc-build" in scripts ? "svc-build" : "build"),
+    start: start ?? programOf(root, its),
+    /** Whether `start` is a development server, which the result of the build replaces. */
+    isDevelopment: start !== undefined && developmentServer.test(commandOf(scripts["start"] ?? "")),
+    /** The folders that hold a single page, which answers all paths. */
+    singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (depends(name) ? [folder] : [])),
+  };
+}

@@ -1,0 +1,83 @@
+import { quoted } from "../../kernel/shell-words.ts";
+import type { Plan } from "./detect.ts";
+import { Failure } from "./failure.ts";
+
+const nothingFound =
+  "nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a static folder with index.html (public, dist, build, out, _site or the top)";
+
+/** Runs a script in the box of a build; answers what it printed. Links of the build lead only to files of the box there. */
+type Look = (script: string) => Promise<string>;
+
+/** A build writes its own folder. The sources may hold an index.html too. */
+const written = ["dist", "build", "out", "_site"];
+
+async function find(look: Look, places: readonly string[]): Promise<string | undefined> {
+  const tests = places.map((place) => `[ -f ${quoted(`./${place}`)} ] && echo ${quoted(place)} && exit`);
+  const found = (await look([...tests, "true"].join("\n"))).trim();
+  return places.find((place) => place === found);
+}
+
+async function findFolder(look: Look, folders: readonly string[]): Promise<string | undefined> {
+  const found = await find(
+    look,
+    folders.map((folder) => `${folder}/index.html`),
+  );
+  return found?.slice(0, -"/index.html".length);
+}
+
+/** The folder of a static site, after the build. */
+async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look): Promise<string> {
+  if (folder !== undefined) {
+    if ((await findFolder(look, [folder])) !== undefined) return folder;
+    throw new Failure(`the static folder ${folder} of svc.json has no index.html after the build`);
+  }
+  const places = steps.length > 0 ? [...written, "public", "."] : ["public", ...written, "."];
+  const found = await findFolder(look, places);
+  if (found !== undefined) return found;
+  throw new Failure(
+    hasDockerfile
+      ? `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`
+      : nothingFound,
+  );
+}
+
+/** What a release runs: a command, or a folder of files. */
+type Served = { readonly start: string } | { readonly folder: string };
+
+/** Decides after the build what runs. The result of the build replaces a development server. */
+export async function served(plan: Plan, look: Look): Promise<Served> {
+  const { start, isDevelopment } = plan;
+  if (start === undefined) return { folder: await staticFolder(plan, look) };
+  if (!isDevelopment) return { start };
+  const program = await find(look, ["dist/main.js", "dist/src/main.js"]);
+  if (program !== undefined) return { start: `node ${program}` };
+  const folder = await findFolder(look, written);
+  return folder === undefined ? { start } : { folder };
+}
+
+/**
+ * The file that answers the unknown paths of a site. Without a setting, a single page answers itself, unless the site has a
+ * page for them.
+ */
+export async function fallbackOf({ fallback, singlePages }: Plan, folder: string, look: Look): Promise<string | null> {
+  if (fallback !== undefined) {
+    if ((await find(look, [`${folder}/${fallback}`])) !== undefined) return fallback;
+    throw new Failure(`the fallback ${fallback} of svc.json is not in the static folder ${folder}`);
+  }
+  const isOwn = singlePages.includes(folder) && (await find(look, [`${folder}/404.html`])) === undefined;
+  return isOwn ? "index.html" : null;
+}
+
+/** The script that leaves nothing but a folder. One with links keeps what they may lead to. */
+export function keepFolder(folder: string): string {
+  const parts = folder.split("/").filter((part) => part !== "" && part !== ".");
+  const path = quoted(`./${parts.join("/")}`);
+  return [
+    `[ "$(realpath -- ${path})" = "$PWD"${quoted(parts.map((part) => `/${part}`).join(""))} ] || exit 0`,
+    `[ -z "$(find ${path} -type l -print -quit)" ] || exit 0`,
+    ...parts.flatMap((part) => [
+      `find . -mindepth 1 -maxdepth 1 ! -name ${quoted(part.replace(/[*?[\]\\]/g, "\\$&"))} -exec rm -rf {} + || true`,
+      `cd ${quoted(`./${part}`)}`,
+    ]),
+  ].join("\n");
+}

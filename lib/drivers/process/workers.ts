@@ -1,0 +1,113 @@
+import { monotonicNow } from "../../kernel/system.ts";
+import { AbortController } from "../../kernel/web.ts";
+import type { CommandEnd, LogLine, Schedule } from "../deployment/contract.ts";
+import type { Child, Ending } from "./child.ts";
+import { deadline } from "./deadline.ts";
+import { pause } from "./pause.ts";
+import { descendantsOf, memoryOf, type ProcessEntry } from "./process-table.ts";
+
+/** A command that runs beside the app: a further line of its Procfile. */
+export interface Worker {
+  readonly name: string;
+  readonly command: string;
+}
+
+const firstBackoff_ms = 250;
+const longestBackoff_ms = 30_000;
+/** A worker that ran this long and then ended has not failed at its start. */
+const stable_ms = 60_000;
+
+/** Marks what a worker or a schedule prints. */
+const marked = (name: string, { level, message }: LogLine): LogLine => ({
+  level,
+  message: `[${name}] ${message}`,
+});
+
+/** How a command ended, as the end of a sentence. The shell answers 127 for a command that it does not find. */
+const endOf = ({ code, signal, reason, passed }: Ending, command: string): string =>
+  passed === "memory"
+    ? "used more memory than deployments.appMemory"
+    : (reason ??
+      (code === 127
+        ? `ended with the exit code 127: the command was not found: ${command}`
+        : `ended ${signal ? `by the signal ${signal}` : `with the exit code ${code}`}`));
+
+/** Ends a command that uses more memory than it may; answers whether it did. */
+export function endBeyondMemory(child: Child | undefined, bytes: number, all: () => readonly ProcessEntry[]): boolean {
+  if (child?.pid === undefined || child.ending) return false;
+  const { pid } = child;
+  const isBeyond = child.passed
+    ? child.passed() === "memory"
+    : memoryOf([...all().filter((one) => one.pid === pid), ...descendantsOf(pid, all())]) > bytes;
+  if (isBeyond) child.kill();
+  return isBeyond;
+}
+
+interface Ports {
+  readonly start: (worker: Worker, take: (line: LogLine) => void) => Child;
+  readonly output: (line: LogLine) => void;
+  readonly memory_bytes: number;
+}
+
+export type Workers = ReturnType<typeof createWorkers>;
+
+/** The workers of a release: each runs once, and starts again after its end, each time later. */
+export function createWorkers(workers: readonly Worker[], { start, output, memory_bytes }: Ports) {
+  const stopping = new AbortController();
+  const running = new Set<Child>();
+  const keep = async (worker: Worker): Promise<void> => {
+    for (let failures = 0; !stopping.signal.aborted; failures++) {
+      const since = monotonicNow();
+      const child = start(worker, (line) => output(marked(worker.name, line)));
+      running.add(child);
+      const how = await child.ended;
+      running.delete(child);
+      if (stopping.signal.aborted) return;
+      if (monotonicNow() - since >= stable_ms) failures = 0;
+      const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
+      const message = `The worker ${endOf(how, worker.command)}; it starts again in ${wait_ms / 1000} s`;
+      output(marked(worker.name, { level: "error", message }));
+      await pause(wait_ms, stopping.signal);
+    }
+  };
+  let begun = false;
+  return {
+    /** Starts them; a second call does nothing. */
+    start(): void {
+      if (begun || stopping.signal.aborted) return;
+      begun = true;
+      for (const worker of workers) void keep(worker);
+    },
+    /** Asks them to end, and forces them after the grace; they start no more. */
+    async stop(grace_ms: number): Promise<void> {
+      stopping.abort();
+      await Promise.all([...running].map((child) => child.stop(grace_ms)));
+    },
+    checkMemory(all: () => readonly ProcessEntry[]): void {
+      for (const child of running) endBeyondMemory(child, memory_bytes, all);
+    },
+  };
+}
+
+/** Runs the command of a schedule to its end, or ends it after its time. Its lines are marked with its name. */
+export async function runScheduled(
+  { name, command, timeout_s }: Schedule,
+  take: (line: LogLine) => void,
+  signals: readonly AbortSignal[],
+  start: (take: (line: LogLine) => void) => Child,
+): Promise<CommandEnd> {
+  const child = start((line) => take(marked(name, line)));
+  let isLate = false;
+  const end = () => void child.stop(5_000);
+  const cancel = deadline(timeout_s * 1_000, () => {
+    isLate = true;
+    end();
+  });
+  for (const signal of signals) signal.addEventListener("abort", end);
+  if (signals.some(({ aborted }) => aborted)) end();
+  const how = await child.ended;
+  cancel();
+  for (const signal of signals) signal.removeEventListener("abort", end);
+  if (isLate) return { exit_code: null, reason: `did not end within its timeout of ${timeout_s} s` };
+  return { exit_code: how.code, reason: how.code === 0 ? undefined : endOf(how, command) };
+}

@@ -1,0 +1,132 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { systemTimer } from "../../kernel/clock.ts";
+import { signalProcess } from "../process/process-table.ts";
+
+/** A request of a git client, as CGI. */
+export interface BackendRequest {
+  /** The folder of the repository. */
+  readonly repository: string;
+  readonly method: string;
+  readonly service: "info/refs" | "git-upload-pack" | "git-receive-pack";
+  /** Without its question mark. */
+  readonly query: string;
+  readonly header: (name: string) => string | undefined;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Called with the body as it passes. */
+  readonly seen?: (chunk: Buffer) => void;
+}
+
+export interface BackendAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncGenerator<Buffer, void>;
+  /** Resolves once git has ended. */
+  readonly closed: Promise<void>;
+  /** Ends git where nobody reads the answer to its end. */
+  end(): void;
+}
+
+/** A client that sends nothing for so long is gone. */
+const silence = "60s";
+/** As much as git may take in memory: a pack is written to the disk as it comes. */
+const memory_bytes = 2 * 1024 ** 3;
+
+/** A request as CGI has it. */
+function variablesOf({ repository, service, method, query, header }: BackendRequest): Record<string, string> {
+  const cut = repository.lastIndexOf("/");
+  const length = header("content-length");
+  return {
+    GIT_PROJECT_ROOT: repository.slice(0, cut),
+    PATH_INFO: `${repository.slice(cut)}/${service}`,
+    GIT_HTTP_EXPORT_ALL: "1",
+    REQUEST_METHOD: method,
+    QUERY_STRING: query,
+    CONTENT_TYPE: header("content-type") ?? "",
+    ...(length !== undefined && { CONTENT_LENGTH: length }),
+    HTTP_CONTENT_ENCODING: header("content-encoding") ?? "",
+    GIT_PROTOCOL: header("git-protocol") ?? "",
+    REMOTE_USER: "svc",
+    REMOTE_ADDR: "127.0.0.1",
+  };
+}
+
+/** Runs `git http-backend`. Body and answer pass through as they come, so that a push of any size takes no memory. */
+export async function httpBackend(
+  request: BackendRequest,
+  env: Readonly<Record<string, string>>,
+  ending: AbortSignal,
+): Promise<BackendAnswer> {
+  const child = spawn(
+    "setpriv",
+    ["--no-new-privs", "--pdeathsig", "KILL", "--", "prlimit", `--data=${memory_bytes}`, "--", "git", "http-backend"],
+    {
+      env: { ...env, ...variablesOf(request) },
+      detached: true,
+      stdio: ["pipe", "pipe", "ignore"],
+    },
+  );
+  const kill = () => {
+    if (child.pid !== undefined && child.exitCode === null) signalProcess(-child.pid, "SIGKILL");
+  };
+  ending.addEventListener("abort", kill);
+  const closed = new Promise<void>((resolve) => {
+    child.once("error", () => resolve());
+    child.once("close", () => resolve());
+  }).finally(() => ending.removeEventListener("abort", kill));
+  child.stdin.on("error", () => {});
+  void sendBody(request, child.stdin, kill);
+  if (ending.aborted) kill();
+
+  const chunks = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let head = Buffer.alloc(0);
+  let end = -1;
+  while (end < 0) {
+    const { value, done } = await chunks.next();
+    if (done) throw new Error("git http-backend ended without an answer");
+    head = Buffer.concat([head, value]);
+    end = head.indexOf("\r\n\r\n");
+  }
+  const { status = "200", ...headers } = headersIn(head.toString("latin1", 0, end));
+  async function* body() {
+    yield head.subarray(end + 4);
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+    await closed;
+  }
+  return { status: Number.parseInt(status, 10), headers, body: body(), closed, end: kill };
+}
+
+const headersIn = (head: string): Record<string, string> =>
+  Object.fromEntries(
+    head.split("\r\n").map((line) => {
+      const [name = "", ...value] = line.split(":");
+      return [name.toLowerCase(), value.join(":").trim()];
+    }),
+  );
+
+/** Resolves once git takes more, or no more at all. */
+const taken = (stdin: NodeJS.WritableStream): Promise<unknown> =>
+  Promise.race([once(stdin, "drain"), once(stdin, "close")]).catch(() => {});
+
+/** Hands the body to git. Of a body that git no longer takes the rest is dropped, so that the client reads the answer. */
+async function sendBody(
+  { body, seen }: BackendRequest,
+  stdin: NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writable: boolean },
+  kill: () => void,
+): Promise<void> {
+  let cancel = systemTimer(silence, kill);
+  try {
+    for await (const given of body) {
+      cancel();
+      const chunk = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
+      seen?.(chunk);
+      if (stdin.writable && !stdin.write(chunk)) await taken(stdin);
+      cancel = systemTimer(silence, kill);
+    }
+  } catch {
+    // The client is gone. Git finds that the pack is incomplete, and changes nothing.
+  } finally {
+    cancel();
+    stdin.end();
+  }
+}

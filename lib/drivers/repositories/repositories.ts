@@ -1,0 +1,246 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Problem } from "../../kernel/errors.ts";
+import { AbortController } from "../../kernel/web.ts";
+import { createGitCommand } from "../process/git-command.ts";
+import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
+
+/** A repository by its organization and its name, `owner/repo`. */
+export interface RepositoryName {
+  readonly organization_id: string;
+  readonly repo: string;
+}
+
+/**
+ * Our own settings alone. No hook runs, and nothing but refs and objects of a push is stored: what it brings is checked,
+ * and is kept apart until it is complete. A commit that no branch has any more stays: a rollback may build it again.
+ */
+const config = (pushLimit_bytes: number) => `[safe]
+	directory = *
+[core]
+	hooksPath = /dev/null
+	fsync = committed,reference
+[transfer]
+	fsckObjects = true
+[receive]
+	fsckObjects = true
+	maxInputSize = ${pushLimit_bytes}
+	unpackLimit = 1
+	autogc = false
+	advertisePushOptions = true
+	denyDeleteCurrent = refuse
+[receive "fsck"]
+	# Old histories have these, and code hosts take them.
+	badTimezone = ignore
+	missingSpaceBeforeDate = ignore
+	zeroPaddedFilemode = ignore
+[http]
+	receivepack = true
+	uploadpack = true
+	getanyfile = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[pack]
+	windowMemory = 64m
+	threads = 1
+`;
+
+/** What git leaves behind when it is killed: locks, which stop the next push, and halves of packs. */
+const leftover = /\.lock$|^(tmp_|\.tmp-)/;
+/** Each push adds a pack. So many are put together into few. */
+const mostPacks = 20;
+/** The git requests of one organization that run at once: each takes some processes. */
+const mostRequests = 16;
+const refusedEnd = /\.lock$|\.$/;
+
+export type Repositories = ReturnType<typeof createRepositories>;
+
+/** The git repositories that the service hosts itself: bare, a folder for each organization, served by `git http-backend`. */
+export function createRepositories(folder: string, { pushLimit }: { readonly pushLimit: number }) {
+  const own = join(folder, ".host");
+  const template = join(own, "empty.git");
+  const settings = join(own, "settings");
+  const closing = new AbortController();
+  /** The requests that change a repository now, and those of an organization. */
+  const pushing = new Map<string, number>();
+  const serving = new Map<string, number>();
+  /** What the first of several pushes removes, for which the others wait. */
+  const tidied = new Map<string, Promise<void>>();
+  let halves = 0;
+  let begun: Promise<ReturnType<typeof createGitCommand>> | undefined;
+
+  const env: Record<string, string> = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: own,
+    LC_ALL: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: settings,
+  };
+
+  const begin = async () => {
+    mkdirSync(own, { recursive: true, mode: 0o700 });
+    writeFileSync(settings, config(pushLimit));
+    const git = createGitCommand(join(own, "git"), { url: "file:" });
+    await rm(template, { recursive: true, force: true });
+    const made = await git(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template], {
+      signal: closing.signal,
+      timeout: "30s",
+    });
+    if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
+    return git;
+  };
+  const ready = () => {
+    begun ??= begin().catch((error) => {
+      begun = undefined;
+      throw error;
+    });
+    return begun;
+  };
+
+  const pathOf = ({ organization_id, repo }: RepositoryName) =>
+    join(folder, organization_id, `${repo.toLowerCase()}.git`);
+
+  const find = (name: RepositoryName): string | undefined => {
+    const path = pathOf(name);
+    return existsSync(join(path, "HEAD")) ? path : undefined;
+  };
+
+  /** Two first pushes at once make one repository: the rename of the second fails, and it uses that of the first. */
+  const make = async (name: RepositoryName): Promise<string> => {
+    const path = pathOf(name);
+    if (existsSync(path)) return path;
+    halves += 1;
+    const half = `${path}.${process.pid}-${halves}.half`;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await cp(template, half, { recursive: true });
+    await rename(half, path).catch((error) => {
+      if (!existsSync(path)) throw error;
+    });
+    await rm(half, { recursive: true, force: true });
+    return path;
+  };
+
+  const removeLeftovers = async (path: string) => {
+    const places = [path, join(path, "objects"), join(path, "objects/pack")];
+    for (const place of places)
+      for (const name of await readdir(place))
+        if (leftover.test(name)) await rm(join(place, name), { recursive: true, force: true });
+    for (const { name, parentPath } of await readdir(join(path, "refs"), { recursive: true, withFileTypes: true }))
+      if (name.endsWith(".lock")) await rm(join(parentPath, name), { force: true });
+  };
+
+  /** Counts a request. Before the first of several pushes it removes what a killed one left. */
+  const enter = async (organization_id: string, pushed: string | undefined): Promise<() => void> => {
+    const isFirst = pushed !== undefined && !pushing.has(pushed);
+    const leave = [count(serving, organization_id), ...(pushed === undefined ? [] : [count(pushing, pushed)])];
+    if (isFirst) tidied.set(pushed, removeLeftovers(pushed));
+    const left = () => {
+      for (const one of leave) one();
+    };
+    try {
+      await tidied.get(pushed ?? "");
+    } catch (error) {
+      left();
+      throw error;
+    }
+    return left;
+  };
+
+  const read = async (path: string, ...args: string[]) => {
+    const git = await ready();
+    const { ok, stdout } = await git(["--git-dir", path, ...args], { signal: closing.signal, timeout: "30s" });
+    return ok ? stdout.trim() : undefined;
+  };
+
+  /**
+   * Puts small packs together once the last of several pushes is answered. What no branch reaches stays. The next push may
+   * begin meanwhile: git needs no lock for that. Where it fails, the next push tries again.
+   */
+  const repack = async (path: string): Promise<void> => {
+    if (pushing.get(path) !== 1) return;
+    const files = await readdir(join(path, "objects/pack")).catch(() => []);
+    if (files.filter((name) => name.endsWith(".pack")).length < mostPacks) return;
+    const git = await ready();
+    const limits = ["-c", "pack.windowMemory=64m", "-c", "pack.threads=1"];
+    const args = ["--git-dir", path, ...limits, "repack", "--geometric=2", "-d", "--quiet"];
+    await git(args, { signal: closing.signal, timeout: "1h" });
+  };
+
+  const branchOf = (ref: string | undefined) => /^refs\/heads\/(.+)$/.exec(ref ?? "")?.[1];
+
+  return {
+    /** Why a name cannot be that of a repository here; undefined for one that can. */
+    refuses: (repo: string): string | undefined =>
+      repo.split("/").some((part) => refusedEnd.test(part))
+        ? "a part of a repository's name must not end with a dot or with .lock"
+        : undefined,
+
+    find,
+
+    /** Answers a request for a repository; undefined where it does not exist and only a push makes it. */
+    async serve(
+      name: RepositoryName,
+      request: Omit<BackendRequest, "repository">,
+      mayMake: boolean,
+    ): Promise<BackendAnswer | undefined> {
+      await ready();
+      const { organization_id } = name;
+      if ((serving.get(organization_id) ?? 0) >= mostRequests)
+        throw new Problem(
+          "rate_limited",
+          `${mostRequests} git requests of this organization run already; try again later`,
+          {
+            headers: { "retry-after": "5" },
+          },
+        );
+      const isPush = request.service === "git-receive-pack";
+      // The refs of a repository that does not exist yet are those of an empty one.
+      const repository = isPush ? await make(name) : (find(name) ?? (mayMake ? template : undefined));
+      if (repository === undefined) return undefined;
+      const leave = await enter(organization_id, isPush ? repository : undefined);
+      try {
+        const answer = await httpBackend({ ...request, repository }, env, closing.signal);
+        void answer.closed.then(() => (isPush ? repack(repository) : undefined)).finally(leave);
+        return answer;
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+
+    /** The branches of a push that point to the pushed commit now, and the default branch. */
+    async pushed(name: RepositoryName, wanted: ReadonlyMap<string, string>) {
+      const path = pathOf(name);
+      const lines = (await read(path, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")) ?? "";
+      const present = new Map(lines.split("\n").map((line) => [line.slice(41), line.slice(0, 40)]));
+      const branches = [...wanted]
+        .filter(([ref, commit]) => present.get(ref) === commit)
+        .flatMap(([ref, commit]) => {
+          const branch = branchOf(ref);
+          return branch === undefined ? [] : [{ branch, commit }];
+        });
+      const head = await read(path, "symbolic-ref", "HEAD");
+      if (head !== undefined && present.has(head)) return { branches, defaultBranch: branchOf(head) };
+      // The first push decides: HEAD of an empty repository is main.
+      const first = ["main", "master"].find((one) => present.has(`refs/heads/${one}`)) ?? branches[0]?.branch;
+      if (first !== undefined) await read(path, "symbolic-ref", "HEAD", `refs/heads/${first}`);
+      return { branches, defaultBranch: first };
+    },
+
+    /** Ends what is under way. What was pushed in full stays. */
+    close: () => closing.abort(),
+  };
+}
+
+/** Adds one, until the function that is returned is called. */
+function count(counts: Map<string, number>, name: string): () => void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+  return () => {
+    const left = (counts.get(name) ?? 1) - 1;
+    if (left > 0) counts.set(name, left);
+    else counts.delete(name);
+  };
+}

@@ -1,0 +1,37 @@
+import type * as v from "valibot";
+import { protectionOf } from "../apps/urls.ts";
+import { Problem } from "../kernel/errors.ts";
+import { hashPassword } from "../kernel/password-hash.ts";
+import { redaction } from "../kernel/secret-values.ts";
+import type { Protection } from "../proxy/guard.ts";
+import type { Row } from "../store/tables.ts";
+import type { environmentChanges } from "./schema.ts";
+
+type Given = v.InferOutput<typeof environmentChanges>["protect"];
+
+/** What callers see of it: never the password. Without a runtime, nothing where none is set. */
+export function protectView({ protect }: Row<"environments">, isRun: boolean) {
+  const protection = protectionOf(protect);
+  if (protection) return { protect: { user: protection.user, password: redaction } };
+  return isRun ? { protect: null } : {};
+}
+
+/** What is stored of a given protection. Hashing takes a while, so it comes before the transaction. */
+export async function hashed(given: Given): Promise<Protection | null | undefined> {
+  if (!given) return given;
+  const { user, password } = given;
+  return { user, hash: password === redaction ? "" : await hashPassword(password) };
+}
+
+/** The column: what was given, or what was there. */
+export function protectColumn(
+  given: Protection | null | undefined,
+  before: Row<"environments"> | undefined,
+): string | null {
+  const present = before?.protect ?? null;
+  if (given === undefined) return present;
+  if (given === null || given.hash !== "") return given && JSON.stringify(given);
+  if (protectionOf(present)?.user === given.user) return present;
+  const message = "needs a password: none is stored for this user";
+  throw new Problem("validation_failed", `protect ${message}`, { details: [{ path: "protect.password", message }] });
+}

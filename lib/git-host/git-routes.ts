@@ -1,0 +1,187 @@
+import { repoRule } from "../deployments/source.ts";
+import type { BackendRequest } from "../drivers/repositories/http-backend.ts";
+import { createPushReader } from "../drivers/repositories/push-request.ts";
+import type { Repositories } from "../drivers/repositories/repositories.ts";
+import type { Answer } from "../http/answer.ts";
+import type { Audit } from "../http/audited.ts";
+import type { Authentication, Authenticator } from "../http/authenticate.ts";
+import { cancellationOf } from "../http/cancellation.ts";
+import type { RequestContext } from "../http/request-context.ts";
+import { type Route, unnamed } from "../http/route.ts";
+import { allowLongBody } from "../http/server.ts";
+import { Problem } from "../kernel/errors.ts";
+import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
+import { ReadableStream } from "../kernel/web.ts";
+import { createDeploymentsOfPush } from "./deployments-of-push.ts";
+import { pushAnswer } from "./push-answer.ts";
+
+type PushPorts = Parameters<typeof createDeploymentsOfPush>[0];
+
+interface Ports extends Omit<PushPorts, "creator"> {
+  /** Adds the project that a push makes to the audit log. */
+  readonly audited: Audit;
+  readonly authenticator: Pick<Authenticator, "byLateKey" | "confirmed" | "watch">;
+  readonly operations: readonly Operation[];
+  /** Undefined where no runtime is on. */
+  readonly repositories: Repositories | undefined;
+  /** Where another server of the service has a runtime, a sentence that names it. */
+  readonly elsewhere: () => string | undefined;
+  readonly closing: AbortSignal;
+}
+
+export const gitPath = "/git/";
+const form = /^\/git\/([^/]+\/[^/]+)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
+const realm = 'Basic realm="any user name, and an API key as the password", charset="UTF-8"';
+
+/** Git shows a refusal in plain text to its user. */
+const plain = (
+  status: number,
+  text: string,
+  request_id: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer => ({
+  status,
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },
+  body: `${text}\n`,
+  request_id,
+});
+
+const passwordOf = (authorization: string | undefined): string => {
+  const [, given = ""] = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization ?? "") ?? [];
+  const text = Buffer.from(given, "base64").toString("utf8");
+  return text.slice(text.indexOf(":") + 1);
+};
+
+interface Wanted {
+  readonly repo: string;
+  readonly service: BackendRequest["service"];
+  readonly isPush: boolean;
+}
+
+/** The repository and service that a request names. Throws for any other path: a name never leads out of its folder. */
+function wantedIn({ path, method, query, header }: RequestContext, repositories: Repositories): Wanted {
+  const [, repo = "", service] = form.exec(path) ?? [];
+  const rule = repoRule(repo) ?? repositories.refuses(repo);
+  if (service === undefined || rule !== undefined)
+    throw new Problem("not_found", "repositories are at /git/OWNER/REPO.git, by smart HTTP, with names as in a source");
+  const asked = service === "info/refs" ? query().get("service") : service;
+  if (asked !== "git-upload-pack" && asked !== "git-receive-pack")
+    throw new Problem("not_found", "this service speaks smart HTTP only; use git 1.6.6 or later");
+  if (method !== (service === "info/refs" ? "GET" : "POST"))
+    throw new Problem("method_not_allowed", `this path takes ${service === "info/refs" ? "GET" : "POST"}`);
+  const isPush = asked === "git-receive-pack";
+  if (isPush && (header("content-encoding") ?? "identity") !== "identity")
+    throw new Problem("unsupported_media_type", "send a push without a Content-Encoding");
+  return { repo, service: service as Wanted["service"], isPush };
+}
+
+async function* bodyOf({ incoming, body }: RequestContext): AsyncGenerator<Uint8Array> {
+  if (incoming) yield* incoming;
+  else yield new Uint8Array(await body());
+}
+
+const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) =>
+  new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { value, done } = await chunks.next();
+        if (done) controller.close();
+        else if (value.length > 0) controller.enqueue(value);
+        else await this.pull?.(controller);
+      },
+      async cancel() {
+        end();
+        await chunks.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+
+/** What a key needs to push, to fetch, and to have a project made. */
+function rightsOf(operations: readonly Operation[]) {
+  const needs = (id: string) => (caller: Caller) => {
+    const found = operations.find((one) => one.id === id);
+    if (!found) throw new Error(`there is no operation ${id}`);
+    authorize(found, caller);
+    return found;
+  };
+  return { push: needs("deployments.create"), fetch: needs("deployments.get"), make: needs("projects.create") };
+}
+
+/** Answers requests of those who may send them. */
+function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
+  const { authenticator, audited, closing } = ports;
+
+  return async (
+    request: RequestContext,
+    hosts: Repositories,
+    { repo, service, isPush }: Wanted,
+    authentication: Authentication,
+  ): Promise<Answer> => {
+    const { id: request_id, method, query, header, incoming } = request;
+    const name = { organization_id: authentication.caller.organization_id, repo };
+    const isUpload = service === "git-receive-pack";
+    if (isUpload && incoming) allowLongBody(incoming);
+    const reader = createPushReader();
+    const given = { service, method, query: query().toString(), header, body: bodyOf(request) };
+    const answer = await hosts.serve(name, isUpload ? { ...given, seen: reader.take } : given, isPush);
+    if (!answer) throw new Problem("not_found", `there is no repository ${repo} here; the first push makes it`);
+    const { status, headers, body, end } = answer;
+    if (!isUpload) return { status, headers, body: streamOf(body, end), request_id };
+    const cancellation = cancellationOf(request, closing, (lost) => authenticator.watch(authentication, lost));
+    const caller: Caller = authenticator.confirmed(authentication);
+    const creator = (by: Caller) => audited(rights.make(by), request, by).caller;
+    const deploy = createDeploymentsOfPush({ ...ports, creator });
+    async function* lines() {
+      try {
+        yield* deploy(hosts, name, reader.request, caller, cancellation.signal);
+      } finally {
+        cancellation.end();
+      }
+    }
+    const whole = pushAnswer(body, () => reader.request.showsText, lines);
+    return { status, headers, body: streamOf(whole, end), request_id };
+  };
+}
+
+/** A refusal, as git shows it to its user. */
+function refusalOf({ code, status, message, headers }: Problem, request_id: string): Answer {
+  if (code !== "unauthorized") return plain(status, message, request_id, headers);
+  const text = "send an API key as the password, with any user name: it is missing, wrong, revoked or expired";
+  return plain(status, text, request_id, { "www-authenticate": realm });
+}
+
+/** The rows of the service's own git repositories: smart HTTP, with an API key as the password. */
+export function gitRoutes(ports: Ports): Route[] {
+  const { authenticator, operations, repositories, elsewhere } = ports;
+  const rights = rightsOf(operations);
+  const serve = createGitServing(ports, rights);
+  const refusals = new WeakMap<Authentication, Problem>();
+
+  const access: Route["access"] = async (request) => {
+    const found = await authenticator.byLateKey(request, passwordOf(request.header("authorization")));
+    const open = { ...found, refusal: undefined };
+    if (found.refusal) refusals.set(open, found.refusal);
+    return open;
+  };
+
+  const answer: Route["answer"] = async (request, authentication) => {
+    try {
+      const refusal = refusals.get(authentication);
+      if (refusal) throw refusal;
+      if (!repositories) {
+        const place = elsewhere();
+        if (place !== undefined) throw new Problem("misdirected_request", place);
+        throw new Problem("not_found", "this service hosts no repositories: it has no runtime (option --runtime)");
+      }
+      const wanted = wantedIn(request, repositories);
+      (wanted.isPush ? rights.push : rights.fetch)(authentication.caller);
+      return await serve(request, repositories, wanted, authentication);
+    } catch (error) {
+      if (error instanceof Problem) return refusalOf(error, request.id);
+      throw error;
+    }
+  };
+
+  return [{ method: "*", path: `${gitPath}**`, name: unnamed, access, answer }];
+}

@@ -1,0 +1,39 @@
+import { unauthenticated } from "../http/authenticate.ts";
+import { isLocal } from "../http/hosts.ts";
+import { notHere, type Route, unnamed } from "../http/route.ts";
+import { Problem } from "../kernel/errors.ts";
+
+interface Ports {
+  /** Whether an environment is reached at a host. */
+  readonly hasHost: (host: string) => Promise<boolean>;
+  readonly publicUrl: string | undefined;
+}
+
+/** A proxy that forwards a request adds one of these, whatever it is called. */
+const forwarding = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+const longest = 253;
+
+/**
+ * The row that a proxy of this machine asks before it gets a certificate for a host. It is not there for anybody else: the
+ * answers would tell which hosts there are.
+ */
+export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
+  const own = publicUrl && new URL(publicUrl).hostname;
+  return {
+    method: "GET",
+    path: "/tls-allowed",
+    name: unnamed,
+    isRoutine: true,
+    access(request) {
+      if (!isLocal(request) || forwarding.some((name) => request.header(name) !== undefined)) throw notHere();
+      return unauthenticated;
+    },
+    async answer({ query, id: request_id }) {
+      const host = (query().get("domain") ?? "").toLowerCase().replace(/\.$/, "");
+      if (host.length > longest || (host !== own && !(await hasHost(host))))
+        throw new Problem("not_found", "no environment is reached at this host");
+      const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
+      return { status: 200, headers, body: "yes\n", request_id };
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import type { DeploymentsService } from "../deployments/service.ts";
+import type { CodeHost } from "../drivers/code-host/code-host.ts";
+import type { Endpoints } from "../endpoints/service.ts";
+import type { Preview } from "../environments/schema.ts";
+import type { EnvironmentsService } from "../environments/service.ts";
+import type { Queue } from "../jobs/queue.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/duration.ts";
+import { type Outcome, snoozeUntil } from "../kernel/job.ts";
+import { type Log, reasonOf } from "../kernel/log.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { CodeHostRights } from "../organizations/code-host-rights.ts";
+import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
+import { previewsRepository } from "./repository.ts";
+
+/** A pull or merge request, as a hook tells of it. */
+export interface PullRequest {
+  readonly repo: string;
+  readonly number: number;
+  readonly action: "push" | "reopen" | "close";
+  readonly url: string | null;
+  /** The repository of its branch; null where the code host names none. */
+  readonly source: string | null;
+  readonly isFork: boolean;
+  readonly branch: string;
+  readonly commit: string;
+  /** The code host's time of the change; null where it told none. */
+  readonly changed_at: string | null;
+}
+
+/** What a hook did to the preview of its request. */
+export interface Told {
+  readonly integration_id: string;
+  /** Null where it deployed nothing. */
+  readonly deployment_id: string | null;
+  readonly environment: string;
+  /** Why nothing was deployed. */
+  readonly message?: string;
+}
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly queue: Queue;
+  readonly endpoints: Pick<Endpoints, "settingsOf">;
+  readonly deployments: Pick<DeploymentsService, "push" | "projectOf" | "cancelAll" | "deployedAt">;
+  readonly environments: Pick<EnvironmentsService, "exists" | "copy" | "removeIn">;
+  /** Option `previewLifetime`. */
+  readonly lifetime_ms: number;
+  readonly log: Log;
+  /** Undefined without the option `codeHost.token`, and where there is no code host. */
+  readonly codeHost: Pick<CodeHost, "isOpen"> | undefined;
+  readonly rights: Pick<CodeHostRights, "serve">;
+}
+
+type PreviewRow = Row<"previews">;
+type Key = Pick<PreviewRow, "organization_id" | "integration_id" | "number">;
+
+/** Ended previews are remembered so long: a late hook must not begin one again. */
+const retention_ms = milliseconds("7d");
+
+export type PreviewsService = ReturnType<typeof previewsService>;
+
+/** Environments of pull and merge requests (fixtures/hosting/apps.md#previews). */
+export function previewsService(ports: Ports) {
+  const { store, clock, queue, endpoints, deployments, environments, lifetime_ms, log, codeHost, rights } = ports;
+  const previews = store.using(previewsRepository);
+
+  const put = async (tx: Tx, row: PreviewRow) => {
+    await previews(tx).remove(row);
+    await previews(tx).insert(row);
+  };
+
+  /** Ends an open preview: what builds is cancelled, and its environment goes with app, data and hosts. */
+  const end = async (tx: Tx, row: PreviewRow) => {
+    await deployments.cancelAll(tx, row);
+    await environments.removeIn(tx, row);
+  };
+
+  const endLater = (tx: Tx, { organization_id, integration_id, number }: Key, wait_ms = lifetime_ms) => {
+    const key = `preview ${integration_id} ${number}`;
+    return queue.addUnique(tx, "previews.end", { organization_id, integration_id, number }, key, wait_ms);
+  };
+
+  /** Ends the previews whose request was closed without a hook: it was lost, or the service was down. */
+  const endClosed = async () => {
+    for (const { organization_id, integration_id, number, repo } of codeHost ? await previews().open({}) : []) {
+      if (!(await rights.serve(organization_id, repo)) || (await codeHost?.isOpen(repo, number)) !== false) continue;
+      await store.transaction({ organization_id }, async (tx) => {
+        const row = await previews(tx).find({ organization_id, integration_id, number });
+        if (row?.status !== "open") return;
+        await end(tx, row);
+        await put(tx, { ...row, status: "closed", updated_at: clock.iso() });
+      });
+    }
+  };
+
+  /** Whether a hook tells of an earlier time than one before it. Code hosts send them out of order, and again. */
+  const isLate = (before: PreviewRow, { action, changed_at }: PullRequest) => {
+    const isOver = before.status === "closed" && action === "push";
+    if (changed_at === null || before.changed_at === null) return isOver;
+    return changed_at < before.changed_at || (changed_at === before.changed_at && isOver);
+  };
+
+  const isUnchanged = (before: PreviewRow, { action, commit }: PullRequest, place: PreviewRow) =>
+    (before.status === "open" || (before.status === "ended" && action === "push")) &&
+    before.commit_id === commit &&
+    before.project_id === place.project_id &&
+    before.repo === place.repo;
+
+  return {
+    /** Brings the preview of a request in an integration up to date; undefined where the hook changes nothing. */
+    async receive(tx: Tx, integration: Row<"endpoints">, request: PullRequest): Promise<Told | undefined> {
+      const { organization_id, id: integration_id } = integration;
+      const { config } = endpoints.settingsOf(integration);
+      const { repo, environment: template, project_id: given } = config as Record<string, string>;
+      const { number, commit, action, isFork, branch, url, changed_at, source } = request;
+      const before = await previews(tx).find({ organization_id, integration_id, number });
+      if (before && isLate(before, request)) return undefined;
+      const isOn = integration.status === "active" && config.previews === true;
+      if (!repo || !template || (!isOn && !before)) return undefined;
+      const project = await deployments.projectOf(tx, organization_id, { repo, project_id: given });
+      const project_id = project?.id ?? before?.project_id;
+      if (project_id === undefined) return undefined;
+
+      const environment = `pr-${number}`;
+      const told = { integration_id, environment };
+      const place = { organization_id, project_id, environment };
+      const row: PreviewRow = {
+        ...{ integration_id, number, ...place, repo, url, commit_id: commit, changed_at },
+        ...{ source_repo: source ?? repo, source_branch: branch, fork: isFork ? 1 : 0 },
+        ...{ status: "open", updated_at: clock.iso() },
+      };
+      if (action === "close") {
+        const isOpen = before?.status === "open";
+        if (isOpen) await end(tx, before);
+        await put(tx, { ...row, ...(before && { project_id: before.project_id }), status: "closed" });
+        return isOpen ? { ...told, deployment_id: null, message: "the preview has ended with its request" } : undefined;
+      }
+      if (!isOn || !project || source === null || (before && isUnchanged(before, request, row))) return undefined;
+
+      const isOurs = before?.status === "open" && before.project_id === project_id && before.repo === row.repo;
+      if (before?.status === "open" && !isOurs) await end(tx, before);
+      if (!isOurs && (await environments.exists(tx, place))) {
+        const message = `the project has an environment ${environment} already, of a person or of another integration; delete it, and push again`;
+        return { ...told, deployment_id: null, message };
+      }
+      await environments.copy(tx, place, template, { secrets: !isFork });
+      await put(tx, row);
+      await endLater(tx, row);
+      if (isFork) {
+        const message = `the request comes from a fork: it waits until a member deploys ${source}, branch ${branch}, to ${environment}`;
+        return { ...told, deployment_id: null, message };
+      }
+      const order = { project_id, repo, branch, tag: null, commit, environment };
+      return { ...told, deployment_id: (await deployments.push(tx, organization_id, order)) ?? null };
+    },
+
+    /** The job `previews.end`: a preview ends when nothing was deployed to it for its lifetime. */
+    runEnd: async (key: Key): Promise<Outcome> =>
+      snoozeUntil(async (tx) => {
+        const row = await previews(tx).find(key);
+        if (row?.status !== "open") return undefined;
+        const deployed_at = (await deployments.deployedAt(tx, row)) ?? row.updated_at;
+        const ends = Math.max(Date.parse(deployed_at), Date.parse(row.updated_at)) + lifetime_ms;
+        if (ends > clock.now()) return ends;
+        await end(tx, row);
+        return undefined;
+      }, key),
+    endLater,
+
+    /** The integration is deleted, and no hook will end its previews. */
+    async integrationRemoved(
+      tx: Tx,
+      { organization_id, id: integration_id }: Pick<Row<"endpoints">, "organization_id" | "id">,
+    ) {
+      for (const row of await previews(tx).openOfIntegration({ organization_id, integration_id })) await end(tx, row);
+    },
+
+    /** The open previews of a project, by environment. */
+    async ofProject(project_id: string, tx?: Tx): Promise<ReadonlyMap<string, Preview>> {
+      const rows = await previews(tx).openOfProject({ project_id });
+      return new Map(rows.map((row) => [row.environment, viewOf(row)]));
+    },
+    environmentRemoved: (tx: Tx, { project_id, environment }: Pick<PreviewRow, "project_id" | "environment">) =>
+      previews(tx).end({ project_id, environment, at: clock.iso() }),
+    projectRemoved: (tx: Tx, project_id: string) => previews(tx).removeOfProject({ project_id }),
+
+    async prune() {
+      const before = isoOf(clock.now() - retention_ms);
+      while ((await store.transaction("rows", (tx) => previews(tx).prune({ before }))) > 0);
+      await endClosed().catch((error) =>
+        log.warn("the code host was not asked for requests", { reason: reasonOf(error) }),
+      );
+    },
+  };
+}
+
+const viewOf = ({ integration_id, number, url, fork, commit_id, source_repo, source_branch }: PreviewRow): Preview => ({
+  ...{ integration_id, number, url, fork: fork === 1, commit: commit_id },
+  source: { type: "git", repo: source_repo, branch: source_branch },
+});

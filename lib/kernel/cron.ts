@@ -1,0 +1,22 @@
+import { Cron } from "croner";
+import * as v from "valibot";
+import { systemNow } from "./system.ts";
+
+/** The next instant of five cron fields after another one, in UTC, where no hour is missing or doubled; undefined for none. */
+export const nextSlot = (cron: string, after: number): number | undefined =>
+  new Cron(cron, { paused: true, utcOffset: 0 }).nextRun(new Date(after))?.getTime();
+
+const isPattern = (text: string): boolean => {
+  try {
+    return text.trim().split(/\s+/).length === 5 && new Cron(text, { paused: true, utcOffset: 0 }) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
+/** Five cron fields that match at some time. */
+export const cronText = v.pipe(
+  v.string("must be a string"),
+  v.check(isPattern, 'must be five cron fields, such as "0 3 * * *" for each day at 03:00 UTC'),
+  v.check((text) => !isPattern(text) || nextSlot(text, systemNow()) !== undefined, "never fires: no such day exists"),
+);

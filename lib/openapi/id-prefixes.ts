@@ -1,0 +1,25 @@
+import { operations } from "../operations.ts";
+import { idOf } from "./examples.ts";
+import { jsonSchema } from "./json-schema.ts";
+
+/** The prefixes of identifiers, by the collection that a path names before them: `projects` → `proj`. */
+export function idPrefixes(): [collection: string, prefix: string][] {
+  const collections = new Set(
+    operations.flatMap(({ path }) => path.split("/").filter((_, i, parts) => parts[i + 1]?.startsWith("{"))),
+  );
+  return [...collections].flatMap((collection): [string, string][] => {
+    const list = operations.find(({ method, path }) => method === "GET" && path.endsWith(`/${collection}`));
+    const { properties } = (list?.result ? jsonSchema(list.result) : {}) as {
+      properties?: Record<string, { pattern?: string }>;
+    };
+    const [, prefix] = /^\^([a-z]+)_/.exec(properties?.["id"]?.pattern ?? "") ?? [];
+    return prefix === undefined ? [] : [[collection, prefix]];
+  });
+}
+
+/** An example of a parameter of a path: an identifier of the collection before it, or the name of an environment. */
+export function pathExample(path: string, name: string): string {
+  const [, collection] = new RegExp(`([\\w-]+)/\\{${name}\\}`).exec(path) ?? [];
+  const [, prefix] = idPrefixes().find(([of]) => of === collection) ?? [];
+  return prefix === undefined ? "production" : idOf(prefix);
+}

@@ -1,0 +1,68 @@
+import { createHmac } from "node:crypto";
+import { isPassword } from "../kernel/password-hash.ts";
+import { createRandom } from "../kernel/random.ts";
+
+/** The user and the hash of the password that stand before an app. */
+export interface Protection {
+  readonly user: string;
+  readonly hash: string;
+}
+
+/** `busy`: too many passwords wait for their check, and the request may be sent again. */
+export type Admission = "passed" | "refused" | "busy";
+export type Guard = ReturnType<typeof createGuard>;
+
+/** Of each kind so many credentials are remembered, so that attackers fill no memory. */
+const remembered = 256;
+/** A check takes a processor for some time. One app has one at a time, and no more than these wait. */
+const mostWaiting = 16;
+
+function credentialsOf(header: string): { user: string; password: string } | undefined {
+  const [, coded] = /^basic +([A-Za-z0-9+/]+=*) *$/i.exec(header) ?? [];
+  const text = coded === undefined ? "" : Buffer.from(coded, "base64").toString("utf8");
+  const colon = text.indexOf(":");
+  return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** Asks for user and password by Basic authentication. The slow hash is computed once for each `Authorization` header. */
+export function createGuard({ user, hash }: Protection) {
+  // Credentials stay in memory as their hash alone, under a key that no other process has.
+  const key = createRandom().bytes(32);
+  const known = new Map<string, boolean>();
+  const checks = new Map<string, Promise<boolean>>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  const remember = (name: string, isRight: boolean) => {
+    const same = [...known].filter(([, one]) => one === isRight);
+    if (same.length >= remembered) known.delete(same[0]?.[0] ?? "");
+    known.set(name, isRight);
+    checks.delete(name);
+    return isRight;
+  };
+
+  const check = (name: string, password: string, isUser: boolean) => {
+    const checking = last.then(async () => remember(name, (await isPassword(hash, password)) && isUser));
+    last = checking.catch(() => {});
+    checks.set(name, checking);
+    return checking;
+  };
+
+  return {
+    protection: { user, hash },
+
+    /** Whether a request with this header may pass; at once where the same header was checked before. */
+    admits(header: string | undefined): Admission | Promise<Admission> {
+      if (header === undefined || header.length > 4096) return "refused";
+      const name = createHmac("sha256", key).update(header).digest("base64");
+      const before = known.get(name);
+      if (before !== undefined) return before ? "passed" : "refused";
+      const given = credentialsOf(header);
+      if (!given) return "refused";
+      const running = checks.get(name);
+      if (!running && checks.size >= mostWaiting) return "busy";
+      // A wrong user takes as long as a wrong password.
+      const checking = running ?? check(name, given.password, given.user === user);
+      return checking.then((isRight) => (isRight ? "passed" : "refused"));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fingerprintOf, readKey } from "./encryption.ts";
+import { keyFileOf } from "./integrity-check.ts";
+import { syncFolder } from "./sync-folder.ts";
+
+/** The new key of a rotation, until its transaction is committed. */
+export const nextKeyOf = (database: string) => `${keyFileOf(database)}.next`;
+
+/**
+ * Ends a rotation that was interrupted: its new key is beside the old one, and the database says which of them is in force.
+ * Answers that as a sentence; undefined where there was none. The caller holds the lock of the database.
+ */
+export function settleNextKey(database: string, fingerprint: string | undefined): string | undefined {
+  const [present, next] = [keyFileOf(database), nextKeyOf(database)];
+  if (!existsSync(next)) return undefined;
+  if (fingerprintOf(readKey(next)) !== fingerprint) {
+    rmSync(next);
+    return "a rotation of the encryption key was interrupted before it took effect: the old key is in force";
+  }
+  renameSync(next, present);
+  syncFolder(dirname(resolve(present)));
+  return "a rotation of the encryption key was interrupted after it took effect: the new key is in force";
+}
+
+/** The file with the key in force, beside a rotation that was interrupted too. */
+export function keyInForce(database: string, fingerprint: string | undefined): string {
+  const next = nextKeyOf(database);
+  return existsSync(next) && fingerprintOf(readKey(next)) === fingerprint ? next : keyFileOf(database);
+}

@@ -1,0 +1,123 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Client } from "pg";
+import { createRandom } from "../kernel/random.ts";
+import { settleSwitch } from "./atomic-switch.ts";
+import { takeCopyLock } from "./copy-lock.ts";
+import { askOf as askOfFile } from "./copy-sqlite.ts";
+import { type Ask, tablesInOrder } from "./copy-tables.ts";
+import { DatabaseError } from "./database-error.ts";
+import { lockDatabase } from "./database-lock.ts";
+import { isPostgres, withoutPassword } from "./database-url.ts";
+import { createEncryption, fingerprintOf, readKey, writeKey, wrongKey } from "./encryption.ts";
+import { keyFileOf } from "./integrity-check.ts";
+import { isCurrent, olderSchema } from "./migrate.ts";
+import { nextKeyOf, settleNextKey } from "./next-key.ts";
+import { askOf, onPostgres } from "./postgres-connection.ts";
+import { checkServer, migratePostgres } from "./postgres-migrate.ts";
+import { sealedColumns } from "./sealed-columns.ts";
+import { openDatabase } from "./sqlite.ts";
+
+const batch = 500;
+
+/** What became of a rotation. */
+export interface Rotation {
+  /** Values that were encrypted again; undefined where the new key was in force before. */
+  readonly values: number | undefined;
+  /** What an earlier rotation, which was interrupted, has left. */
+  readonly earlier?: string | undefined;
+  /** Whether the operator gives servers the key, which is in no file beside the database. */
+  readonly isGiven?: true;
+}
+
+/** Encrypts every secret of a database again, in the transaction that `ask` is in. Answers how many values it encrypted. */
+async function encryptAgain(ask: Ask, database: string, before: Buffer, after: Buffer): Promise<number | undefined> {
+  const [vault] = await ask("select value from settings where name = 'vault'");
+  if (vault?.["value"] === fingerprintOf(after)) return undefined;
+  if (vault?.["value"] !== fingerprintOf(before))
+    throw isPostgres(database) ? wrongKey(withoutPassword(database), "the key") : wrongKey(database);
+  const { bytes } = createRandom();
+  const [old, fresh] = [createEncryption(before, bytes), createEncryption(after, bytes)];
+  let values = 0;
+  const reseal = (context: string, sealed: string) => {
+    values += 1;
+    return fresh.encrypt(context, old.decrypt(context, sealed));
+  };
+  for (const { table, column, again } of sealedColumns) {
+    const { key = [] } = tablesInOrder().find(({ name }) => name === table) ?? {};
+    const names = key.join(", ");
+    const places = (first: number) => key.map((_, i) => `$${first + i}`).join(", ");
+    for (let last: (string | number)[] | undefined; ; ) {
+      const beyond = last ? `where (${names}) > (${places(1)})` : "";
+      const rows = await ask(`select * from "${table}" ${beyond} order by ${names} limit ${batch}`, last ?? []);
+      for (const row of rows) {
+        const text = again(row, reseal);
+        last = key.map((name) => row[name] ?? "");
+        if (text !== row[column])
+          await ask(`update "${table}" set ${column} = $1 where (${names}) = (${places(2)})`, [text, ...last]);
+      }
+      if (rows.length < batch) break;
+    }
+  }
+  await ask("update settings set value = $1 where name = 'vault'", [fingerprintOf(after)]);
+  return values;
+}
+
+/** The key is in a file beside the database: the new one is there before the commit, and takes its place after it. */
+async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
+  settleSwitch(path);
+  if (!existsSync(path)) throw new DatabaseError(path, "it does not exist; name another file");
+  const unlock = lockDatabase(path);
+  try {
+    const database = openDatabase(path);
+    try {
+      if (!isCurrent(database)) throw new Error(olderSchema);
+      // What the old key reads must not stay in pages that nothing uses.
+      database.pragma("secure_delete = ON");
+      const ask = askOfFile(database);
+      const [vault] = await ask("select value from settings where name = 'vault'");
+      const earlier = settleNextKey(path, vault && String(vault["value"]));
+      const before = readKey(keyFileOf(path));
+      if (!before.equals(after)) writeKey(nextKeyOf(path), after);
+      database.exec("begin immediate");
+      const values = await encryptAgain(ask, path, before, after);
+      database.exec("commit");
+      settleNextKey(path, fingerprintOf(after));
+      database.pragma("wal_checkpoint(TRUNCATE)");
+      return { values, earlier };
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    throw DatabaseError.from(path, error);
+  } finally {
+    unlock();
+  }
+}
+
+/** The operator has the keys of a database of PostgreSQL: its servers begin with the new one after this. */
+async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promise<Rotation> {
+  const client: Client = await onPostgres(url, { readOnly: false }, async (opened) => {
+    await checkServer(opened);
+    await takeCopyLock(opened);
+    await migratePostgres(opened, { mayChange: false });
+    return opened;
+  });
+  try {
+    await client.query("begin");
+    const values = await encryptAgain(askOf(client), url, before, after);
+    await client.query("commit");
+    return { values, isGiven: true };
+  } catch (error) {
+    throw DatabaseError.from(withoutPassword(url), error);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Encrypts every secret of a database that no server uses again with a new key, in one transaction. A kill leaves the old
+ * key in force or the new one. `before` is the present key of a database of PostgreSQL.
+ */
+export const rotateEncryption = (database: string, after: Buffer, before: () => Buffer): Promise<Rotation> =>
+  isPostgres(database) ? rotatePostgres(database, before(), after) : rotateFile(resolve(database), after);

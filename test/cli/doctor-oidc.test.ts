@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runHere as run } from "../helpers/cli-in-process.ts";
+import { client, realIssuer } from "../helpers/issuer.ts";
+import { temporaryFolder } from "../helpers/program.ts";
+
+test("doctor asks the issuer for its description, the redirect address and its time", async (t) => {
+  const at = await realIssuer(t);
+  const folder = temporaryFolder(t);
+  const config = join(folder, "config.json");
+  const look = async (more: object) => {
+    writeFileSync(config, JSON.stringify({ dashboard: { oidc: { issuer: at.issuer, ...client } }, ...more }));
+    const words = ["doctor", "--database", join(folder, "svc.db"), "--port", "0", "--json", "--config", config];
+    // The issuer prints notices of its own to the same place.
+    const { status, stdout } = await run(words);
+    assert.ok(!stdout.includes(client.clientSecret), stdout);
+    const findings = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as { check: string; ok: boolean; says: string }[];
+    const ours = findings.filter(({ check }) => /issuer|redirect/.test(check));
+    return { status, says: ours.map(({ check, ok, says }) => `${check}: ${ok ? "ok" : "wrong"}: ${says}`).join("\n") };
+  };
+  const publicUrl = "https://svc.example.com";
+  at.serve(publicUrl);
+  const right = await look({ publicUrl });
+  assert.equal(right.status, 0, right.says);
+  assert.match(right.says, /^issuer: ok: http:\/\/127\S+ answers/m);
+  assert.match(
+    right.says,
+    /^redirect address: ok: the issuer sends browsers to https:\/\/svc\.example\.com\/dashboard\/oidc\/callback$/m,
+  );
+  assert.match(right.says, /^clock of the issuer: ok: within \d+ s/m);
+  assert.match((await look({})).says, /^redirect address: wrong: it follows the Host of each request; set publicUrl/m);
+  const other = await look({ publicUrl: "https://other.example.com" });
+  assert.match(other.says, /^redirect address: wrong: the issuer answers 400 to a sign-in; register https:\/\/other/m);
+
+  at.replace((request, response) => {
+    response.sendDate = false;
+    response.setHeader("date", new Date(Date.now() - 300_000).toUTCString());
+    at.pass(request, response);
+  });
+  assert.match(
+    (await look({ publicUrl })).says,
+    /clock of the issuer: wrong: this machine's clock is (299|300|301|302) s ahead of the issuer's/,
+  );
+  at.replace((request) => request.socket.destroy());
+  const down = await look({ publicUrl });
+  assert.match(down.says, /^issuer: wrong: .* does not answer/m);
+});

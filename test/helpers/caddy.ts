@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import { freePort } from "../../lib/drivers/process/health.ts";
+import { temporaryFolder } from "./program.ts";
+
+export const noCaddy = spawnSync("caddy", ["version"]).error !== undefined && "caddy is not installed";
+
+/** Caddy with a configuration, but for its ports and its authority, which is its own here. */
+export async function caddy(t: TestContext, configuration: string) {
+  const folder = temporaryFolder(t);
+  const port = await freePort();
+  const local = [
+    "local_certs",
+    "skip_install_trust",
+    "admin off",
+    `https_port ${port}`,
+    `http_port ${await freePort()}`,
+  ];
+  writeFileSync(join(folder, "Caddyfile"), configuration.replace(/^\{$/m, `{\n${local.join("\n")}`));
+  const env = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, HOME: folder };
+  const child = spawn("caddy", ["run", "--config", join(folder, "Caddyfile"), "--adapter", "caddyfile"], {
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  t.after(() => void child.kill("SIGKILL"));
+  const said: string[] = [];
+  for await (const line of createInterface({ input: child.stderr })) {
+    said.push(line);
+    if (/serving initial configuration/.test(line)) break;
+    assert.ok(child.exitCode === null, said.join("\n"));
+  }
+  child.stderr.resume();
+  const root = join(folder, "caddy/pki/authorities/local/root.crt");
+  assert.ok(existsSync(root), said.join("\n"));
+  const ca = readFileSync(root, "utf8");
+  return {
+    port,
+    root,
+    async ask(host: string, path = "/", headers: Readonly<Record<string, string>> = {}) {
+      const asked = request({
+        host: "127.0.0.1",
+        port,
+        servername: host,
+        path,
+        ca,
+        agent: false,
+        headers: { host, ...headers },
+      });
+      const [response] = (await Promise.race([
+        once(asked.end(), "response"),
+        once(asked, "error").then(([error]) => Promise.reject(error)),
+      ])) as [IncomingMessage];
+      let body = "";
+      for await (const chunk of response) body += chunk;
+      return { status: response.statusCode, body };
+    },
+  };
+}

@@ -1,0 +1,70 @@
+import { createHash } from "node:crypto";
+import { expect, type World } from "./test-service.ts";
+
+/** A commit id, or the one that a word stands for. */
+export const commitOf = (word: string) =>
+  /^[0-9a-f]{40}$/.test(word) ? word : createHash("sha1").update(word).digest("hex");
+
+/** A change of a pull request, as a test tells it. `at` is in seconds of the code host's time. */
+export interface Change {
+  readonly number?: number;
+  readonly commit?: string;
+  readonly branch?: string;
+  /** The repository of its branch; null where it was deleted. */
+  readonly from?: string | null;
+  readonly at?: number;
+}
+
+const timeOf = (at: number | undefined) =>
+  at === undefined ? undefined : new Date(Date.UTC(2026, 0, 1) + at * 1000).toISOString().replace(".000Z", "Z");
+
+/** The body of GitHub, and of Gitea, which names a push `synchronized`. */
+export function pullRequest(action: string, change: Change = {}) {
+  const { number = 7, commit = "one", branch = "topic", from = "acme/web", at } = change;
+  return {
+    action,
+    number,
+    repository: { full_name: "acme/web" },
+    pull_request: {
+      number,
+      html_url: `https://code.example.com/acme/web/pulls/${number}`,
+      state: action === "closed" ? "closed" : "open",
+      updated_at: timeOf(at),
+      head: { ref: branch, sha: commitOf(commit), repo: from === null ? null : { full_name: from } },
+      base: { ref: "main", repo: { full_name: "acme/web" } },
+    },
+  };
+}
+
+/** The body of GitLab. */
+export function mergeRequest(action: string, change: Change & { readonly oldrev?: string } = {}) {
+  const { number = 7, commit = "one", branch = "topic", from = "acme/web", at, oldrev } = change;
+  return {
+    object_kind: "merge_request",
+    project: { path_with_namespace: "acme/web" },
+    object_attributes: {
+      iid: number,
+      action,
+      url: `https://code.example.com/acme/web/-/merge_requests/${number}`,
+      updated_at: timeOf(at)?.replace("T", " ").replace("Z", " UTC"),
+      source_branch: branch,
+      target_branch: "main",
+      source: { path_with_namespace: from },
+      last_commit: { id: commitOf(commit) },
+      ...(oldrev && { oldrev: commitOf(oldrev) }),
+    },
+  };
+}
+
+const eventOf = (body: object): Record<string, string> =>
+  "object_kind" in body ? { "x-gitlab-event": "Merge Request Hook" } : { "x-github-event": "pull_request" };
+
+/** Posts a hook to an integration, and returns its answer. */
+export const hook = async (here: World, id: string, body: object, headers: Record<string, string> = {}) =>
+  here.call("nobody", "POST", `/hooks/code-host/${id}`, body, { ...eventOf(body), ...headers });
+
+/** An integration with previews; answers its id. */
+export const connectPreviews = async (here: World, more: object = {}): Promise<string> => {
+  const config = { repo: "acme/web", branch: "main", environment: "staging", previews: true, ...more };
+  return expect(await here.call("owner", "POST", "/v1/integrations", { type: "code_host", config }), 201).id;
+};

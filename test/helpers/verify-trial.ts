@@ -1,0 +1,125 @@
+import type { TestContext } from "node:test";
+import { type Finding, verify } from "../../bin/verify/trial.ts";
+import { createService, type Service } from "../../lib/index.ts";
+import { git, keyOf, seed, start } from "./test-service.ts";
+
+export type Json = Record<string, unknown>;
+export interface Request {
+  readonly method: string;
+  /** Below the version, with the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly key: string | undefined;
+  readonly body: Json;
+}
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The parsed text, which is sent instead of it. Typed loosely, as a fault may make anything of it. */
+  // biome-ignore lint/suspicious/noExplicitAny: as in test-service
+  body: any;
+}
+/** Changes a request before the service gets it, or answers it instead. */
+export type Before = (request: Request, serve: (request: Request) => Promise<Reply>) => Promise<Reply>;
+
+/** A service on a manual clock, which moves as a trial waits. */
+export async function emulator(t: TestContext): Promise<Service> {
+  const service = await createService({
+    clock: `manual@${start}`,
+    seed,
+    random: "verify",
+    logLevel: "silent",
+    generations: { media: "fast" },
+  });
+  t.after(() => service.close());
+  const { projects, deployments, webhooks, integrations } = service.client({ apiKey: keyOf("owner") });
+  const { id: project_id } = await projects.create({ name: "first", region: "eu-west-1", description: "one" });
+  for (const environment of ["production", "staging"])
+    await deployments.create({ project_id, environment, source: git });
+  await service.clock.advance("10s");
+  await projects.create({ name: "second", region: "eu-west-1" });
+  await webhooks.create({ url: "https://example.com/hooks", events: ["*"], secret: "whsec_demo_0123456789abcdef" });
+  const config = {
+    url: "https://example.com/in",
+    secret: "demo-secret-0123456789abcdef",
+    events: ["project.created" as const],
+  };
+  await integrations.create({ type: "custom", config });
+  return service;
+}
+
+export const usual: Before = (request, serve) => serve(request);
+
+/** Tries a service that answers through `fault`. */
+export async function trial(
+  service: Service,
+  fault: Before = usual,
+  write = true,
+  only?: string,
+  stop?: AbortSignal,
+): Promise<Finding[]> {
+  const serve = async ({ method, path, key, body }: Request): Promise<Reply> => {
+    const headers = {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      "content-type": "application/json",
+    };
+    const sent = ["POST", "PUT"].includes(method) && Object.keys(body).length > 0 ? { body: JSON.stringify(body) } : {};
+    const answer = await service.fetch(`/v1${path}`, { method, headers, ...sent });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: new Headers(answer.headers),
+      text,
+      body: text === "" ? undefined : JSON.parse(text),
+    };
+  };
+  const fetch = async (url: string, init: RequestInit) => {
+    const { pathname, search, searchParams } = new URL(url);
+    const key = new Headers(init.headers).get("authorization")?.replace("Bearer ", "");
+    const path = pathname.replace("/v1", "") + search;
+    const body = init.body ? JSON.parse(String(init.body)) : {};
+    const request = { method: init.method ?? "GET", path, query: searchParams, key, body };
+    const reply = await fault(request, serve);
+    const text = reply.body === undefined ? reply.text : JSON.stringify(reply.body);
+    return new Response(reply.status === 204 && text === "" ? null : text, {
+      status: reply.status === 204 && text !== "" ? 200 : reply.status,
+      headers: reply.headers,
+    });
+  };
+  const pause = async (ms: number) => void (await service.clock.advance(`${ms}ms`));
+  const options = { ...(only && { only }), ...(stop && { stop }) };
+  return verify({ base: "http://service.test/v1", key: keyOf("owner"), fetch, pause, write, ...options });
+}
+
+/** Changes every record of an answer: one, or the items of a list. */
+export const each =
+  (change: (record: Json, request: Request) => void): Before =>
+  async (request, serve) => {
+    const reply = await serve(request);
+    for (const record of Array.isArray(reply.body?.data) ? reply.body.data : [reply.body ?? {}])
+      change(record, request);
+    return reply;
+  };
+export const on =
+  (pattern: RegExp, change: (reply: Reply, request: Request) => void): Before =>
+  async (request, serve) => {
+    const reply = await serve(request);
+    if (pattern.test(`${request.method} ${request.path}`)) change(reply, request);
+    return reply;
+  };
+/** Sends another request than the one that came. */
+export const asked =
+  (pattern: RegExp, change: (request: Request) => Partial<Request>): Before =>
+  (request, serve) =>
+    serve(pattern.test(`${request.method} ${request.path}`) ? { ...request, ...change(request) } : request);
+export const without = (path: string, name: string) => {
+  const url = new URL(path, "http://service.test");
+  url.searchParams.delete(name);
+  return url.pathname + url.search;
+};
+export const is = (prefix: string, record: Json) => String(record["id"] ?? "").startsWith(prefix);
+export const success = (reply: Reply, body: unknown, status = 200) => {
+  reply.status = status;
+  reply.body = body;
+};

@@ -1,0 +1,12 @@
+import type { Options } from "../../lib/config/options/options.ts";
+import * as real from "../../lib/service.ts";
+import { freeing, onPostgres } from "./on-postgres.ts";
+
+/** In place of `lib/service.ts`: services that would be in memory get a database of PostgreSQL. */
+export async function beginService(options: Options, notes?: readonly string[]) {
+  const moved = await onPostgres(options);
+  const begun = await real.beginService(moved, notes);
+  return { ...begun, service: freeing(begun.service, moved) };
+}
+
+export const createService = async (options: Options = {}) => (await beginService(options)).service;

@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { program, temporaryFolder } from "../helpers/program.ts";
+import { app, runtimeWorld } from "../helpers/running-apps.ts";
+import { expect, keyOf } from "../helpers/test-service.ts";
+
+/** Runs `svc-server deploy` while this process serves. */
+const deploy = (url: string, words: readonly string[], key = keyOf("owner"), cwd?: string) =>
+  new Promise<{ code: number | null; out: string; errors: string }>((resolve) => {
+    const child = spawn(process.execPath, [program, "deploy", ...words], {
+      cwd,
+      env: { ...process.env, SVC_URL: url, SVC_API_KEY: key },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let [out, errors] = ["", ""];
+    child.stdout.on("data", (chunk) => {
+      out += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      errors += chunk;
+    });
+    child.once("close", (code) => resolve({ code, out, errors }));
+  });
+
+async function world(t: TestContext) {
+  const here = await runtimeWorld(t);
+  const { url } = await here.service.listen();
+  const run = (words: readonly string[], key?: string, cwd?: string) => deploy(url, words, key, cwd);
+  return { ...here, url, deploy: run };
+}
+
+/** Every file of a folder with its content and time. */
+const stateOf = (folder: string) =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .sort()
+    .map((name) => [
+      name,
+      statSync(join(folder, name)).mtimeMs,
+      statSync(join(folder, name)).isFile() && readFileSync(join(folder, name), "latin1"),
+    ]);
+
+test("a folder without a repository is deployed as .gitignore leaves it, and again after a change", async (t) => {
+  const here = await world(t);
+  const folder = join(temporaryFolder(t), "My Shop");
+  mkdirSync(join(folder, "node_modules"), { recursive: true });
+  for (const [name, text] of Object.entries({
+    "index.html": "one",
+    "secret.env": "hush",
+    "node_modules/x.js": "1",
+    ".gitignore": "*.env\n",
+  }))
+    writeFileSync(join(folder, name), text);
+  const first = await here.deploy([folder]);
+  assert.equal(first.code, 0, first.out + first.errors);
+  assert.match(first.out, /^Live at http:\/\/production-my-shop\.localhost:\d+$/m);
+  const host = "production-my-shop.localhost";
+  assert.equal(await here.ask(host), "200 one");
+  assert.match(await here.ask(host, "/secret.env"), /^404/);
+  assert.match(await here.ask(host, "/node_modules/x.js"), /^404/);
+  writeFileSync(join(folder, "index.html"), "two");
+  const second = await here.deploy(["--environment", "staging", "--project", "MY-SHOP"], keyOf("developer"), folder);
+  assert.equal(second.code, 0, second.out + second.errors);
+  assert.equal(await here.ask("staging-my-shop.localhost"), "200 two");
+  assert.equal(await here.ask(host), "200 one");
+});
+
+test("a repository is deployed as its last commit, and stays as it is", async (t) => {
+  const here = await world(t);
+  const commit = here.repos.commit("me/web", app("one"));
+  const folder = join(here.repos.root, "me/web");
+  writeFileSync(join(folder, "new.txt"), "not committed");
+  const before = stateOf(folder);
+  const { code, out, errors } = await here.deploy([folder, "--json"]);
+  assert.equal(code, 0, out + errors);
+  assert.equal(JSON.parse(out).version, commit);
+  assert.match(errors, /changes that are not committed are not deployed/);
+  assert.deepEqual(stateOf(folder), before);
+  assert.equal(await here.ask("production-web.localhost"), "200 one");
+
+  // A part of it is a folder like any other, and a checkout without history has its files alone.
+  here.repos.commit("me/web", { "site/index.html": "site" });
+  assert.equal((await here.deploy([join(folder, "site")])).code, 0);
+  assert.equal(await here.ask("production-site.localhost"), "200 site");
+  const shallow = join(temporaryFolder(t), "shallow");
+  here.repos.git("me/web", "clone", "--quiet", "--depth=1", `file://${folder}`, shallow);
+  assert.equal((await here.deploy([shallow])).code, 0);
+
+  // A history that was rewritten replaces the service's only where that is asked for.
+  here.repos.git("me/web", "reset", "--quiet", "--hard", "HEAD~1");
+  await here.deploy([folder, "--force"]);
+  here.repos.git("me/web", "commit", "--quiet", "--amend", "--allow-empty", "--message=another");
+  const rejected = await here.deploy([folder]);
+  assert.equal(rejected.code, 1);
+  assert.match(
+    rejected.errors,
+    /the service's branch main has commits that this repository lacks; pull them, or deploy with --force/,
+  );
+  assert.equal((await here.deploy([folder, "--force"])).code, 0);
+});
+
+test("a commit that the service has is deployed again, to another environment too", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/web", app("one"));
+  const folder = join(here.repos.root, "me/web");
+  for (const environment of ["staging", "production", "staging"]) {
+    const { code, out, errors } = await here.deploy([folder, "--environment", environment]);
+    assert.equal(code, 0, out + errors);
+    assert.match(out, new RegExp(`^Live at http://${environment}-web\\.localhost:\\d+$`, "m"));
+    assert.equal(await here.ask(`${environment}-web.localhost`), "200 one");
+  }
+  const { data } = (await here.call("owner", "GET", "/v1/deployments")).body;
+  assert.equal(data.length, 3);
+});
+
+test("a failed build ends with 1, and so does what cannot be deployed, with the reason", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/web", { "package.json": { scripts: { build: "echo oh no; exit 3", start: "x" } } });
+  const folder = join(here.repos.root, "me/web");
+  const failed = await here.deploy([folder]);
+  assert.equal(failed.code, 1, failed.out + failed.errors);
+  assert.match(failed.out, /^oh no$/m);
+  assert.match((await here.deploy([folder], "sk_live_demo_nobody_at_all")).errors, /SVC_API_KEY was refused/);
+  assert.match(
+    (await here.deploy([folder], keyOf("viewer"))).errors,
+    /this needs the role owner or admin or developer/,
+  );
+  assert.match((await here.deploy([join(folder, "nowhere")])).errors, /nowhere is not a folder/);
+  assert.match((await here.deploy([temporaryFolder(t)])).errors, /has no files that could be deployed/);
+  const other = await here.deploy([folder, "--project", "elsewhere"], keyOf("developer"));
+  assert.equal(other.code, 1);
+  assert.match(other.out, /there is no project elsewhere, and this key cannot create it/);
+  expect(await here.call("owner", "POST", "/v1/projects", { name: "elsewhere", region: "local" }), 201);
+  assert.equal((await here.deploy([folder, "--project", "elsewhere"], keyOf("developer"))).code, 1);
+});

@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { found } from "../helpers/container-engine.ts";
+import { run, temporaryFolder } from "../helpers/program.ts";
+import { isLong } from "../helpers/properties.ts";
+
+/** The quick starts of other languages, by the program that runs them. Go builds its library first: half a minute. */
+const files = { python3: "quick_start.py", go: "quick_start.go" };
+
+for (const [program, file] of Object.entries(files)) {
+  const skip =
+    (found(program) === "" && `${program} is not installed`) || (program === "go" && !isLong && "TEST_LONG=1 runs it");
+
+  test(`the quick start for ${program} runs as its first line says`, { skip }, (t) => {
+    const path = resolve("fixtures/recipes", file);
+    const [, line = ""] = /svc-server (exec .*)\n/.exec(readFileSync(path, "utf8")) ?? [];
+    const folder = temporaryFolder(t);
+    // The library of Go is built once a machine, and a command has a minute.
+    if (program === "go") spawnSync("go", ["build", "-o", "/dev/null", path], { timeout: 300_000 });
+    const words = line.replace(file, path).split(" ");
+    const { status, stdout, stderr } = run(words, folder, { GO111MODULE: "off" });
+    assert.deepEqual([status, stdout], [0, "deployed v1.4.2\n"], stderr);
+  });
+}

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
+import { adviceOf } from "../../lib/drivers/process/failure-advice.ts";
+import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
+import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
+
+const host = "production-web.localhost";
+
+test("What a failing app printed says what would help", () => {
+  const advice = (message: string) => adviceOf([{ message }, { message: "at rest" }], false);
+  const writes = ["EROFS: read-only file system, mkdir '/etc/todos'", "open /etc/todos: read-only file system"];
+  for (const line of [...writes, "OSError: [Errno 30] Read-only file system: '/etc/todos'"])
+    assert.match(advice(line), /^; it writes to \/etc\/todos, which is read-only: files that stay belong into \/data/);
+  for (const line of [
+    "Error: connect ECONNREFUSED 127.0.0.1:6379",
+    "dial tcp 127.0.0.1:6379: connect: connection refused",
+    "Error 111 connecting to localhost:6379. Connection refused.",
+    `connection to server at "127.0.0.1", port 6379 failed: Connection refused`,
+  ])
+    assert.match(advice(line), /deployments.reach has 127.0.0.1:6379$/, line);
+  assert.equal(adviceOf([{ message: "connect ECONNREFUSED 127.0.0.1:6379" }], true), "");
+  assert.equal(advice("connect ECONNREFUSED 10.0.0.1:6379"), "");
+});
+
+test("A line of a build says which part the machine lacks", () => {
+  for (const line of ["sh: 1: go: not found", "sh: 1: exec: go: not found", "/bin/sh: line 1: go: command not found"])
+    assert.equal(notFoundIn(line), "go", line);
+  assert.equal(notFoundIn("404: not found"), undefined);
+  assert.match(
+    lackIn("error: command 'x86_64-linux-gnu-gcc' failed: No such file or directory") ?? "",
+    /build-essential$/,
+  );
+  assert.match(lackIn("because ensurepip is not available.") ?? "", /apt-get install python3 python3-venv$/);
+  assert.equal(lackIn("error: command 'gcc' failed with exit code 1"), undefined);
+});
+
+test("An app with a port of its own is found there, and heard while it starts", {
+  skip: lacks("network"),
+}, async (t) => {
+  const here = await runtimeWorld(t, { deployments: { healthTimeout: "12s" } });
+  const { id } = await here.project("web");
+  const listening = (port: string) => `
+console.log("told", process.env.PORT === "3000");
+require("node:http").createServer((_, response) => response.end("at ${port}")).listen(${port});`;
+  here.repos.commit("acme/web", { "package.json": { name: "web" }, "server.js": listening("3000") });
+  // Each box has its ports for itself, so no other program takes this one.
+  const port = 3000;
+  // Two releases stand side by side on one port, each in its own box.
+  for (const known of [false, true]) {
+    if (known) here.repos.commit("acme/web", { "svc.json": { port } });
+    const { id: deployment, status } = await here.release(id);
+    const messages = (await here.messages(deployment)).join("\n");
+    assert.equal(status, "active", messages);
+    assert.equal(await here.ask(host), "200 at 3000");
+    const found = /^The app listens on port 3000, and not on \d+, which the variable PORT names$/m;
+    assert.equal(found.test(messages), !known, messages);
+    assert.match(messages, /^told true$/m);
+  }
+  here.repos.commit("acme/web", { "svc.json": {}, "server.js": `require("node:fs").mkdirSync("/etc/todos")` });
+  const { id: writing } = await here.release(id);
+  const { data } = (await here.call("viewer", "GET", `/v1/deployments/${writing}/logs`)).body as { data: LogLine[] };
+  const [reason] = data.filter(({ message }) => message.startsWith("the health check failed"));
+  assert.match(reason?.message ?? "", /exit code 1; it writes to \/etc\/todos, which is read-only: .*\/data/);
+});

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryFolder } from "../helpers/program.ts";
+import type { Files } from "../helpers/repositories.ts";
+import { runtimeWorld } from "../helpers/running-apps.ts";
+
+const host = "production-web.localhost";
+const vite = { name: "web", devDependencies: { vite: "file:./vite" } };
+/** A package that stands in for Vite: nothing is fetched. */
+const bundler: Files = {
+  "vite/package.json": { name: "vite", version: "1.0.0", bin: { vite: "vite.js" } },
+  "vite/vite.js": `#!/usr/bin/env node
+const { mkdirSync, writeFileSync } = require("node:fs");
+mkdirSync("dist/assets", { recursive: true });
+writeFileSync("dist/index.html", "the page");
+writeFileSync("dist/assets/app.js", "the code");
+`,
+};
+
+test("A static site keeps its folder alone, and answers unknown paths with its fallback", async (t) => {
+  const folder = temporaryFolder(t);
+  const here = await runtimeWorld(t, { database: join(folder, "svc.db") });
+  const { id } = await here.project("web");
+  const filesOf = (release: string, path = "") =>
+    readdirSync(join(folder, "svc.db-apps/releases", release, "app", path)).sort();
+  const built = async (files: Files) => {
+    here.repos.commit("acme/web", files);
+    const { id: release, status } = await here.release(id);
+    assert.equal(status, "active", (await here.messages(release)).join("\n"));
+    return release;
+  };
+
+  const start = "vite --port 3000";
+  const first = await built({ ...bundler, "package.json": { ...vite, scripts: { build: "vite build", start } } });
+  assert.deepEqual(filesOf(first), ["dist"]);
+  assert.equal(await here.ask(host), "200 the page");
+  assert.equal(await here.ask(host, "/assets/app.js"), "200 the code");
+  assert.equal(await here.ask(host, "/users/42"), "200 the page");
+  const replaced = `The static folder dist replaces the development server: ${start}`;
+  assert.ok((await here.messages(first)).includes(replaced));
+
+  // A page for unknown paths is the site's own answer to them.
+  await built({ "package.json": { ...vite, scripts: { build: "vite build && echo none > dist/404.html" } } });
+  assert.equal(await here.ask(host, "/users/42"), "404 none\n");
+
+  // Links may lead to anything else, so all of it stays.
+  const linked = await built({
+    "svc.json": { build: "mkdir -p out && echo > out/index.html && ln -s ../far out/far" },
+  });
+  assert.ok(filesOf(linked).includes("package.json"));
+
+  const own = { static: "site/public", fallback: "app.html" };
+  const files = { "svc.json": own, "site/public/index.html": "home", "site/public/app.html": "app", "site/rest": "" };
+  const last = await built(files);
+  assert.deepEqual([filesOf(last), filesOf(last, "site")], [["site"], ["public"]]);
+  assert.deepEqual(await Promise.all(["/", "/deep/link", "/.env"].map((path) => here.ask(host, path))), [
+    "200 home",
+    "200 app",
+    "200 app",
+  ]);
+
+  here.repos.commit("acme/web", { "svc.json": { static: "site/public", fallback: "gone.html" } });
+  const { id: failed } = await here.release(id);
+  const reason = "the fallback gone.html of svc.json is not in the static folder site/public";
+  assert.ok((await here.messages(failed)).includes(reason));
+  here.repos.commit("acme/web", { "svc.json": { static: "site", fallback: "../index.html" } });
+  const { id: outside } = await here.release(id);
+  assert.match((await here.messages(outside)).join("\n"), /^svc.json: fallback must be a file of the static folder/m);
+});
