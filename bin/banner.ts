@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import { parseMailServer } from "../lib/drivers/mail/server-url.ts";
-import { firstRepositoryIn } from "../lib/drivers/process/local-repositories.ts";
+import { firstRepositoryIn } from "../lib/drivers/runtime/local-repositories.ts";
 import type { Options } from "../lib/index.ts";
 import { version } from "../lib/kernel/version.ts";
 import { describeDatabase, withoutPassword } from "../lib/store/database-url.ts";

@@ -1,5 +1,5 @@
 import type { ArgsDef } from "citty";
-import { signatureOf } from "../lib/endpoints/signature.ts";
+import { signatureOf } from "../lib/deliveries/signature.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { isLoopbackName } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";

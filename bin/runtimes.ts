@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
 import { reachOf } from "../lib/drivers/box/network.ts";
 import type { Protection } from "../lib/drivers/box/protections.ts";
-import { connectEngine } from "../lib/drivers/engine/connect.ts";
+import { connectEngine } from "../lib/drivers/containers/connect.ts";
 import { describeLanguages } from "../lib/drivers/process/languages.ts";
 import { probeMachine } from "../lib/drivers/process/probe.ts";
 

@@ -12,6 +12,7 @@ export type { Options } from "./config/options/options.ts";
 export { BadOptions } from "./config/parse-options.ts";
 export { BadSeed, type Seed } from "./config/seed.ts";
 export type { Comparison } from "./control/state-calls.ts";
+export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
 export type {
   DeploymentDriver,
   DeploymentWork,
@@ -28,7 +29,6 @@ export { type SimulatedGeneration, simulatedGenerations } from "./drivers/genera
 export type { MailTransport, OutgoingMail } from "./drivers/mail/contract.ts";
 export type { Sink } from "./drivers/outbound/function-transport.ts";
 export type { SimulatedOutcome } from "./drivers/simulated-outcome.ts";
-export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
 export type { EventName, WebhookPayload } from "./events/catalog.ts";
 export type * from "./events/event-data.ts";
 export type { Listening } from "./http/server.ts";

@@ -1,6 +1,6 @@
 import { auditOperations } from "./audit/operations.ts";
+import { deliveryOperations } from "./deliveries/operations.ts";
 import { deploymentsOperations } from "./deployments/operations.ts";
-import { deliveryOperations } from "./endpoints/operations.ts";
 import { environmentsOperations } from "./environments/operations.ts";
 import { eventsOperations } from "./events/operations.ts";
 import { generationsOperations } from "./generations/operations.ts";

@@ -4,7 +4,7 @@ import { loadOidc, oidcWarnings } from "./app/oidc.ts";
 import { crowdOf } from "./app/open-port.ts";
 import { openFoundation } from "./app/open-store.ts";
 import { createFacade, type Service } from "./app/service-facade.ts";
-import { createHost, type Host } from "./app/snapshots.ts";
+import { createServiceInstance, type ServiceInstance } from "./app/service-instance.ts";
 import { requireSeparation } from "./app/tenancy.ts";
 import { wire } from "./app/wiring.ts";
 import type { AppsService } from "./apps/service.ts";
@@ -50,10 +50,10 @@ export async function beginService(options: Options, notes: readonly string[] = 
   const seed = underRules({ trusted: settings.trustNetwork }, () => parseSeed(settings.seed ?? defaultSeed));
   const foundation = await openFoundation(settings, { exclusive: true });
   const { store, clock, log, opened } = foundation;
-  let host: Host | undefined;
+  let host: ServiceInstance | undefined;
   let apps: AppsService | undefined;
   try {
-    host = createHost(settings);
+    host = createServiceInstance(settings);
     const wiring = wire(foundation, settings, host);
     apps = wiring.features.apps;
     const { features, periodic, loop } = wiring;

@@ -4,7 +4,7 @@ import type { Options } from "./config/options/options.ts";
 import { describeSinkError } from "./instruments/sinks.ts";
 import { createService, type WithKey } from "./service.ts";
 
-export { verifySignature, verifyStandardWebhook } from "./endpoints/signature.ts";
+export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
 
 type CleanUp = () => Promise<void>;
 

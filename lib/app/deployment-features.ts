@@ -1,5 +1,6 @@
 import { type AppsService, appsService } from "../apps/service.ts";
 import { domainsOf, type Settings } from "../config/parse-options.ts";
+import type { Endpoints } from "../deliveries/service.ts";
 import { createCommitStatuses } from "../deployments/commit-statuses.ts";
 import { createProjectRemoval } from "../deployments/project-removal.ts";
 import { createRollout } from "../deployments/rollout.ts";
@@ -7,11 +8,10 @@ import { deploymentsService } from "../deployments/service.ts";
 import { createStoredReleases } from "../deployments/stored-releases.ts";
 import { type CodeHost, createCodeHost } from "../drivers/code-host/code-host.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
-import { refusalOf } from "../drivers/deployment/refused-sources.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { createTextRecords } from "../drivers/outbound/text-records.ts";
 import type { Repositories } from "../drivers/repositories/repositories.ts";
-import type { Endpoints } from "../endpoints/service.ts";
+import { refusalOf } from "../drivers/runtime/refused-sources.ts";
 import { environmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
@@ -74,7 +74,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     dataLimit,
     areStopped: settings.deployments.apps === "stopped",
     runtime: driver.runtime,
-    isShared: opened.shared !== undefined,
+    isShared: opened.cluster !== undefined,
     forgetsRuntimes: settings.isSimulatedByChoice === true,
     onBack: () => rollout.resume(),
     domains: domainsOf(settings.apps),

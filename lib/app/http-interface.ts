@@ -11,13 +11,13 @@ import { withFaults } from "../instruments/fault-handler.ts";
 import { withForwardHint } from "../instruments/forward-hint.ts";
 import { createIds } from "../kernel/ids.ts";
 import { createRandom } from "../kernel/random.ts";
-import type { HostContext } from "./host-context.ts";
+import type { InstanceContext } from "./instance-context.ts";
 import type { Foundation } from "./open-store.ts";
 import { type Ports, routeTable } from "./route-table.ts";
 import { withWorlds } from "./worlds.ts";
 
 /** The HTTP interface of one state: one route table, the handler of its routes, and in the mode dev its faults. */
-export function createInterface(foundation: Foundation, settings: Settings, host: HostContext, ports: Ports): App {
+export function createInterface(foundation: Foundation, settings: Settings, host: InstanceContext, ports: Ports): App {
   const { features, limits, meter, closing, instruments, running } = ports;
   const { clock, log, ids } = foundation;
   const { strict, rateLimit, addressRateLimit, behindProxy, envelope } = settings;
@@ -37,7 +37,7 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const table = routeTable(foundation, settings, host, { ...ports, authenticator, writer, allowsOrigin });
 
   const plain = createHandler({ authenticator, writer, log, closing, checkHost });
-  const handler = foundation.opened.shared ? listed(plain, running) : plain;
+  const handler = foundation.opened.cluster ? listed(plain, running) : plain;
   const logged = createRequestLog({ clock, log, meter, table, journal: isDev ? journal.request : undefined });
   const { look } = authenticator;
   const usual = logged(handler);

@@ -20,7 +20,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
 
   /** Processes that share a database show its time. Each of them follows; the first one moves the rows. */
   const hasFollowed = async (tx: Tx) =>
-    opened.shared !== undefined && (await serviceState(tx).read({ name: "clock_mode" }))?.value === "real";
+    opened.cluster !== undefined && (await serviceState(tx).read({ name: "clock_mode" }))?.value === "real";
 
   const follow = async () => {
     const from = clock.iso();

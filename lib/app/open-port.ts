@@ -4,7 +4,7 @@ import { isLoopbackHost } from "../http/hosts.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { invalid } from "../kernel/errors.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";
-import type { HostContext } from "./host-context.ts";
+import type { InstanceContext } from "./instance-context.ts";
 import type { HostState } from "./wiring.ts";
 
 /** The address and port to listen on. An empty host would mean every address of the machine, so it is refused. */
@@ -18,7 +18,7 @@ const openToOthers = () =>
     "host",
     "can be reached from other machines; set the option publicUrl, behindProxy if a proxy is in front of it, or in dev trustNetwork",
   );
-interface Host extends Pick<HostContext, "mayBeReached" | "hosts" | "listening"> {
+interface Host extends Pick<InstanceContext, "mayBeReached" | "hosts" | "listening"> {
   readonly state: HostState;
 }
 

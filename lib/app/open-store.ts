@@ -36,7 +36,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       throw new DatabaseError(withoutPassword(settings.database), unfinished);
     const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
-    if (opened.shared) clock.follow(opened.shared.now);
+    if (opened.cluster) clock.follow(opened.cluster.now);
     // The rows follow the machine's clock too, once the service runs.
     if (exclusive) clock.whenSet(() => {});
     const clockWarning = aheadWarning(clock, (await serviceState().read({ name: "clock_mode" }))?.value);
@@ -76,7 +76,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
       .sort()
       .at(-1);
     const ids = createIds(clock, random, after || undefined);
-    opened.shared?.onNewest(ids.follow);
+    opened.cluster?.onNewest(ids.follow);
     const assets = assetsOf(settings, store);
     const owner = createRandom().alphanumeric(16);
     return { opened, store, clock, clockWarning, ids, random, log, encryption, serviceState, assets, owner };

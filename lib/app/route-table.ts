@@ -34,7 +34,7 @@ import { operations } from "../operations.ts";
 import { reasonOfObstacle } from "../store/write-failure.ts";
 import type { ClockControl } from "./advance-clock.ts";
 import type { Features } from "./features.ts";
-import type { HostContext } from "./host-context.ts";
+import type { InstanceContext } from "./instance-context.ts";
 import { waysInTable } from "./oidc.ts";
 import type { Foundation } from "./open-store.ts";
 
@@ -70,7 +70,7 @@ interface Access {
 export function routeTable(
   foundation: Foundation,
   settings: Settings,
-  host: HostContext,
+  host: InstanceContext,
   ports: Ports & Access,
 ): Route[] {
   const { serviceState, log, clock, store } = foundation;
@@ -142,7 +142,7 @@ export function routeTable(
 function gitTable(
   { log, store }: Foundation,
   { publicUrl, behindProxy }: Settings,
-  { runtimes }: HostContext,
+  { runtimes }: InstanceContext,
   { features, authenticator, closing }: Ports & Access,
 ): Route[] {
   const { repositories } = runtimes;
@@ -180,7 +180,7 @@ const uncached = (route: Route): Route => ({
 function dashboardTable(
   foundation: Foundation,
   settings: Settings,
-  { runtimes }: HostContext,
+  { runtimes }: InstanceContext,
   { features, limits, meter, queueLoad, closing, authenticator, instruments, outbound }: Ports & Access,
 ): Route[] {
   const { log, clock, store } = foundation;

@@ -15,7 +15,7 @@ import type { Advanced } from "./advance-clock.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
 import { inProcessSender } from "./in-process-client.ts";
 import { openPort } from "./open-port.ts";
-import type { Host } from "./snapshots.ts";
+import type { ServiceInstance } from "./service-instance.ts";
 import { type StateTools, stateTools } from "./state-tools.ts";
 
 /**
@@ -99,7 +99,7 @@ export interface Service<Key extends string | null = string | null>
 const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
 
 /** The service that users hold: every call goes to the host's current state. */
-export function createFacade(host: Host): Service {
+export function createFacade(host: ServiceInstance): Service {
   const app = () => host.state.wiring.app;
   const states = stateTools(host, createFacade);
   /** The current state, refused in the mode start as every instrument is. */

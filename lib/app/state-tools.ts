@@ -3,8 +3,8 @@ import { target, targetOf } from "../control/time-calls.ts";
 import { checkArgument, refuseArgumentsButContext } from "../kernel/validation.ts";
 import type { ForkOptions } from "./forks.ts";
 import type { Preview } from "./preview.ts";
+import type { ServiceInstance } from "./service-instance.ts";
 import type { StoredSnapshot } from "./snapshot-list.ts";
-import type { Host } from "./snapshots.ts";
 
 /** The part of a service that keeps, restores, copies and compares its whole state (`dev`). */
 export interface StateTools<Fork> {
@@ -44,7 +44,7 @@ export interface StateTools<Fork> {
 }
 
 /** `wrap` makes a service of the host of a fork. */
-export function stateTools<Fork>(host: Host, wrap: (host: Host) => Fork): StateTools<Fork> {
+export function stateTools<Fork>(host: ServiceInstance, wrap: (host: ServiceInstance) => Fork): StateTools<Fork> {
   const { snapshot, restore, reset, list, remove, compare } = host.snapshots;
   return {
     snapshot,

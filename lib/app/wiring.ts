@@ -25,8 +25,8 @@ import { createDeferredWrites } from "../store/deferred-writes.ts";
 import { writeTime } from "../store/service-state.ts";
 import { createClockControl } from "./advance-clock.ts";
 import { createFeatures, type Features, featureJobs } from "./features.ts";
-import type { HostContext } from "./host-context.ts";
 import { createInterface } from "./http-interface.ts";
+import type { InstanceContext } from "./instance-context.ts";
 import { followMachineClock } from "./machine-clock.ts";
 import type { Foundation } from "./open-store.ts";
 
@@ -50,7 +50,7 @@ function createClosing(): AbortController {
 }
 
 /** Everything that runs on one base: network, features, job loop, instruments, HTTP interface. */
-export function wire(foundation: Foundation, settings: Settings, host: HostContext) {
+export function wire(foundation: Foundation, settings: Settings, host: InstanceContext) {
   const { store, clock, log, ids, random, assets } = foundation;
   const { mode } = settings;
   const closing = createClosing();
@@ -121,7 +121,7 @@ export function wire(foundation: Foundation, settings: Settings, host: HostConte
 
 /** What counts and remembers requests. */
 function wireLimits({ store, clock, log, encryption, opened }: Foundation, { keys }: Features) {
-  const { counters } = opened.shared ?? {};
+  const { counters } = opened.cluster ?? {};
   const windows = createRateLimits({ store, clock, dirty: () => deferredWrites.schedule(), counters });
   const deferredWrites = createDeferredWrites({ store, log, writes: [windows.flush, keys.flush] });
   return { limits: { windows, idempotency: createIdempotency({ store, clock, encryption }) }, deferredWrites };
@@ -141,7 +141,7 @@ function networkOf({ strict, mode, trustNetwork: trusted, outbound: { allow, sen
 }
 
 /** Without one mails are kept. A muted fork hands nothing over, and says that it did. */
-function mailerOf(settings: Settings, { isMuted }: HostContext): Mailer | undefined {
+function mailerOf(settings: Settings, { isMuted }: InstanceContext): Mailer | undefined {
   const { url = "", transport, insecure } = settings.mail;
   if (!sendsMail(settings)) return undefined;
   if (isMuted) return functionMailer(() => {});
@@ -176,7 +176,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     store,
     clock,
     log,
-    isShared: opened.shared !== undefined,
+    isShared: opened.cluster !== undefined,
     runtimeId,
     services: features,
     owner,
@@ -185,7 +185,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
   const storeClock = async (at: number) => {
     await store.transaction("rows", (tx) => writeTime(serviceState(tx), isoOf(at), clock));
   };
-  const loop = createLoop({ clock, runner, log, storeClock, isShared: opened.shared !== undefined });
+  const loop = createLoop({ clock, runner, log, storeClock, isShared: opened.cluster !== undefined });
   return { periodic, runner, loop, storeClock };
 }
 

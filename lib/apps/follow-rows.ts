@@ -3,8 +3,8 @@ import { systemTimer } from "../kernel/clock.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
-import type { Registry } from "./registry.ts";
 import { appsRepository } from "./repository.ts";
+import type { Registry } from "./runtime-leases.ts";
 import type { AppKey, Live, Supervisor } from "./supervisor.ts";
 import { protectionOf } from "./urls.ts";
 

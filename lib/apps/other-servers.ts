@@ -7,8 +7,8 @@ import type { Ids } from "../kernel/ids.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { Registry } from "./registry.ts";
 import { appsRepository } from "./repository.ts";
+import type { Registry } from "./runtime-leases.ts";
 import type { AppKey } from "./supervisor.ts";
 
 type Environment = Omit<AppKey, "organization_id">;

@@ -8,7 +8,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { createRowFollower } from "./follow-rows.ts";
 import { createOtherServers } from "./other-servers.ts";
-import { createRegistry } from "./registry.ts";
+import { createRegistry } from "./runtime-leases.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
 import { hostsUnder } from "./urls.ts";
 

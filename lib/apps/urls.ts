@@ -5,8 +5,8 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { recordOf, tokenOf } from "./domains.ts";
 import type { OtherServers } from "./other-servers.ts";
-import type { Registry } from "./registry.ts";
 import { appsRepository } from "./repository.ts";
+import type { Registry } from "./runtime-leases.ts";
 import type { Schedules } from "./schedules.ts";
 import type { Access, AppKey } from "./supervisor.ts";
 

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { endpointLifecycle } from "../endpoints/states.ts";
+import { endpointLifecycle } from "../deliveries/states.ts";
 import { environmentName, variables } from "../environments/schema.ts";
 import { integrationTypes } from "../integrations/integration-types.ts";
 import { newIntegration } from "../integrations/schema.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
+import type { Outbox } from "../deliveries/outbox.ts";
 import { deployment } from "../deployments/schema.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
-import type { Outbox } from "../endpoints/outbox.ts";
 import { generation } from "../generations/schema.ts";
 import type { GenerationsService } from "../generations/service.ts";
 import type { DeliveryOrder, EveryOrder } from "../instruments/delivery-orders.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isImageName } from "../drivers/engine/image-reference.ts";
+import { isImageName } from "../drivers/containers/image-reference.ts";
 import { field } from "../kernel/field.ts";
 import { documentedAs, text } from "../kernel/validation.ts";
 

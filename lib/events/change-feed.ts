@@ -77,7 +77,7 @@ export interface ChangeFeed {
 interface Ports {
   readonly log: Log;
   readonly store: Store;
-  readonly opened: Pick<OpenDatabase, "shared">;
+  readonly opened: Pick<OpenDatabase, "cluster">;
 }
 
 type Message =
@@ -108,7 +108,7 @@ const changeOf = ({ event, data, ...row }: Row<"events">): Change => ({
   data: JSON.parse(data),
 });
 
-export function createChangeFeed({ log, store, opened: { shared } }: Ports): ChangeFeed {
+export function createChangeFeed({ log, store, opened: { cluster } }: Ports): ChangeFeed {
   const listeners = new Set<(change: Change) => void>();
   const here = new Set<(change: Change) => void>();
   const wakers = new Set<(name: string) => void>();
@@ -164,7 +164,7 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
           rightsChanges += 1;
         });
       }
-      if (shared) return publishShared(tx, change);
+      if (cluster) return publishShared(tx, change);
       // No listener can join before the commit: the transactions of a group hold the event loop until then.
       if (listeners.size === 0) return;
       tx.afterCommit(() => notifyAll(change));
@@ -174,17 +174,17 @@ export function createChangeFeed({ log, store, opened: { shared } }: Ports): Cha
       return () => void listeners.delete(listener);
     },
     listenHere(listener) {
-      (shared ? here : listeners).add(listener);
+      (cluster ? here : listeners).add(listener);
     },
     wake(tx, name) {
-      if (shared) tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
+      if (cluster) tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
     },
     onWake(listener) {
       wakers.add(listener);
     },
     async begin() {
-      if (!shared) return;
-      await shared.listen(hear, lost);
+      if (!cluster) return;
+      await cluster.listen(hear, lost);
       await events.begin();
     },
   };

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Outbox } from "../endpoints/outbox.ts";
+import type { Outbox } from "../deliveries/outbox.ts";
 import { catalog, deliveredEvents } from "../events/catalog.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { didYouMean } from "../kernel/did-you-mean.ts";

@@ -1,6 +1,6 @@
+import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHost } from "../drivers/code-host/code-host.ts";
-import type { Endpoints } from "../endpoints/service.ts";
 import type { Preview } from "../environments/schema.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Queue } from "../jobs/queue.ts";

@@ -1,5 +1,5 @@
+import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
-import type { Endpoints } from "../endpoints/service.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { endpointLifecycle } from "../endpoints/states.ts";
+import { endpointLifecycle } from "../deliveries/states.ts";
 import { field } from "../kernel/field.ts";
 import { datetime, documentedAs, id, oneOf, paging } from "../kernel/validation.ts";
 import { integrationTypes, type Type } from "./integration-types.ts";

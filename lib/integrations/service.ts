@@ -1,7 +1,7 @@
 import * as v from "valibot";
+import { keptHeaders } from "../deliveries/custom-headers.ts";
+import type { Endpoints } from "../deliveries/service.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
-import { keptHeaders } from "../endpoints/custom-headers.ts";
-import type { Endpoints } from "../endpoints/service.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapPage, type PageQuery } from "../kernel/page.ts";

@@ -8,11 +8,11 @@ import { check } from "../kernel/validation.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { holdOf, isGivenUp, watch_ms } from "./crash-count.ts";
 import { createLeases } from "./leases.ts";
 import { jobsRepository, suspect } from "./repository.ts";
 import { claimable, declaredKind } from "./runtime-jobs.ts";
 import { scopeOf, settle } from "./settle.ts";
-import { holdOf, isGivenUp, watch_ms } from "./suspects.ts";
 
 /** The pause before work runs again that ended while the store took no writes. */
 const afterStore_ms = milliseconds("1s");

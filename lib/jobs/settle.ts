@@ -2,7 +2,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import type { Job, Outcome } from "../kernel/job.ts";
 import type { TransactionScope } from "../kernel/transaction-hooks.ts";
 import type { Row } from "../store/tables.ts";
-import { isGivenUp } from "./suspects.ts";
+import { isGivenUp } from "./crash-count.ts";
 
 /** The next state of a job: removed, waiting for another run, or given up. */
 export type Verdict =

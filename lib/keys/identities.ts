@@ -95,7 +95,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
   };
 
   const read = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
-    const [rights, others] = [feed.rightsChanges(), store.engine.others()];
+    const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
     const row = await keys(tx).identify({ hash: hashOf(token) });
     if (row?.status !== "active" || hasExpired(row.expires_at)) return undefined;
     const { organization_id, user_id, role, key_id, expires_at, rate_limit } = row;
@@ -104,7 +104,8 @@ export function createIdentities({ store, feed, clock }: Ports) {
       caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
       rate_limit,
       expires_at,
-      isCurrent: () => feed.rightsChanges() === rights && store.engine.others() === others && !hasExpired(expires_at),
+      isCurrent: () =>
+        feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(expires_at),
       noted_ms: last === null ? Number.NEGATIVE_INFINITY : Date.parse(last),
     };
     noteUse(identity);

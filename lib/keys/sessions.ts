@@ -36,7 +36,7 @@ export function createSessions({
 
   /** The caller of a session; undefined if it has ended, for any reason. It is no use of the key. */
   const identify = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
-    const [rights, others] = [feed.rightsChanges(), store.engine.others()];
+    const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
     const row = await rows(tx).identifySession({ hash: hashOf(token) });
     if (row?.status !== "active" || row.api_key_id !== row.key_id) return undefined;
     const { organization_id, user_id, role, key_id, key_expires_at } = row;
@@ -48,7 +48,8 @@ export function createSessions({
       caller: { organization_id, user_id, role, key_id: key_id ?? "", scopes },
       rate_limit: null,
       expires_at,
-      isCurrent: () => feed.rightsChanges() === rights && store.engine.others() === others && !hasExpired(),
+      isCurrent: () =>
+        feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(),
     };
   };
 

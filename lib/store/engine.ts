@@ -42,7 +42,7 @@ export interface Connection {
 export type EngineScope = Pick<OrganizationScope, "organization_id" | "deletes"> | "rows" | "all";
 
 /** What the processes of one database share beside its rows. */
-export interface Shared {
+export interface Cluster {
   /** Milliseconds since 1970 by the clock of the database. Processes order their work by it, whatever their machines show. */
   now(): number;
   /** Writes of one statement each, outside of transactions. A crash of the database may forget the last of them. */
@@ -86,7 +86,7 @@ export interface Engine {
    * A number that changes with every commit of another process, as the current transaction or snapshot sees it. It also changes
    * when rows are undone that a read may have seen. NaN, which equals nothing, if that cannot be known.
    */
-  others(): number;
+  foreignCommitVersion(): number;
   /** The size of the database in bytes, without its write-ahead log. */
   size(): Promise<number>;
   /** The size of the write-ahead log in bytes; 0 in memory. */
@@ -115,7 +115,7 @@ export interface OpenDatabase {
   /** Which files count after a restore that was interrupted, as a sentence. */
   readonly warning?: string | undefined;
   /** Undefined where the database has one process. */
-  readonly shared?: Shared;
+  readonly cluster?: Cluster;
   /** Undefined where the engine has no snapshots and forks. */
   readonly images?: Images;
   /** Checks the rules of the store; rejects once `signal` is aborted. */

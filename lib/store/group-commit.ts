@@ -29,8 +29,8 @@ export interface GroupCommit {
   beforeRead(): void;
   /** Called before each statement that writes; answers whether a write transaction is open. */
   beforeWrite(): boolean;
-  /** As `Engine.others`. A member that awaits something other than the store lets reads see the rows of its group. */
-  others(): number;
+  /** As `Engine.foreignCommitVersion`. A member that awaits something other than the store lets reads see the rows of its group. */
+  foreignCommitVersion(): number;
   /** The transactions that run now and share one commit, with the answers that they have got. */
   present(): Together | undefined;
   /** Runs synchronous `work` between two groups. */
@@ -212,7 +212,7 @@ export function createGroupCommit(
       writes += 1;
       return inWriteTransaction();
     },
-    others() {
+    foreignCommitVersion() {
       if (database.memory) return rollbacks;
       beforeRead();
       try {

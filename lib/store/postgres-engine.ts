@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
-import type { Engine, EngineScope, Shared } from "./engine.ts";
+import type { Cluster, Engine, EngineScope } from "./engine.ts";
 import { connectionConfig, queryBuilder, type Runner } from "./postgres.ts";
 import { commit } from "./postgres-commit.ts";
 import { codeOf, isLost, translate } from "./postgres-errors.ts";
@@ -38,7 +38,7 @@ const reading = (runner: Runner): Runner => ({
 /** An engine, and what its process shares with others. */
 export interface PostgresEngine {
   readonly engine: Engine;
-  readonly shared: Shared;
+  readonly cluster: Cluster;
 }
 
 /** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
@@ -105,7 +105,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     connection: reads,
     transaction: groups.add,
     // Nothing tells whether another process has committed.
-    others: () => Number.NaN,
+    foreignCommitVersion: () => Number.NaN,
     size: () => read("select pg_database_size(current_database()) as value"),
     logSize: () => 0,
     isDuplicate: (error) => codeOf(error) === "23505",
@@ -124,7 +124,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       return closing;
     },
   };
-  const shared: Shared = {
+  const cluster: Cluster = {
     now: time.now,
     counters,
     onNewest(given) {
@@ -132,7 +132,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     },
     listen: signals.listen,
   };
-  return { engine, shared };
+  return { engine, cluster };
 }
 
 /** The result of the last of several statements. */

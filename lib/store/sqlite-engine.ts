@@ -93,7 +93,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
     },
     betweenTransactions: (work) => link.group.betweenTransactions(work),
     // SQLite counts for each connection, so a number of another one must never be the same.
-    others: () => link.reopened * 2 ** 32 + link.group.others(),
+    foreignCommitVersion: () => link.reopened * 2 ** 32 + link.group.foreignCommitVersion(),
     size: async () =>
       ["page_count", "page_size"].reduce(
         (size, name) => size * Number(link.database.pragma(name, { simple: true })),

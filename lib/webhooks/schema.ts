@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { headersRule } from "../endpoints/custom-headers.ts";
-import { eventsRule, secretRule, urlRule } from "../endpoints/schema.ts";
-import { endpointLifecycle } from "../endpoints/states.ts";
+import { headersRule } from "../deliveries/custom-headers.ts";
+import { eventsRule, secretRule, urlRule } from "../deliveries/schema.ts";
+import { endpointLifecycle } from "../deliveries/states.ts";
 import { milliseconds, parseDuration } from "../kernel/duration.ts";
 import { field } from "../kernel/field.ts";
 import { datetime, id, oneOf, paging } from "../kernel/validation.ts";

@@ -1,8 +1,8 @@
 import type * as v from "valibot";
+import { asSecrets, keptHeaders, shownHeaders } from "../deliveries/custom-headers.ts";
+import type { Settings } from "../deliveries/delivery-format.ts";
+import type { Endpoints } from "../deliveries/service.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
-import { asSecrets, keptHeaders, shownHeaders } from "../endpoints/custom-headers.ts";
-import type { Settings } from "../endpoints/delivery-format.ts";
-import type { Endpoints } from "../endpoints/service.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";

@@ -72,10 +72,10 @@ test(`${mostEngineLines} lines outside of lib/store/ differ between the engines 
   });
   await t.test("counts lines that ask for one, or for what one alone has", () => {
     const text =
-      'import { isPostgres } from "../store/a.ts";\nif (isPostgres(url) && isPostgres(to)) go(url);\nopened.shared?.now();';
+      'import { isPostgres } from "../store/a.ts";\nif (isPostgres(url) && isPostgres(to)) go(url);\nopened.cluster?.now();';
     assert.deepEqual(engineLines([parse("lib/app/a.ts", text)]), ["lib/app/a.ts:2", "lib/app/a.ts:3"]);
     assert.deepEqual(engineLines([parse("lib/store/a.ts", text)]), []);
-    const members = "engine.others();\ntx.newest;\nopened.images;\nqueue.images;\nrows.newest;";
+    const members = "engine.foreignCommitVersion();\ntx.newest;\nopened.images;\nqueue.images;\nrows.newest;";
     assert.deepEqual(engineLines([parse("lib/app/a.ts", members)]), [
       "lib/app/a.ts:1",
       "lib/app/a.ts:2",

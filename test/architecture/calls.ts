@@ -79,8 +79,8 @@ const outbound: Readonly<Record<string, string>> = {
   "bin/verify/probe.ts": "tries a server as its users do, in a process of its own",
   "lib/proxy/forward.ts": "sends requests for apps to their ports on this machine",
   "lib/proxy/target.ts": "the agents that hold connections to apps",
-  "lib/drivers/engine/engine-api.ts": "speaks to the container engine over its unix socket",
-  "lib/drivers/process/health.ts": "asks an app on this machine whether it is healthy",
+  "lib/drivers/containers/engine-api.ts": "speaks to the container engine over its unix socket",
+  "lib/drivers/runtime/health.ts": "asks an app on this machine whether it is healthy",
   "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",
   "bin/listen.ts":
     "posts to the receiver that the person at the keyboard names, mostly on this machine over plain http",

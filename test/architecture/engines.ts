@@ -7,9 +7,9 @@ export const mostEngineLines = 111;
  * Names that ask which engine there is: they name one, or what one of them alone has (`lib/store/engine.ts`), or what is made
  * for that one alone.
  */
-const asks = /[Pp]ostgres|[Ss]qlite|^(shared|isShared|sharing|counters|noImages|hasRowLocks|lockLimit)$/;
+const asks = /[Pp]ostgres|[Ss]qlite|^(cluster|isShared|sharing|counters|noImages|hasRowLocks|lockLimit)$/;
 /** The same of members whose names mean other things elsewhere. What comes of them is the same for any engine that has them. */
-const members = /\bopened\.images$|\bengine\.others$|\btx\.newest$/;
+const members = /\bopened\.images$|\bengine\.foreignCommitVersion$|\btx\.newest$/;
 /** In `lib/apps/`, the servers beside this one: undefined where there is one server. */
 const asksIn = (path: string, { type, name }: Node) =>
   type === "Identifier" && (asks.test(name) || (name === "others" && path.startsWith("lib/apps/")));

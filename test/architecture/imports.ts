@@ -49,6 +49,15 @@ const plain = /\/(schema|states|catalog|models)\.ts$/;
 export const importRules: readonly Rule[] = [
   ...Object.keys(layers).map(layer),
   {
+    name: "no runtime imports the other",
+    of: imports(({ path }, { of }) => {
+      const [own, other] = [path, of].map((one) => /^lib\/drivers\/(process|containers)\//.exec(one)?.[1]);
+      return own && other && own !== other ? "what both runtimes share belongs into lib/drivers/runtime/" : undefined;
+    }),
+    breaks: [["lib/drivers/containers/a.ts", 'import { build } from "../process/build.ts";']],
+    keeps: [["lib/drivers/containers/a.ts", 'import { fetchSource } from "../runtime/source.ts";']],
+  },
+  {
     name: "what the client holds of the kernel imports nothing",
     of: imports(({ path }) =>
       path in forBrowsers ? "the client runs in browsers, and brings no more with it" : undefined,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createRowFollower } from "../../lib/apps/follow-rows.ts";
-import { createRegistry } from "../../lib/apps/registry.ts";
+import { createRegistry } from "../../lib/apps/runtime-leases.ts";
 import { createSupervisor, type Live } from "../../lib/apps/supervisor.ts";
 import type { App, Instance, Runtime } from "../../lib/drivers/deployment/contract.ts";
 import type { ChangeFeed } from "../../lib/events/change-feed.ts";

@@ -11,10 +11,10 @@ async function twoProcesses(t: TestContext, limit: number) {
   const { url, ask } = await emptyDatabase(t);
   const clock = createClock("manual@2026-01-01T00:00:00Z");
   const open = async () => {
-    const { engine, shared } = await openPostgres(url, { isServer: true });
+    const { engine, cluster } = await openPostgres(url, { isServer: true });
     const store = createStore(engine);
     t.after(() => store.close());
-    const windows = createRateLimits({ store, clock, dirty: () => {}, counters: shared?.counters });
+    const windows = createRateLimits({ store, clock, dirty: () => {}, counters: cluster?.counters });
     return {
       take: async (count: number) =>
         (

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
-import { freePort, waitUntilHealthy } from "../../lib/drivers/process/health.ts";
+import { freePort, waitUntilHealthy } from "../../lib/drivers/runtime/health.ts";
 
 const signal = new AbortController().signal;
 

@@ -1,6 +1,6 @@
 import { featureJobs } from "../../lib/app/features.ts";
+import { lifecycle as deliveries, endpointLifecycle as endpoints } from "../../lib/deliveries/states.ts";
 import { lifecycle as deployments } from "../../lib/deployments/states.ts";
-import { lifecycle as deliveries, endpointLifecycle as endpoints } from "../../lib/endpoints/states.ts";
 import { lifecycle as generations } from "../../lib/generations/states.ts";
 import { schedule } from "../../lib/jobs/periodic.ts";
 import { type Operation, problemsOf } from "../../lib/kernel/operation.ts";

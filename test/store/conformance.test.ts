@@ -1,10 +1,10 @@
 import { test } from "node:test";
 import { engines } from "../helpers/engines.ts";
 import type { Check } from "./conformance/check.ts";
+import { cluster } from "./conformance/cluster.ts";
 import { connection, statement } from "./conformance/connection.ts";
 import { engine } from "./conformance/engine.ts";
 import { images, openDatabase } from "./conformance/open-database.ts";
-import { shared } from "./conformance/shared.ts";
 
 /** What the store expects of every engine. A member of the interface without a check is a type error there. */
 const members: Record<string, Check> = {
@@ -12,7 +12,7 @@ const members: Record<string, Check> = {
   ...engine,
   ...connection,
   ...statement,
-  ...shared,
+  ...cluster,
   ...images,
 };
 

@@ -16,7 +16,7 @@ import {
 import { Action, Button, Problem, useWork } from "./controls.tsx";
 import { type Change, serviceTime, setServiceTime, useRead } from "./live.ts";
 import { href } from "./router.ts";
-import { instantOf, lengthOf } from "./time.ts";
+import { instantOf, lengthOf } from "./time-text.ts";
 
 const steps = ["10s", "2m", "2h", "1d"] as const;
 const moving = ["instruments", "journal", "deployment", "generation", "delivery"];

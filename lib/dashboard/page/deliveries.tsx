@@ -8,7 +8,7 @@ import { Block, Copy, curlOf, indented, Records } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
 import { Pages } from "./projects.tsx";
 import { href, place } from "./router.ts";
-import { instantOf, lengthOf } from "./time.ts";
+import { instantOf, lengthOf } from "./time-text.ts";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 interface OfEndpoint {

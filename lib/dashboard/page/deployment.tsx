@@ -5,7 +5,7 @@ import { useRead } from "./live.ts";
 import { LogPart } from "./log.tsx";
 import { deploymentLog } from "./log-pages.ts";
 import { href } from "./router.ts";
-import { instantOf, lengthOf, secondOf } from "./time.ts";
+import { instantOf, lengthOf, secondOf } from "./time-text.ts";
 import { loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 export function DeploymentPage({ id }: { readonly id: string }) {

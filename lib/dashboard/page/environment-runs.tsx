@@ -7,7 +7,7 @@ import { useRead } from "./live.ts";
 import { readLog } from "./log-pages.ts";
 import { Block, Records, Table } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
-import { clockOf, instantOf, lengthOf } from "./time.ts";
+import { clockOf, instantOf, lengthOf } from "./time-text.ts";
 import { Empty, Loading, Section, Status, Text, Time } from "./ui.tsx";
 
 interface Part {

@@ -9,7 +9,7 @@ import { Block, Facts, textsOf } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
 import { Pages } from "./projects.tsx";
 import { href, place } from "./router.ts";
-import { instantOf } from "./time.ts";
+import { instantOf } from "./time-text.ts";
 import { Empty, Loading, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).toISOString();

@@ -4,7 +4,7 @@ import { type Caught, control, type InboxAnswer, type InboxSettings } from "./co
 import { Action, Button, Field, FormDialog } from "./controls.tsx";
 import { type Change, useRead } from "./live.ts";
 import { place, setQuery } from "./router.ts";
-import { instantOf } from "./time.ts";
+import { instantOf } from "./time-text.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "./ui.tsx";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";

@@ -6,7 +6,7 @@ import { useForm } from "./form.tsx";
 import { serviceNow, useRead } from "./live.ts";
 import { Records } from "./parts.tsx";
 import { scopeRefusal } from "./permissions.ts";
-import { instantOf } from "./time.ts";
+import { instantOf } from "./time-text.ts";
 import { Page, Text, Time } from "./ui.tsx";
 
 const day_ms = 86_400_000;

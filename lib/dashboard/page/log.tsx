@@ -5,7 +5,7 @@ import { Button, Field } from "./controls.tsx";
 import { useRead } from "./live.ts";
 import { type Pages, readOn, type Source } from "./log-pages.ts";
 import { href, place, setQuery } from "./router.ts";
-import { clockOf } from "./time.ts";
+import { clockOf } from "./time-text.ts";
 import { Empty, Loading } from "./ui.tsx";
 
 const row_px = 20;

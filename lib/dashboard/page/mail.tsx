@@ -5,7 +5,7 @@ import { Action, Field, FormDialog, Once } from "./controls.tsx";
 import { type Change, useRead } from "./live.ts";
 import { refusal } from "./permissions.ts";
 import { place, setQuery } from "./router.ts";
-import { instantOf } from "./time.ts";
+import { instantOf } from "./time-text.ts";
 import { Empty, Loading, Page, Text, Time } from "./ui.tsx";
 
 const concerns = ({ kind, event }: Change) =>

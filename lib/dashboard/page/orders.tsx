@@ -5,7 +5,7 @@ import { Action, Button, Select } from "./controls.tsx";
 import type { Family } from "./endpoint.tsx";
 import { useRead } from "./live.ts";
 import { Table } from "./parts.tsx";
-import { clockOf } from "./time.ts";
+import { clockOf } from "./time-text.ts";
 import { Empty, Loading, Section, Status, Text } from "./ui.tsx";
 
 /** Five have 120 orders, and each order is a fork. */

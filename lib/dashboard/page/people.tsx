@@ -8,7 +8,7 @@ import { refreshAll, useRead } from "./live.ts";
 import { OrganizationPart } from "./organization.tsx";
 import { Table } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
-import { instantOf } from "./time.ts";
+import { instantOf } from "./time-text.ts";
 import { Empty, Loading, Page, Section, Text, Time } from "./ui.tsx";
 
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? "viewer";

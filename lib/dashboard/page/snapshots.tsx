@@ -4,7 +4,7 @@ import { control, type ListeningFork, type StoredSnapshot } from "./control.ts";
 import { Action, Field, FormDialog, Select } from "./controls.tsx";
 import { type Change, useRead } from "./live.ts";
 import { Records } from "./parts.tsx";
-import { instantOf } from "./time.ts";
+import { instantOf } from "./time-text.ts";
 import { loadingPage, Page, Section, Text } from "./ui.tsx";
 
 const concerns = ({ kind }: Change) => kind === "instruments";

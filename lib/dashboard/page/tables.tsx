@@ -3,7 +3,7 @@ import { api } from "./api.ts";
 import { useRead } from "./live.ts";
 import { Table } from "./parts.tsx";
 import { href } from "./router.ts";
-import { lengthOf } from "./time.ts";
+import { lengthOf } from "./time-text.ts";
 import { Status, Text, Time } from "./ui.tsx";
 
 /** The names of the newest projects; a deployment of an older one shows its project's id. */

@@ -3,7 +3,7 @@ import { advance } from "./clock.ts";
 import { control, type Preview } from "./control.ts";
 import { Action, Button, Select } from "./controls.tsx";
 import { href } from "./router.ts";
-import { clockOf, instantOf } from "./time.ts";
+import { clockOf, instantOf } from "./time-text.ts";
 import { lanesOf } from "./timeline-lanes.ts";
 import { Empty, Section } from "./ui.tsx";
 

@@ -3,7 +3,7 @@ import { pageOf } from "./clock.ts";
 import { control, type JournalEntry, type ListeningFork, type StoredSnapshot } from "./control.ts";
 import { Action, Button } from "./controls.tsx";
 import { href } from "./router.ts";
-import { clockOf, instantOf, lengthOf } from "./time.ts";
+import { clockOf, instantOf, lengthOf } from "./time-text.ts";
 import { asOf, type Mark } from "./timeline-lanes.ts";
 import { Empty, Section, Status } from "./ui.tsx";
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { Problem } from "./controls.tsx";
-import { agoOf, instantOf } from "./time.ts";
+import { agoOf, instantOf } from "./time-text.ts";
 
 /** The mark of a state: shape and hue; the word stands beside it. */
 export const Status = ({ of }: { readonly of: string }) => (

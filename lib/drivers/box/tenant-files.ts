@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { lstat, rm } from "node:fs/promises";
-import { folderBytes } from "../process/disk.ts";
+import { folderBytes } from "../runtime/disk.ts";
 
 /** Files of organizations, which belong to their users. */
 export interface TenantFiles {

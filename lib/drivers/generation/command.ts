@@ -3,9 +3,9 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { formatDuration } from "../../kernel/duration.ts";
-import { type Child, type Ending, startChild } from "../process/child.ts";
-import { deadline } from "../process/deadline.ts";
-import { killProcessesIn } from "../process/process-table.ts";
+import { type Child, type Ending, startChild } from "../runtime/child.ts";
+import { deadline } from "../runtime/deadline.ts";
+import { killProcessesIn } from "../runtime/process-table.ts";
 import { checkFile, failed, maxFile } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 

@@ -1,12 +1,11 @@
 import { byteSizeText } from "../../kernel/byte-size.ts";
-import { systemTimer } from "../../kernel/clock.ts";
-import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
-import type { Child } from "./child.ts";
-import { Failure, Lacking } from "./failure.ts";
-import { createLineReader, tellsOfMemory } from "./lines.ts";
+import { type BuildLimits, diskReason, type Written, watchLimits } from "../runtime/build-limits.ts";
+import type { Child } from "../runtime/child.ts";
+import { Failure, Lacking } from "../runtime/failure.ts";
+import { createLineReader, tellsOfMemory } from "../runtime/lines.ts";
+import { descendantsOf, killStrays, memoryOf } from "../runtime/process-table.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
-import { descendantsOf, killStrays, memoryOf } from "./process-table.ts";
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
 
 /** A step of a build: a name for the log, a shell command, and the program that it cannot do without. */
@@ -15,14 +14,6 @@ export interface Step {
   readonly command: string;
   readonly program?: string;
 }
-
-export interface BuildLimits {
-  readonly memory_bytes: number;
-  readonly disk_bytes: number;
-}
-
-/** The bytes that a build has written so far. Counting stops at `most`. */
-export type Written = (most: number) => Promise<number>;
 
 /** The parts of one build: its sandbox, its log, its end. */
 export interface Build {
@@ -37,52 +28,9 @@ export interface Build {
   readonly written: Written;
 }
 
-const watch_ms = 100;
-/** Counting all files of a build takes a while. So the pause between two counts is longer than a count took. */
-const diskPause = 10;
-
-/** The reason to end a build that has written too much; otherwise undefined. */
-export async function diskReason({
-  limits: { disk_bytes },
-  written,
-}: Pick<Build, "limits" | "written">): Promise<string | undefined> {
-  if ((await written(disk_bytes)) <= disk_bytes) return undefined;
-  return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
-}
-
 const memoryReason = ({ memory_bytes }: BuildLimits) =>
   `it used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
 const processesReason = `it ran more than ${maxProcesses} processes`;
-
-/** Watches the limits of all processes of a build together. Answers the reason when one is passed. */
-export function watchLimits(
-  reasonOf: () => string | undefined,
-  { limits, written }: Pick<Build, "limits" | "written">,
-  passed: (reason: string) => void,
-): () => void {
-  let stopped = false;
-  let cancel = () => {};
-  let nextDisk = 0;
-  const over = (reason: string) => {
-    if (!stopped) passed(reason);
-  };
-  const look = async () => {
-    const used = reasonOf();
-    if (used !== undefined) return over(used);
-    const begun = monotonicNow();
-    if (begun >= nextDisk) {
-      const reason = await diskReason({ limits, written });
-      if (reason !== undefined) return over(reason);
-      nextDisk = monotonicNow() + Math.max(watch_ms, diskPause * (monotonicNow() - begun));
-    }
-    if (!stopped) cancel = systemTimer(watch_ms, () => void look());
-  };
-  cancel = systemTimer(watch_ms, () => void look());
-  return () => {
-    stopped = true;
-    cancel();
-  };
-}
 
 /** The reason to end a build. Without a control group, its processes are counted. */
 const reasonOf = (child: Child, limits: BuildLimits) => () => {

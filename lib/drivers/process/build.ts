@@ -1,19 +1,16 @@
-import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
-import type { Order, Run } from "../deployment/background-steps.ts";
-import { readWithin } from "./app-settings.ts";
-import { type LimitedRun, withinLimits } from "./build-limits.ts";
-import { type Build, type BuildLimits, diskReason, printed, runStep, watchLimits } from "./build-steps.ts";
+import type { Order, Run } from "../runtime/background-steps.ts";
+import { type BuildLimits, withinLimits } from "../runtime/build-limits.ts";
+import { folderBytes, writtenTo } from "../runtime/disk.ts";
+import { Declined, Failure, Lacking } from "../runtime/failure.ts";
+import type { Git } from "../runtime/git.ts";
+import type { ProjectCaches } from "../runtime/project-caches.ts";
+import type { Releases, StoredRelease } from "../runtime/releases.ts";
+import { fetchSource, variablesOf } from "../runtime/source.ts";
+import { type Build, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
-import { folderBytes, writtenTo } from "./disk.ts";
-import { Declined, Failure, Lacking } from "./failure.ts";
-import type { Git } from "./git.ts";
 import type { Machine } from "./probe.ts";
-import type { ProjectCaches } from "./project-caches.ts";
-import type { Releases, StoredRelease } from "./releases.ts";
 import type { Box } from "./sandbox.ts";
 import { fallbackOf, keepFolder, served } from "./static-folder.ts";
 
@@ -28,17 +25,6 @@ export interface BuildPorts {
   readonly leavesDockerfiles: boolean;
 }
 
-/** The variables of a build or a release. The environment's own win. */
-export function variablesOf({ deployment_id, environment, version, variables }: Order): Record<string, string> {
-  const { PORT: _, ...own } = variables;
-  return {
-    SVC_DEPLOYMENT: deployment_id,
-    SVC_ENVIRONMENT: environment,
-    ...(version !== null && { SVC_VERSION: version }),
-    ...own,
-  };
-}
-
 /** Builds a release of a commit: fetches it, finds out what it is, installs and builds it in a sandbox. */
 export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> =>
   withinLimits(run, ports, async (limited) => {
@@ -49,51 +35,6 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ rele
     await releases.complete(order.deployment_id, release);
     return { release };
   });
-
-/** Fetches the commit of a source and writes its files into the folder of the release; answers the commit. */
-export async function fetchSource(
-  order: Order,
-  { log, signal, end }: LimitedRun,
-  { git, releases, limits }: Pick<BuildPorts, "git" | "releases" | "limits">,
-): Promise<string> {
-  const { source, pin } = order;
-  const app = releases.appOf(order.deployment_id);
-  const what = source.tag ? `tag ${source.tag}` : source.branch ? `branch ${source.branch}` : "the default branch";
-  log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
-  const resolved = await git.resolve(order, signal);
-  await git.alone(resolved, limits.disk_bytes, signal, async (before_bytes) => {
-    const room = { limits, written: writtenTo([resolved.cache, app], before_bytes) };
-    let isTooLarge = false;
-    const passed = (reason: string) => {
-      isTooLarge = true;
-      end(`the repository is too large: ${reason}`);
-    };
-    const unwatch = watchLimits(() => undefined, room, passed);
-    try {
-      await git.fetch(resolved, source.repo, signal);
-      await git.checkout(resolved, app, signal);
-      // A fast fetch ends before the first count.
-      const reason = await diskReason(room);
-      if (reason !== undefined) passed(reason);
-    } finally {
-      unwatch();
-      if (isTooLarge) await rm(resolved.cache, { recursive: true, force: true, maxRetries: 3 });
-    }
-  });
-  if (signal.aborted) throw new Failure("it was ended");
-  log({ level: "info", message: `Checked out commit ${resolved.commit}` });
-  for (const message of notices(app)) log({ level: "warn", message });
-  return resolved.commit;
-}
-
-/** Parts that are not fetched, and would be missing. */
-function notices(app: string): string[] {
-  const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
-  return [
-    ...(existsSync(join(app, ".gitmodules")) ? ["Submodules are not fetched"] : []),
-    ...(usesLfs ? ["Files of Git LFS are not fetched: the release holds their pointers"] : []),
-  ];
-}
 
 function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
   const { caches, limits } = ports;

@@ -1,13 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Schedule } from "../deployment/contract.ts";
-import { ownSettings, readWithin } from "./app-settings.ts";
+import { ownSettings, readWithin } from "../runtime/app-settings.ts";
+import { processesIn, workersIn } from "../runtime/procfile.ts";
+import type { Worker } from "../runtime/workers.ts";
 import type { Step } from "./build-steps.ts";
 import { goApp } from "./go-app.ts";
 import { nodeApp } from "./node-app.ts";
-import { processesIn, workersIn } from "./procfile.ts";
 import { pythonApp } from "./python-app.ts";
-import type { Worker } from "./workers.ts";
 
 /** The commands and folders that a repository asks for. */
 export interface Plan {

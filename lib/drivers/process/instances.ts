@@ -3,19 +3,19 @@ import { ownProgram } from "../../kernel/own-program.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { shellCommand } from "../../kernel/shell-words.ts";
 import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
-import type { DataFolders } from "../deployment/data-folders.ts";
-import { type AppInstance, startApp } from "./app-instance.ts";
-import { variablesOf } from "./build.ts";
-import type { Ending } from "./child.ts";
+import { type AppInstance, startApp } from "../runtime/app-instance.ts";
+import type { Ending } from "../runtime/child.ts";
+import type { DataFolders } from "../runtime/data-folders.ts";
+import { createLineReader } from "../runtime/lines.ts";
+import { allProcesses, killStrays, type ProcessEntry } from "../runtime/process-table.ts";
+import { replacingShell } from "../runtime/procfile.ts";
+import type { Releases, StoredRelease } from "../runtime/releases.ts";
+import { variablesOf } from "../runtime/source.ts";
+import { createWorkers, runScheduled } from "../runtime/workers.ts";
 import { adviceOf } from "./failure-advice.ts";
-import { createLineReader } from "./lines.ts";
 import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
-import { allProcesses, killStrays, type ProcessEntry } from "./process-table.ts";
-import { replacingShell } from "./procfile.ts";
-import type { Releases, StoredRelease } from "./releases.ts";
 import type { Box } from "./sandbox.ts";
-import { createWorkers, runScheduled } from "./workers.ts";
 
 export interface InstanceSettings {
   readonly appMemory_bytes: number;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { quoted } from "../../kernel/shell-words.ts";
-import { parseFile, readWithin } from "./app-settings.ts";
+import { parseFile, readWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 import { installOf } from "./installs.ts";
 

@@ -10,7 +10,7 @@ import type { Protection } from "../box/protections.ts";
 import { systemCallFilter } from "../box/system-call-filter.ts";
 import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
 import { unitAdvice } from "../box/unit-settings.ts";
-import { type Child, startChild } from "./child.ts";
+import { type Child, startChild } from "../runtime/child.ts";
 import { type Box, bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
 
 /** The protections of builds and apps on this machine. */

@@ -1,18 +1,18 @@
 import { join } from "node:path";
 import { plainFiles } from "../box/tenant-files.ts";
-import { createBackgroundSteps } from "../deployment/background-steps.ts";
-import { createDataFolders } from "../deployment/data-folders.ts";
-import { removeLeftovers } from "../deployment/leftovers.ts";
-import { refusalOf } from "../deployment/refused-sources.ts";
-import type { RuntimeDriver } from "../deployment/runtime-list.ts";
+import { createBackgroundSteps } from "../runtime/background-steps.ts";
+import { createDataFolders } from "../runtime/data-folders.ts";
+import { createGit } from "../runtime/git.ts";
+import type { CodeHost } from "../runtime/git-command.ts";
+import { removeLeftovers } from "../runtime/leftovers.ts";
+import { killProcessesIn } from "../runtime/process-table.ts";
+import { createProjectCaches } from "../runtime/project-caches.ts";
+import { refusalOf } from "../runtime/refused-sources.ts";
+import { createReleases } from "../runtime/releases.ts";
+import type { RuntimeDriver } from "../runtime/runtime-list.ts";
 import { type BuildPorts, build } from "./build.ts";
-import { createGit } from "./git.ts";
-import type { CodeHost } from "./git-command.ts";
 import { createInstances, type InstanceSettings, type Instances } from "./instances.ts";
 import { type IsolationSettings, type Machine, probeMachine } from "./probe.ts";
-import { killProcessesIn } from "./process-table.ts";
-import { createProjectCaches } from "./project-caches.ts";
-import { createReleases } from "./releases.ts";
 
 export interface ProcessSettings extends InstanceSettings, IsolationSettings {
   readonly codeHost: CodeHost;

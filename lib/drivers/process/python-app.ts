@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readWithin } from "./app-settings.ts";
+import { readWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";

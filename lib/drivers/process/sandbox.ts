@@ -3,9 +3,9 @@ import { delimiter, dirname, join } from "node:path";
 import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import type { Group, Groups } from "../box/cgroups.ts";
 import { entrance, type Means, type Places } from "../box/entrance.ts";
-import { type Child, type Command, startChild, type TakeOutput } from "./child.ts";
+import { type Child, type Command, startChild, type TakeOutput } from "../runtime/child.ts";
+import { listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
-import { listeningPorts } from "./listening-ports.ts";
 
 /** The resources of a command. */
 export interface Box {

@@ -1,6 +1,6 @@
 import { quoted } from "../../kernel/shell-words.ts";
+import { Failure } from "../runtime/failure.ts";
 import type { Plan } from "./detect.ts";
-import { Failure } from "./failure.ts";
 
 const nothingFound =
   "nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a static folder with index.html (public, dist, build, out, _site or the top)";

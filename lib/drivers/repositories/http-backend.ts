@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { systemTimer } from "../../kernel/clock.ts";
-import { signalProcess } from "../process/process-table.ts";
+import { signalProcess } from "../runtime/process-table.ts";
 
 /** A request of a git client, as CGI. */
 export interface BackendRequest {

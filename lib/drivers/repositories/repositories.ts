@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/web.ts";
-import { createGitCommand } from "../process/git-command.ts";
+import { createGitCommand } from "../runtime/git-command.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
 
 /** A repository by its organization and its name, `owner/repo`. */

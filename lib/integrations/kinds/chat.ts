@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import type { Payload } from "../../endpoints/delivery-format.ts";
-import { eventsRule, urlRule } from "../../endpoints/schema.ts";
+import type { Payload } from "../../deliveries/delivery-format.ts";
+import { eventsRule, urlRule } from "../../deliveries/schema.ts";
 import { formatDuration } from "../../kernel/duration.ts";
 import { field } from "../../kernel/field.ts";
 import { createdAtOf } from "../../kernel/ids.ts";

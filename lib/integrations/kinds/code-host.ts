@@ -1,6 +1,6 @@
 import * as v from "valibot";
+import { secretRule } from "../../deliveries/schema.ts";
 import { refRule, repoRule } from "../../deployments/source.ts";
-import { secretRule } from "../../endpoints/schema.ts";
 import { environmentName } from "../../environments/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { redaction } from "../../kernel/secret-values.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { asSecrets, headersIn, headersRule, shownHeaders } from "../../endpoints/custom-headers.ts";
-import { eventsRule, secretRule, urlRule } from "../../endpoints/schema.ts";
-import { signedJson } from "../../endpoints/signed-json.ts";
+import { asSecrets, headersIn, headersRule, shownHeaders } from "../../deliveries/custom-headers.ts";
+import { eventsRule, secretRule, urlRule } from "../../deliveries/schema.ts";
+import { signedJson } from "../../deliveries/signed-json.ts";
 import { field } from "../../kernel/field.ts";
 import { redaction } from "../../kernel/secret-values.ts";
 import { type IntegrationType, withoutNulls } from "./integration-type.ts";

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { DeliveryFormat } from "../../endpoints/delivery-format.ts";
+import type { DeliveryFormat } from "../../deliveries/delivery-format.ts";
 
 /** A configuration as it is stored: `config` can be shown, `secrets` never; `events` are the names it subscribes to. */
 export interface ParsedConfig {

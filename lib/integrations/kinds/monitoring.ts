@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Payload } from "../../endpoints/delivery-format.ts";
+import type { Payload } from "../../deliveries/delivery-format.ts";
 import { field } from "../../kernel/field.ts";
 import { createdAtOf } from "../../kernel/ids.ts";
 import { redaction } from "../../kernel/secret-values.ts";

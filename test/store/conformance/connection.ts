@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Connection, Engine, Statement } from "../../../lib/store/engine.ts";
 import { deferred, names } from "../../helpers/temporary-store.ts";
 import { type Check, event, type Members, organization, plain, put, runOn } from "./check.ts";
-import { hearing } from "./shared.ts";
+import { hearing } from "./cluster.ts";
 
 export const statement: Record<Members<"Statement", Statement>, Check> = {
   "Statement.all": [

@@ -139,17 +139,17 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
       );
     },
   ],
-  "Engine.others": [
+  "Engine.foreignCommitVersion": [
     "changes with the commits of others and not with its own, or equals nothing",
     async ({ opened: { engine }, another, kind }) => {
-      const others = () => engine.transaction("all", async () => engine.others());
-      const first = await others();
+      const version = () => engine.transaction("all", async () => engine.foreignCommitVersion());
+      const first = await version();
       if (kind === "postgres") return assert.ok(Number.isNaN(first));
       await put(engine, "own");
-      assert.equal(await others(), first);
+      assert.equal(await version(), first);
       if (!another) return;
       await put((await another()).engine, "foreign");
-      assert.notEqual(await others(), first);
+      assert.notEqual(await version(), first);
     },
   ],
   "Engine.size": [

@@ -34,9 +34,9 @@ export const openDatabase: Record<Members<"OpenDatabase", OpenDatabase>, Check> 
       assert.match(again.warning ?? "", /interrupted before it took effect; the database is as it was/);
     },
   ],
-  "OpenDatabase.shared": [
+  "OpenDatabase.cluster": [
     "is there where several processes are one service",
-    ({ opened, kind }) => assert.equal(opened.shared !== undefined, kind === "postgres"),
+    ({ opened, kind }) => assert.equal(opened.cluster !== undefined, kind === "postgres"),
   ],
   "OpenDatabase.images": [
     "is there where a process has the database alone",

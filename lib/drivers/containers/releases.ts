@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
-import type { Order, Run } from "../deployment/background-steps.ts";
 import type { Outbound } from "../outbound/outbound.ts";
-import { withinLimits } from "../process/build-limits.ts";
-import { Failure } from "../process/failure.ts";
+import type { Order, Run } from "../runtime/background-steps.ts";
+import { withinLimits } from "../runtime/build-limits.ts";
+import { Failure } from "../runtime/failure.ts";
 import type { Engine } from "./connect.ts";
 import { credentialFor, engineHeaders } from "./credentials.ts";
 import { buildImage, type ImageBuildPorts } from "./image-build.ts";

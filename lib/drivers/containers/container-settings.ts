@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { replacingShell } from "../process/procfile.ts";
+import { replacingShell } from "../runtime/procfile.ts";
 import type { EngineApi } from "./engine-api.ts";
 import { EngineError } from "./engine-api.ts";
 import type { Image } from "./images.ts";

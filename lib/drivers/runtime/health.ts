@@ -2,7 +2,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
-import type { Run } from "../deployment/background-steps.ts";
+import type { Run } from "./background-steps.ts";
 import { pause } from "./pause.ts";
 
 /** A free port of 127.0.0.1. Another program may take it before the app does, which then ends and tries another. */

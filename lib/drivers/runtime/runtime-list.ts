@@ -1,5 +1,12 @@
-import { Declined } from "../process/failure.ts";
-import type { DeploymentDriver, DeploymentSource, DeploymentWork, LogLine, Progress, Runtime } from "./contract.ts";
+import type {
+  DeploymentDriver,
+  DeploymentSource,
+  DeploymentWork,
+  LogLine,
+  Progress,
+  Runtime,
+} from "../deployment/contract.ts";
+import { Declined } from "./failure.ts";
 
 /** A driver of this package that runs what it builds. */
 export type RuntimeDriver = DeploymentDriver & {

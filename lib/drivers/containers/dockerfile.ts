@@ -1,4 +1,4 @@
-import { Failure } from "../process/failure.ts";
+import { Failure } from "../runtime/failure.ts";
 
 /** An instruction of a Dockerfile, as one line. */
 export interface Instruction {

@@ -6,7 +6,7 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { LogLine } from "../deployment/contract.ts";
-import { Failure } from "../process/failure.ts";
+import { Failure } from "../runtime/failure.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 import { type ImageReference, nameOf } from "./image-reference.ts";
 import { createPullProgress } from "./pull-progress.ts";

@@ -1,20 +1,20 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import { AbortController } from "../../kernel/web.ts";
-import { createBackgroundSteps } from "../deployment/background-steps.ts";
-import { createDataFolders } from "../deployment/data-folders.ts";
-import { removeLeftovers } from "../deployment/leftovers.ts";
-import type { RuntimeDriver } from "../deployment/runtime-list.ts";
 import type { Outbound } from "../outbound/outbound.ts";
-import type { BuildPorts } from "../process/build.ts";
-import { createGit } from "../process/git.ts";
-import type { CodeHost } from "../process/git-command.ts";
-import { createProjectCaches } from "../process/project-caches.ts";
-import { createReleases } from "../process/releases.ts";
+import { createBackgroundSteps } from "../runtime/background-steps.ts";
+import type { BuildLimits } from "../runtime/build-limits.ts";
+import { createDataFolders } from "../runtime/data-folders.ts";
+import { createGit } from "../runtime/git.ts";
+import type { CodeHost } from "../runtime/git-command.ts";
+import { removeLeftovers } from "../runtime/leftovers.ts";
+import { createProjectCaches } from "../runtime/project-caches.ts";
+import { createReleases } from "../runtime/releases.ts";
+import type { RuntimeDriver } from "../runtime/runtime-list.ts";
 import { connectEngine, type Engine } from "./connect.ts";
-import { createContainers, labels } from "./containers.ts";
+import { createEngineInstances, type EngineInstances, type Running } from "./container-instances.ts";
+import { createContainers, labels } from "./container-settings.ts";
 import type { Registries } from "./credentials.ts";
-import { createEngineInstances, type EngineInstances, type Running } from "./engine-instances.ts";
 import { besideOf } from "./image-settings.ts";
 import { createImages, type Images } from "./images.ts";
 import { goneFolders, namesOf, removeAll } from "./ownership.ts";
@@ -26,7 +26,7 @@ export interface EngineSettings {
   readonly outbound: Pick<Outbound, "callBackend">;
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
-  readonly limits: BuildPorts["limits"];
+  readonly limits: BuildLimits & { readonly timeout_ms: number };
   /** Where environments keep their data. */
   readonly dataFolder?: string;
   /** Whether a next process takes over what runs; otherwise everything ends with this one. */

@@ -1,5 +1,5 @@
 import { reasonOf } from "../../kernel/log.ts";
-import type { Kept } from "./contract.ts";
+import type { Kept } from "../deployment/contract.ts";
 
 interface Stored {
   names(): Promise<string[]>;

@@ -1,4 +1,4 @@
-import { Failure } from "../process/failure.ts";
+import { Failure } from "../runtime/failure.ts";
 import { at, expand, formatInstruction, type Instruction, parseDockerfile, readInstruction } from "./dockerfile.ts";
 
 export interface SourcePorts {

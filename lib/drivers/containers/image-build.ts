@@ -6,17 +6,17 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
-import type { Order } from "../deployment/background-steps.ts";
-import { ownSettings, readWithin } from "../process/app-settings.ts";
-import { type BuildPorts, fetchSource } from "../process/build.ts";
-import type { LimitedRun } from "../process/build-limits.ts";
-import { Declined, Failure } from "../process/failure.ts";
-import type { Git } from "../process/git.ts";
-import { createLineReader } from "../process/lines.ts";
-import type { Releases } from "../process/releases.ts";
+import { ownSettings, readWithin } from "../runtime/app-settings.ts";
+import type { Order } from "../runtime/background-steps.ts";
+import type { BuildLimits, LimitedRun } from "../runtime/build-limits.ts";
+import { Declined, Failure } from "../runtime/failure.ts";
+import type { Git } from "../runtime/git.ts";
+import { createLineReader } from "../runtime/lines.ts";
+import type { Releases } from "../runtime/releases.ts";
+import { fetchSource } from "../runtime/source.ts";
 import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
-import { labels } from "./containers.ts";
+import { labels } from "./container-settings.ts";
 import { tarOf } from "./context-tar.ts";
 import { withoutBuildKit } from "./dockerfile.ts";
 import { type Pinned, pinSources } from "./dockerfile-sources.ts";
@@ -29,7 +29,7 @@ export interface ImageBuildPorts extends BaseImagePorts {
   readonly git: Git;
   /** Folders for the files of a commit, while it is built. */
   readonly sources: Releases;
-  readonly limits: BuildPorts["limits"];
+  readonly limits: BuildLimits & { readonly timeout_ms: number };
 }
 
 /** Of Podman's usual capabilities, those without which packages can be installed. */

@@ -10,7 +10,7 @@ import type { Runtimes } from "./runtimes.ts";
 import type { Worlds } from "./worlds.ts";
 
 /** State that survives restores: the ports, the accepted hosts, the sinks and the snapshots of a service. */
-export interface HostContext {
+export interface InstanceContext {
   readonly listening: Listening[];
   readonly hosts: Hosts;
   /** Whether the options tell how other machines reach it: a public URL, a proxy in front, or a trusted network. */

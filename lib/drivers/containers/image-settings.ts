@@ -1,9 +1,9 @@
 import type { Schedule } from "../deployment/contract.ts";
-import { schedulesIn } from "../process/app-settings.ts";
-import { Failure } from "../process/failure.ts";
-import { processesIn, workersIn } from "../process/procfile.ts";
-import type { Worker } from "../process/workers.ts";
-import { labels } from "./containers.ts";
+import { schedulesIn } from "../runtime/app-settings.ts";
+import { Failure } from "../runtime/failure.ts";
+import { processesIn, workersIn } from "../runtime/procfile.ts";
+import type { Worker } from "../runtime/workers.ts";
+import { labels } from "./container-settings.ts";
 import type { Image } from "./images.ts";
 
 const defaultPort = 8080;

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { AbortController } from "../../kernel/web.ts";
-import { Declined, Failure, Unhealthy } from "../process/failure.ts";
-import { createTask, type Task } from "../process/task.ts";
-import type { App, DeploymentWork, Instance, LogLine, Progress, Schedule } from "./contract.ts";
+import type { App, DeploymentWork, Instance, LogLine, Progress, Schedule } from "../deployment/contract.ts";
+import { Declined, Failure, Unhealthy } from "./failure.ts";
+import { createTask, type Task } from "./task.ts";
 
 /** How work in the background logs, and how it ends early. */
 export interface Run {

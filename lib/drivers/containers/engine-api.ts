@@ -2,7 +2,7 @@ import { type IncomingMessage, request } from "node:http";
 import type { Readable } from "node:stream";
 import * as v from "valibot";
 import { systemTimer } from "../../kernel/clock.ts";
-import { Failure } from "../process/failure.ts";
+import { Failure } from "../runtime/failure.ts";
 
 /** A call that the engine refused, or that did not reach it; then it has no status. */
 export class EngineError extends Failure {

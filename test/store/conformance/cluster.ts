@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { replaceSystemTime } from "../../../lib/kernel/system.ts";
-import type { Connection, Engine, OpenDatabase, Shared } from "../../../lib/store/engine.ts";
+import type { Cluster, Connection, Engine, OpenDatabase } from "../../../lib/store/engine.ts";
 import { deferred, names } from "../../helpers/temporary-store.ts";
 import { type Check, event, type Members, organization, plain, type Room, write } from "./check.ts";
 
@@ -16,8 +16,8 @@ export async function hearing({ opened, another }: Room) {
     next = deferred();
   };
   const other = await another?.();
-  await other?.shared?.listen(hear, lost.open);
-  await opened.shared?.listen((message) => hear(`own ${message}`), lost.open);
+  await other?.cluster?.listen(hear, lost.open);
+  await opened.cluster?.listen((message) => hear(`own ${message}`), lost.open);
   return {
     other: other as OpenDatabase,
     heard,
@@ -32,28 +32,28 @@ export async function hearing({ opened, another }: Room) {
 }
 
 /** Engines of one process share nothing. */
-const between = (check: (room: Room, shared: Shared, t: TestContext) => Promise<void>): Check[1] => {
+const between = (check: (room: Room, cluster: Cluster, t: TestContext) => Promise<void>): Check[1] => {
   return async (room, t) => {
-    const { shared } = room.opened;
-    if (shared) await check(room, shared, t);
+    const { cluster } = room.opened;
+    if (cluster) await check(room, cluster, t);
     else assert.notEqual(room.kind, "postgres");
   };
 };
-export const shared: Record<Members<"Shared", Shared>, Check> = {
-  "Shared.now": [
+export const cluster: Record<Members<"Cluster", Cluster>, Check> = {
+  "Cluster.now": [
     "is the time of the database, whatever the machine shows",
-    between(async ({ another, opened: { engine } }, shared, t) => {
+    between(async ({ another, opened: { engine } }, cluster, t) => {
       const real = { setTimeout, clearTimeout, now: Date.now, monotonic: performance.now.bind(performance) };
       t.after(() => replaceSystemTime(real));
       replaceSystemTime({ ...real, now: () => Date.now() - 30_000 });
       const text = "select extract(epoch from clock_timestamp()) * 1000 as now";
-      for (const each of [shared, (await another?.())?.shared]) {
+      for (const each of [cluster, (await another?.())?.cluster]) {
         const { now } = (await engine.connection.statement(text).first([])) as { now: number };
         assert.ok(Math.abs((each?.now() ?? 0) - now) < 1_000);
       }
     }),
   ],
-  "Shared.counters": [
+  "Cluster.counters": [
     "writes outside of transactions, for all processes",
     between(async ({ opened: { engine }, another }, { counters }) => {
       assert.equal(await write(engine, "counted")(counters), 1);
@@ -62,11 +62,11 @@ export const shared: Record<Members<"Shared", Shared>, Check> = {
         assert.deepEqual(await names(each?.connection as Connection), ["counted"]);
     }),
   ],
-  "Shared.onNewest": [
+  "Cluster.onNewest": [
     "has the newest event of all processes at the start of each transaction",
-    between(async ({ opened: { engine }, another }, shared) => {
+    between(async ({ opened: { engine }, another }, cluster) => {
       const seen: string[] = [];
-      shared.onNewest((id) => seen.push(id));
+      cluster.onNewest((id) => seen.push(id));
       await plain(engine, organization);
       const other = (await another?.())?.engine as Engine;
       await plain(other, event("evt_1"));
@@ -75,7 +75,7 @@ export const shared: Record<Members<"Shared", Shared>, Check> = {
       await engine.transaction("all", async () => assert.deepEqual(seen, ["evt_1", "evt_2"]));
     }),
   ],
-  "Shared.listen": [
+  "Cluster.listen": [
     "hears the other processes and not its own, and says when it may have missed something",
     between(async (room) => {
       const { heard, until, lost, other } = await hearing(room);

@@ -12,7 +12,7 @@ import { openImage } from "../store/database-files.ts";
 import type { Images, OpenDatabase } from "../store/engine.ts";
 import { differencesOf } from "../store/image-differences.ts";
 import { createForks, type ForkOptions } from "./forks.ts";
-import type { HostContext } from "./host-context.ts";
+import type { InstanceContext } from "./instance-context.ts";
 import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { lookAhead } from "./preview.ts";
@@ -27,7 +27,7 @@ import { createWorlds } from "./worlds.ts";
  * A service with its current state. Restoring builds all parts again: base, features, job loop, routes. The replaced state
  * keeps a store that refuses writes, so its running work changes nothing and nothing waits for it.
  */
-export interface Host extends HostContext {
+export interface ServiceInstance extends InstanceContext {
   /** The current one. */
   readonly state: HostState;
   /** Sets the first state, which reset restores. */
@@ -35,7 +35,7 @@ export interface Host extends HostContext {
   /** Replaces the current state by a snapshot, on a database of its own. */
   load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation, isFrozen?: boolean): Promise<void>;
   /** `isFrozen`: under a manual clock, so that nothing runs before it is moved. */
-  fork(options?: ForkOptions & { readonly isFrozen?: boolean }): Promise<Host>;
+  fork(options?: ForkOptions & { readonly isFrozen?: boolean }): Promise<ServiceInstance>;
   close(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ interface Inheritance {
   readonly first: Snapshot | undefined;
   readonly isMuted: boolean;
   /** What a world shares with the service whose port it answers at. */
-  readonly world?: Pick<HostContext, "hosts" | "listening" | "worlds">;
+  readonly world?: Pick<InstanceContext, "hosts" | "listening" | "worlds">;
 }
 
 /** The largest database, in bytes, that is copied for reset at the start. Beyond 2 GiB SQLite gives no copy, and nothing could start. */
@@ -80,7 +80,7 @@ const mutedSettings = (settings: Settings): Settings => ({
   generations: { ...settings.generations, driver: undefined, backends: {}, media: "fast" },
 });
 
-export function createHost(settings: Settings, inherited?: Inheritance): Host {
+export function createServiceInstance(settings: Settings, inherited?: Inheritance): ServiceInstance {
   const snapshots = createSnapshotList(inherited?.snapshots);
   let first = inherited?.first;
   let state: HostState | undefined;
@@ -104,7 +104,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     const images = imagesOf(openState());
     return images.between(() => snapshotOf(openState(), imagesOf(openState())));
   };
-  const load: Host["load"] = async ({ beside, apiKey }, opened, from, isFrozen) => {
+  const load: ServiceInstance["load"] = async ({ beside, apiKey }, opened, from, isFrozen) => {
     const foundation = copyFoundation(opened, settings, from);
     const wiring = wire(foundation, settings, context);
     for (const [name, part] of Object.entries(wiring.snapshotables)) part.load(beside[name]);
@@ -135,13 +135,13 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     const { isMuted = inherited?.isMuted === true, isFrozen, ...more } = given;
     // No browser sends the header of a world, so it has no dashboard.
     const inMemory = { ...settings, database: ":memory:", ...(more.world && { dashboard: false as const }) };
-    const forked = createHost(isMuted ? mutedSettings(inMemory) : inMemory, {
+    const forked = createServiceInstance(isMuted ? mutedSettings(inMemory) : inMemory, {
       ...{ sinks: isMuted ? createSinks() : context.sinks, snapshots, first, isMuted, ...more },
     });
     await forked.load(snapshot, openImage(snapshot.database), current().foundation, isFrozen);
     return forked;
   };
-  const fork: Host["fork"] = async ({ from, muted, isFrozen = false } = {}) => {
+  const fork: ServiceInstance["fork"] = async ({ from, muted, isFrozen = false } = {}) => {
     openState();
     return copy(from === undefined ? await take() : snapshots.get(from), { ...(muted && { isMuted: true }), isFrozen });
   };
@@ -150,11 +150,11 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
     if (!first) throw tooLarge();
     return copy(first, { snapshots: createSnapshotList(), world: context });
   };
-  const preview: Host["preview"] = async (target) => {
+  const preview: ServiceInstance["preview"] = async (target) => {
     const ahead = await fork({ muted: true, isFrozen: true });
     return lookAhead(ahead.state.wiring, target).finally(ahead.close);
   };
-  const deliverInEveryOrder: Host["deliverInEveryOrder"] = ({ deliveries, muted }) =>
+  const deliverInEveryOrder: ServiceInstance["deliverInEveryOrder"] = ({ deliveries, muted }) =>
     attemptsInEveryOrder(async () => {
       // Its clock stands still, so it sends these and nothing else.
       const forked = await fork({ muted, isFrozen: true });
@@ -167,7 +167,7 @@ export function createHost(settings: Settings, inherited?: Inheritance): Host {
   });
 
   const warn = (error: unknown) => current().foundation.log.warn("a world has failed", { reason: reasonOf(error) });
-  const context: HostContext = {
+  const context: InstanceContext = {
     worlds: inherited?.world?.worlds ?? createWorlds(makeWorld, warn),
     isWorld: inherited?.world !== undefined,
     isMuted: inherited?.isMuted ?? false,

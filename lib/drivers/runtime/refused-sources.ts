@@ -1,4 +1,4 @@
-import type { DeploymentSource } from "./contract.ts";
+import type { DeploymentSource } from "../deployment/contract.ts";
 
 /** The rule that a source breaks where these runtimes are all there is; undefined where one of them runs it. */
 export const refusalOf = (runtimes: readonly string[], { type }: Pick<DeploymentSource, "type">): string | undefined =>

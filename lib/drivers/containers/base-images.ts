@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import * as v from "valibot";
 import type { Outbound } from "../outbound/outbound.ts";
-import type { LimitedRun } from "../process/build-limits.ts";
-import { Failure } from "../process/failure.ts";
+import type { LimitedRun } from "../runtime/build-limits.ts";
+import { Failure } from "../runtime/failure.ts";
 import type { Engine } from "./connect.ts";
 import { tarEnd, tarFile } from "./context-tar.ts";
 import { credentialFor, engineHeaders, type Registries } from "./credentials.ts";

@@ -1,10 +1,10 @@
 import { systemNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { LogLine } from "../deployment/contract.ts";
-import type { Child, Ending } from "../process/child.ts";
-import { createLineReader } from "../process/lines.ts";
-import { pause } from "../process/pause.ts";
-import type { ContainerOrder, Containers } from "./containers.ts";
+import type { Child, Ending } from "../runtime/child.ts";
+import { createLineReader } from "../runtime/lines.ts";
+import { pause } from "../runtime/pause.ts";
+import type { ContainerOrder, Containers } from "./container-settings.ts";
 import { createFrameReader } from "./log-frames.ts";
 
 interface Given {

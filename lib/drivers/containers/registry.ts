@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { parseUrl } from "../../kernel/url.ts";
 import type { BackendResponse } from "../outbound/backend-request.ts";
 import type { Outbound } from "../outbound/outbound.ts";
-import { Failure } from "../process/failure.ts";
+import { Failure } from "../runtime/failure.ts";
 import type { Credential } from "./credentials.ts";
 import { defaultRegistry, type ImageReference, isLoopbackRegistry } from "./image-reference.ts";
 

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname } from "node:path";
 import * as v from "valibot";
-import { temporaryPrefix } from "../process/temporary-folder.ts";
-import { type Containers, labels } from "./containers.ts";
+import { temporaryPrefix } from "../runtime/temporary-folder.ts";
+import { type Containers, labels } from "./container-settings.ts";
 import { type EngineApi, EngineError } from "./engine-api.ts";
 
 /** The names under which an engine holds what belongs to one service: to the folder beside its database. */
