@@ -131,7 +131,7 @@ export function routeTable(
         })
       : []),
     ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
-    ...hookRoutes({ authenticator, pushes: features.pushes, writer: hookWriter, secret: codeHost.secret, mode }),
+    ...hookRoutes({ ...features, authenticator, writer: hookWriter, secret: codeHost.secret, mode, behindProxy }),
     ...assetRoutes(features),
     ...gitTable(foundation, settings, host, ports),
     { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },

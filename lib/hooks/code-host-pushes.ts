@@ -1,8 +1,11 @@
+import type { AuditService } from "../audit/service.ts";
 import type { Writer } from "../http/answer.ts";
 import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
+import { wholeAddress } from "../http/client-address.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
+import type { RecordChange } from "../integrations/previews.ts";
 import type { PushesService } from "../integrations/pushes.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { isSigned, pushOf } from "./push-payload.ts";
@@ -16,6 +19,8 @@ interface Ports {
   readonly secret: string | undefined;
   /** In the mode dev a push is taken without a secret, where none is set. */
   readonly mode: "dev" | "start";
+  readonly audit: Pick<AuditService, "record">;
+  readonly behindProxy: boolean;
 }
 
 const prefix = "/hooks/code-host";
@@ -30,7 +35,14 @@ const unauthorized = () =>
  * (schema/webhooks.md#hooks-of-a-code-host). A request counts for its address before its body is read, so that nobody makes
  * the service read 5 MiB after 5 MiB.
  */
-export function hookRoutes({ authenticator, pushes, writer, secret, mode }: Ports): Route[] {
+export function hookRoutes({ authenticator, pushes, writer, secret, mode, audit, behindProxy }: Ports): Route[] {
+  /** Adds the entries of a request's changes to the audit log. */
+  const recorderOf =
+    ({ incoming, id: request_id }: RequestContext): RecordChange =>
+    (tx, change) => {
+      const address = incoming && wholeAddress(incoming, behindProxy);
+      return audit.record(tx, { ...change, via: "hook", address, request_id });
+    };
   const answer = async (request: RequestContext) => {
     const { params, header } = request;
     const { id } = params;
@@ -45,7 +57,8 @@ export function hookRoutes({ authenticator, pushes, writer, secret, mode }: Port
     if (!hook) return writer.list([], request.id);
     const delivery = header("x-github-delivery") ?? header("x-gitea-delivery") ?? header("x-gitlab-event-uuid");
     const byApp = expected !== undefined && integration?.secret === undefined;
-    const made = await pushes.receive(hook, { id, delivery, signed: expected !== undefined, byApp });
+    const origin = { id, delivery, signed: expected !== undefined, byApp, recordChange: recorderOf(request) };
+    const made = await pushes.receive(hook, origin);
     return writer.list(made, request.id, 202);
   };
   const post = { method: "POST", name: unnamed, access: authenticator.byAddress, answer } as const;

@@ -39,6 +39,16 @@ export interface Told {
   readonly message?: string;
 }
 
+/** Adds an entry to the audit log: a hook changed the environments of a project. Deployments are records themselves. */
+export type RecordChange = (
+  tx: Tx,
+  change: {
+    readonly organization_id: string;
+    readonly action: "environments.put" | "environments.delete";
+    readonly target: string;
+  },
+) => Promise<unknown>;
+
 interface Ports {
   readonly store: Store;
   readonly clock: Clock;
@@ -111,7 +121,12 @@ export function previewsService(ports: Ports) {
 
   return {
     /** Brings the preview of a request in an integration up to date; undefined where the hook changes nothing. */
-    async receive(tx: Tx, integration: Row<"endpoints">, request: PullRequest): Promise<Told | undefined> {
+    async receive(
+      tx: Tx,
+      integration: Row<"endpoints">,
+      request: PullRequest,
+      recordChange?: RecordChange,
+    ): Promise<Told | undefined> {
       const { organization_id, id: integration_id } = integration;
       const { config } = endpoints.settingsOf(integration);
       const { repo, environment: template, project_id: given } = config as Record<string, string>;
@@ -132,21 +147,26 @@ export function previewsService(ports: Ports) {
         ...{ source_repo: source ?? repo, source_branch: branch, fork: isFork ? 1 : 0 },
         ...{ status: "open", updated_at: clock.iso() },
       };
+      const endAudited = async (ended: PreviewRow) => {
+        await end(tx, ended);
+        await recordChange?.(tx, { organization_id, action: "environments.delete", target: ended.project_id });
+      };
       if (action === "close") {
         const isOpen = before?.status === "open";
-        if (isOpen) await end(tx, before);
+        if (isOpen) await endAudited(before);
         await put(tx, { ...row, ...(before && { project_id: before.project_id }), status: "closed" });
         return isOpen ? { ...told, deployment_id: null, message: "the preview has ended with its request" } : undefined;
       }
       if (!isOn || !project || source === null || (before && isUnchanged(before, request, row))) return undefined;
 
       const isOurs = before?.status === "open" && before.project_id === project_id && before.repo === row.repo;
-      if (before?.status === "open" && !isOurs) await end(tx, before);
+      if (before?.status === "open" && !isOurs) await endAudited(before);
       if (!isOurs && (await environments.exists(tx, place))) {
         const message = `the project has an environment ${environment} already, of a person or of another integration; delete it, and push again`;
         return { ...told, deployment_id: null, message };
       }
       await environments.copy(tx, place, template, { secrets: !isFork });
+      await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });
       await put(tx, row);
       await endLater(tx, row);
       if (isFork) {

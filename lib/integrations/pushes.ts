@@ -9,7 +9,7 @@ import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { indexText } from "../store/index-text.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import type { PreviewsService, PullRequest, Told } from "./previews.ts";
+import type { PreviewsService, PullRequest, RecordChange, Told } from "./previews.ts";
 import { pushesRepository } from "./repository.ts";
 
 /** Delivery ids are remembered this long: a code host may send the same push again. */
@@ -30,6 +30,8 @@ export interface PushOrigin {
   readonly signed: boolean;
   /** Whether the connected app signed it, and no integration's own secret: the app serves whom the operator names. */
   readonly byApp: boolean;
+  /** Absent for a push to a repository of this service, whose pusher is the caller. */
+  readonly recordChange?: RecordChange;
 }
 
 type Hook = Push | PullRequest;
@@ -89,7 +91,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   ): Promise<Told | Created | undefined> => {
     const integration = await endpoints.codeHost(integration_id, tx);
     if (!integration || !(await isReached(integration, hook.repo, origin, tx))) return undefined;
-    if (!("to" in hook)) return previews.receive(tx, integration, hook);
+    if (!("to" in hook)) return previews.receive(tx, integration, hook, origin.recordChange);
     const order = orderOf(integration, hook);
     const deployment_id = order && (await deployments.push(tx, integration.organization_id, order));
     return deployment_id === undefined ? undefined : { integration_id, deployment_id };

@@ -118,6 +118,11 @@ test("A crash costs a request its time and no answer; restart takes today's vari
   await here.call("developer", "PUT", path, { variables: { COLOUR: "blue" } });
   expect(await here.call("developer", "POST", `${path}/restart`), 200);
   assert.match(await here.ask(host, "/env"), /"COLOUR":"blue"/);
+  const { data } = expect(await here.call("owner", "GET", "/v1/audit-log?action=environments.restart"), 200);
+  assert.deepEqual(
+    data.map(({ target }: { target: string }) => target),
+    [id],
+  );
   expect(await here.call("developer", "DELETE", path), 204);
   assert.match(await here.ask(host), /^404 /);
   assert.equal((await here.call("developer", "POST", `${path}/restart`)).status, 404);
