@@ -106,7 +106,8 @@ export function createFeatures(
   const retention_ms = settings.deliveries.retention;
   const projectName = (tx: Tx, organization_id: string, id: string) => projects.nameOf(tx, organization_id, id);
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
-  const people = createPeople({ ...ports, bus, queue, mailer, origin }, settings);
+  const organizationName = async (tx: Tx, id: string) => (await organizations.get({ organization_id: id }, tx)).name;
+  const people = createPeople({ ...ports, bus, queue, mailer, origin, organizationName }, settings);
   const { keys, users } = people;
   const scenarios = scenariosService({ ...ports, takesDeployments: driver.takesScenarios === true });
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
@@ -158,6 +159,7 @@ function createPeople(
     readonly queue: Queue;
     readonly mailer: Mailer | undefined;
     readonly origin: () => string;
+    readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
   },
   { rateLimit, dashboard, mail }: Settings,
 ) {

@@ -17,6 +17,7 @@ import type { MailResult, MailsService } from "../mails/service.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { UsersService } from "../users/service.ts";
+import { invitationMail } from "./mail-content.ts";
 import { invitationsRepository, type Renewal } from "./repository.ts";
 import type { acceptance } from "./schema.ts";
 
@@ -36,6 +37,7 @@ interface Ports {
   readonly users: UsersService;
   readonly keys: KeysService;
   readonly mails: MailsService;
+  readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
   /** The address of the service: `https://svc.example.com`. */
   readonly origin: () => string;
   /** Whether the mail's link leads to a page. */
@@ -55,6 +57,7 @@ export function invitationsService({
   users,
   keys,
   mails,
+  organizationName,
   origin,
   hasDashboard,
 }: Ports) {
@@ -94,20 +97,13 @@ export function invitationsService({
     };
   };
 
-  const sendMail = (tx: Tx, row: Invited, token: string) => {
+  const sendMail = async (tx: Tx, caller: Caller, row: Invited, token: string) => {
+    const { id: invitation_id, organization_id, email: to, role, expires_at } = row;
     const link = `${origin()}/dashboard/accept#${token}`;
-    const content = {
-      heading: "You are invited",
-      lines: [`You are invited as ${row.role}. The invitation is valid until ${row.expires_at}.`],
-      button: hasDashboard ? { before: "Accept it here", label: "Accept the invitation", link } : undefined,
-      command: {
-        before: `${hasDashboard ? "Or" : "Accept it"} with:`,
-        text: `curl -X POST ${origin()}/v1/invitations/accept -H 'Content-Type: application/json' -d '{"token":"${token}","name":"Your name"}'`,
-      },
-      footer: "If you did not expect this mail, ignore it: nothing happens without you.",
-    };
-    const { id: invitation_id, organization_id, email: to } = row;
-    return mails.send(tx, organization_id, { to, subject: "You are invited", content, token, link, invitation_id });
+    const organization = await organizationName(tx, organization_id);
+    const { name: inviter } = await users.get(caller, caller.user_id, tx);
+    const about = { organization, inviter, role, expires_at, token, link, origin: origin(), hasDashboard };
+    return mails.send(tx, organization_id, { to, token, link, invitation_id, ...invitationMail(about) });
   };
 
   /** The mail of an invitation that no longer holds is sent no more. */
@@ -143,7 +139,7 @@ export function invitationsService({
           role,
           ...sent,
         };
-        const row = { ...made, ...(await sendMail(tx, made, token)) };
+        const row = { ...made, ...(await sendMail(tx, caller, made, token)) };
         await invitations(tx).insert(row);
         await bus.announce(tx, organization_id, "user.invited", {
           invitation_id: row.id,
@@ -162,7 +158,7 @@ export function invitationsService({
         if (before.role === "owner") users.requireWholeOwner(caller, "invite as");
         const { token, ...sent } = renewal(caller);
         await withdraw(tx, before.organization_id, before.mail_id, "the invitation was sent again");
-        const mailed = await sendMail(tx, { ...before, ...sent }, token);
+        const mailed = await sendMail(tx, caller, { ...before, ...sent }, token);
         const row = await invitations(tx).renew({ ...before, ...sent, ...mailed });
         // Pruned since it was read.
         if (!row) throw notFound("invitation");

@@ -45,7 +45,7 @@ export function htmlOf({ heading, lines, button, command, footer }: MailContent)
     ...(button
       ? [
           `<p style="margin:24px 0"><a class="button" href="${escaped(button.link)}" style="display:inline-block;padding:12px 24px;border-radius:8px;background:#16191d;color:#ffffff;font:600 16px/1.25 ${font};text-decoration:none">${escaped(button.label)}</a></p>`,
-          `<p class="hint" style="${hint};word-break:break-all">If the button does not work, open this link: <a href="${escaped(button.link)}" style="color:#5b636c">${escaped(button.link)}</a></p>`,
+          `<p class="hint" style="${hint}">If the button does not work, open this link: <a href="${escaped(button.link)}" style="color:#5b636c;word-break:break-all">${escaped(button.link)}</a></p>`,
         ]
       : []),
     ...(command

@@ -80,7 +80,7 @@ export function organizationsService({
     /** All of the service, for the dashboard of the mode `dev`. */
     all: () => organizations().all({}),
 
-    get: (caller: Pick<Caller, "organization_id">) => get(caller),
+    get: (caller: Pick<Caller, "organization_id">, tx?: Tx) => get(caller, tx),
 
     planOf: async (organization_id: string, tx?: Tx) => (await get({ organization_id }, tx)).plan,
 

@@ -91,6 +91,7 @@ export const splits: Readonly<Record<string, string>> = {
   "integrations/kinds/monitoring": "a type of integration",
   "scenarios/stored-outcome": "the outcome that work took from a scenario, stored in its row",
   "scenarios/stepper": "moves work whose pace is polls or manual",
+  "invitations/mail-content": "what the mail of an invitation says",
   "mails/content": "what a mail says, as text and as HTML",
   "openapi/document": "the published document, made from the operations",
   "openapi/components": "its shared schemas, parameters and webhooks",

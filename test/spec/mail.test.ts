@@ -40,6 +40,17 @@ test("a mail is handed over in two parts, and its invitation says so", async (t)
   assert.equal((await invitation(here)).mail_status, "sent");
 });
 
+test("the mail of an invitation says who invites whom to what, and until when", async (t) => {
+  const { here } = await posting(t);
+  expect(await here.call("owner", "PUT", "/v1/organization", { name: "Ärger & <b>Söhne</b>" }), 200);
+  await invite(here);
+  const { subject, text, html } = await lastMail(here);
+  assert.equal(subject, "You are invited to Ärger & <b>Söhne</b>");
+  const says = "owner invites you to join Ärger & <b>Söhne</b> as a developer.";
+  assert.ok(text.startsWith(`${says}\n\nThe invitation is valid until 8 January 2026, 00:00 UTC.\n`), text);
+  assert.match(html ?? "", /to join Ärger &amp; &lt;b&gt;Söhne&lt;\/b&gt; as a developer\./);
+});
+
 test("a mail is tried six times, 1 m, 5 m, 30 m, 2 h and 6 h after the one before, with one Message-ID", async (t) => {
   const { server, here } = await posting(t);
   server.refusals.push(...Array.from({ length: 6 }, () => ({ at: "message", code: 451, says: "try later" }) as const));
