@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { operations } from "../../lib/operations.ts";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { controlsOf, cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { member, withMembers } from "../helpers/members.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
@@ -62,4 +65,39 @@ test("A change in the dashboard is one of the dashboard, from the address of its
   assert.equal(made.status, 201, made.text);
   const [entry] = expect(await here.call("owner", "GET", "/v1/audit-log"), 200).data;
   assert.deepEqual([entry.action, entry.via, entry.address], ["projects.create", "dashboard", "127.0.0.1"]);
+});
+
+test("The page filters by action and person, goes on by pages, and leads back to the same list", {
+  skip: noBrowser,
+}, async (t) => {
+  const { open } = await browser(t);
+  const here = await listeningWorld(t, { seed: withMembers(member("late", "viewer")) });
+  for (let i = 0; i < 60; i++)
+    expect(await here.call("owner", "POST", "/v1/projects", { name: `web-${i}`, region: "eu-west-1" }), 201);
+  const change = { description: "of the admin" };
+  const { data } = expect(await here.call("admin", "GET", "/v1/projects"), 200);
+  expect(await here.call("admin", "PUT", `/v1/projects/${data[0].id}`, change), 200);
+  const page = await dashboardPage(t, open, `http://127.0.0.1:${here.port}`, "/audit-log");
+  const { choose, button } = controlsOf(page);
+  const rows = page.locator("tbody tr");
+  const shows = (count: number) => page.locator(`tbody > tr:last-child:nth-child(${count})`).waitFor();
+
+  await shows(50);
+  assert.match((await rows.first().textContent()) ?? "", /projects\.update.*admin.*api/);
+  await button("Older").click();
+  await shows(11);
+  await choose("Action", "projects.update");
+  await shows(1);
+  await page.reload();
+  await shows(1);
+  await choose("Person", "owner");
+  await page.getByText("No such change.").waitFor();
+  await choose("Action", "");
+  await shows(50);
+  assert.deepEqual(await findingsOf(page), []);
+  assert.deepEqual(await cutAt(page, 360), []);
+
+  const named = await page.getByLabel("Action", { exact: true }).locator("option").allTextContents();
+  const changes = operations.flatMap(({ id, audited }) => (audited ? [id] : []));
+  assert.deepEqual(named.sort(), ["All actions", "sign-in.refused", "users.create", ...changes].sort());
 });

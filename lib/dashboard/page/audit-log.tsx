@@ -7,12 +7,16 @@ import { Pages } from "./projects.tsx";
 import { place, setQuery } from "./router.ts";
 import { Page, Text, Time } from "./ui.tsx";
 
+/** Creating these is no change of the audit log: they are records themselves. */
+const leftOut = ["deployments.create", "generations.create"];
 const actions = [
   "sign-in.refused",
+  // A first sign-in made its user.
+  "users.create",
   ...Object.entries(calls).flatMap(([feature, verbs]) =>
     Object.entries(verbs).flatMap(([verb, call]) => (call.startsWith("GET ") ? [] : [`${feature}.${verb}`])),
   ),
-];
+].filter((action) => !leftOut.includes(action));
 
 /** Who changed what, newest first, for owners and admins. */
 export function AuditLogPage() {
