@@ -26,6 +26,9 @@ const deployArgs: ArgsDef = {
   ...connectionArgs,
 };
 
+/** Of a project. */
+const shortestName = 3;
+
 /** A name as a part of a repository's name: letters and digits, with single hyphens between them. */
 const partOf = (name: string): string =>
   name
@@ -40,6 +43,8 @@ const partOf = (name: string): string =>
 async function targetOf(client: Client, folder: string, given: unknown) {
   const { organization } = await client.me.get();
   const wanted = given === undefined ? partOf(basename(folder)) : String(given);
+  if (given === undefined && wanted.length < shortestName)
+    throw new UsageError(`the name of the folder, ${wanted}, is too short for a project; name one with --project`);
   const project = wanted.startsWith("proj_") ? (await client.projects.get({ id: wanted })).name : wanted;
   return { project, repo: `${partOf(organization.name)}/${partOf(project)}` };
 }
@@ -48,7 +53,7 @@ async function targetOf(client: Client, folder: string, given: unknown) {
 async function push(
   git: Git,
   { url, apiKey = "" }: Connection,
-  { sha, branch, isForced, env }: Commit,
+  { sha, branch, isForced }: Commit,
   { repo, options, show }: { repo: string; options: readonly string[]; show: (line: string) => void },
 ) {
   const address = `${baseOf(url).replace(/\/v\d+\/?$/, "")}/git/${repo}.git`;
@@ -57,7 +62,6 @@ async function push(
   const refspec = `${isForced ? "+" : ""}${sha}:refs/heads/${branch}`;
   const words = ["push", "--no-progress", ...options.flatMap((one) => ["-o", one]), "--", address, refspec];
   const result = await git(words, {
-    env,
     // In the environment, where no other user of the machine can read it.
     config: { [`http.${new URL(address).origin}/.extraHeader`]: authorization },
     line(text) {
@@ -75,7 +79,8 @@ function refusalOf(said: string, branch: string): string {
     return "the service refused the key: it is wrong, revoked, expired, or belongs to another service";
   if (/\[rejected\]/.test(said))
     return `the service's branch ${branch} has commits that this repository lacks; pull them, or deploy with --force`;
-  const lines = said.split("\n");
+  // Its last line is the same for each reason.
+  const lines = said.split("\n").filter((line) => !line.startsWith("error: failed to push some refs"));
   const line = [/^remote: ./, /^(fatal|error): /].map((form) => lines.findLast((one) => form.test(one))).find(Boolean);
   return `the folder could not be pushed: ${(line ?? said).replace(/^(remote: )?((fatal|error): )?/, "").trim()}`;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "./arguments.ts";
 import type { Git } from "./git.ts";
@@ -9,14 +9,14 @@ export interface Commit {
   readonly branch: string;
   /** Whether it replaces what the branch has. */
   readonly isForced: boolean;
-  /** Where git finds its objects. */
-  readonly env: Readonly<Record<string, string>>;
   /** What of the folder is not deployed. */
   readonly note: string | undefined;
 }
 
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const usualBranch = "main";
+/** The mode of an entry that is a repository itself. */
+const gitlink = "160000 ";
 const name = "svc-server deploy";
 const identity = {
   GIT_AUTHOR_NAME: name,
@@ -26,6 +26,9 @@ const identity = {
 };
 /** What a package manager makes is made anew by the build. A `.gitignore` may bring it back. */
 const usuallyLeftOut = "node_modules/\n.venv/\n__pycache__/\n";
+
+/** As git writes a path with special characters. */
+const quoted = (path: string) => `"${path.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 
 /** The last commit of a repository, or for any other folder a commit of the files that `.gitignore` leaves. */
 export async function commitOf(
@@ -43,21 +46,23 @@ export async function commitOf(
     return code === 0 ? stdout : undefined;
   };
   const there = async (...words: string[]) => (await read(...words))?.trim();
+  // Of a repository that git does not read, such as one of another user, it tells the reason.
+  if (existsSync(join(folder, ".git"))) await must(["-C", folder, "rev-parse", "--git-dir"], { there: true });
   const top = await there("rev-parse", "--show-toplevel");
   const head = top === undefined ? undefined : await there("rev-parse", "--verify", "--quiet", "HEAD^{commit}");
-  const commitTree = async (tree: string, env: Readonly<Record<string, string>>) =>
-    must(["commit-tree", tree, "-m", `Deployed by ${name}`], { env: { ...identity, ...env } });
+  const commitTree = (tree: string) => must(["commit-tree", tree, "-m", `Deployed by ${name}`], { env: identity });
 
   if (top !== undefined && head !== undefined && realpathSync(top) === realpathSync(folder)) {
     const objects = (await there("rev-parse", "--path-format=absolute", "--git-path", "objects")) ?? "";
-    const env = { GIT_ALTERNATE_OBJECT_DIRECTORIES: objects };
+    // A line each, quoted: a path may have a colon, a quote or a line break.
+    writeFileSync(join(scratch, "objects/info/alternates"), `${quoted(objects)}\n`);
     const branch = (await there("symbolic-ref", "--quiet", "--short", "HEAD")) ?? usualBranch;
     const isDirty = (await there("status", "--porcelain", "--untracked-files=normal")) !== "";
     const note = isDirty ? "changes that are not committed are not deployed" : undefined;
     // Without its history, as a CI checks it out, a commit cannot be pushed: its files are.
     if ((await there("rev-parse", "--is-shallow-repository")) === "true")
-      return { sha: await commitTree(`${head}^{tree}`, env), branch, isForced: true, env, note };
-    return { sha: head, branch, isForced, env, note };
+      return { sha: await commitTree(`${head}^{tree}`), branch, isForced: true, note };
+    return { sha: head, branch, isForced, note };
   }
 
   const env = { GIT_WORK_TREE: folder };
@@ -69,5 +74,8 @@ export async function commitOf(
   } else await must(["-C", folder, "update-index", "-z", "--add", "--remove", "--stdin"], { env, input: files });
   const tree = await must(["write-tree"]);
   if (tree === emptyTree) throw new UsageError(`${folder} has no files that could be deployed`);
-  return { sha: await commitTree(tree, {}), branch: usualBranch, isForced: true, env: {}, note: undefined };
+  const nested = (await must(["ls-tree", "-r", "-z", tree])).split("\0").filter((line) => line.startsWith(gitlink));
+  const names = nested.map((line) => line.slice(line.indexOf("\t") + 1)).join(", ");
+  const note = names === "" ? undefined : `repositories inside of the folder are not deployed: ${names}`;
+  return { sha: await commitTree(tree), branch: usualBranch, isForced: true, note };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { program, temporaryFolder } from "../helpers/program.ts";
@@ -101,6 +101,24 @@ test("a repository is deployed as its last commit, and stays as it is", async (t
   assert.equal((await here.deploy([folder, "--force"])).code, 0);
 });
 
+test("a repository is found whatever its path has, and one inside of a folder is named", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/web", app("one"));
+  const folder = join(temporaryFolder(t), 'my: "new"\\app\nof a day');
+  renameSync(join(here.repos.root, "me/web"), folder);
+  const { code, out, errors } = await here.deploy([folder]);
+  assert.equal(code, 0, out + errors);
+  assert.equal(await here.ask("production-my-new-app-of-a-day.localhost"), "200 one");
+
+  const outer = join(temporaryFolder(t), "outer");
+  mkdirSync(outer);
+  writeFileSync(join(outer, "index.html"), "outer");
+  renameSync(folder, join(outer, "inner"));
+  const parts = await here.deploy([outer]);
+  assert.equal(parts.code, 0, parts.out + parts.errors);
+  assert.match(parts.errors, /^svc-server: repositories inside of the folder are not deployed: inner$/m);
+});
+
 test("a commit that the service has is deployed again, to another environment too", async (t) => {
   const here = await world(t);
   here.repos.commit("me/web", app("one"));
@@ -129,6 +147,14 @@ test("a failed build ends with 1, and so does what cannot be deployed, with the 
   );
   assert.match((await here.deploy([join(folder, "nowhere")])).errors, /nowhere is not a folder/);
   assert.match((await here.deploy([temporaryFolder(t)])).errors, /has no files that could be deployed/);
+  const short = join(temporaryFolder(t), "a");
+  mkdirSync(short);
+  const tooShort = await here.deploy([short]);
+  assert.deepEqual([tooShort.code, tooShort.out], [2, ""]);
+  assert.match(tooShort.errors, /the name of the folder, a, is too short for a project; name one with --project/);
+  const broken = join(temporaryFolder(t), "broken");
+  mkdirSync(join(broken, ".git"), { recursive: true });
+  assert.match((await here.deploy([broken])).errors, /broken cannot be read: not a git repository/);
   const other = await here.deploy([folder, "--project", "elsewhere"], keyOf("developer"));
   assert.equal(other.code, 1);
   assert.match(other.out, /there is no project elsewhere, and this key cannot create it/);
