@@ -27,6 +27,12 @@ interface Branch {
   readonly commit: string;
 }
 
+/** A deployment that a push has made. */
+interface Begun {
+  readonly id: string;
+  readonly what: string;
+}
+
 const defaultEnvironment = "production";
 const target = v.object({ environment: environmentName });
 const ends: Readonly<Record<string, string>> = {
@@ -34,6 +40,9 @@ const ends: Readonly<Record<string, string>> = {
   rolled_back: "The push is stored, and the deployment was rolled back: the release before it stays live",
   cancelled: "The push is stored, and the deployment was cancelled",
 };
+
+/** The project of a repository `owner/repo` is named like it. */
+const nameIn = (repo: string) => repo.split("/")[1] ?? repo;
 
 /** A broken rule says which one. */
 const sentence = ({ message, details }: Problem) =>
@@ -64,24 +73,33 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     }
   };
 
+  /** Makes the deployment of a branch to a project that is named. */
   async function* deploy(
     caller: Caller,
     { repo, branch, commit }: Branch,
     project: string,
     given: string,
-    signal: AbortSignal,
-  ): AsyncGenerator<string, void> {
+  ): AsyncGenerator<string, Begun[]> {
     const { environment } = check(target, { environment: given });
-    const { id, name, isNew } = await projectOf(caller, project);
+    const { id: project_id, name, isNew } = await projectOf(caller, project);
     if (isNew) yield `Made the project ${name}, in the region local`;
-    const order = { project_id: id, repo, branch, tag: null, commit, environment };
-    const made = await pushes.deployOwn(caller, order);
-    if (made === undefined)
-      yield `The push is stored, and not deployed: the project ${name} is archived; unarchive it first`;
-    else yield* follow(caller, made, `${commit.slice(0, 12)} to ${environment} of ${name}`, signal);
+    const id = await pushes.deployOwn(caller, { project_id, repo, branch, tag: null, commit, environment });
+    if (id !== undefined) return [{ id, what: `${commit.slice(0, 12)} to ${environment} of ${name}` }];
+    yield `The push is stored, and not deployed: the project ${name} is archived; unarchive it first`;
+    return [];
   }
 
-  async function* follow(caller: Caller, id: string, what: string, signal: AbortSignal): AsyncGenerator<string, void> {
+  /** Integrations that name the branch decide; without one, the default branch goes to the project of the same name. */
+  async function* deployAsNamed(caller: Caller, pushed: Branch, isDefault: boolean): AsyncGenerator<string, Begun[]> {
+    const made = await pushes.receiveOwn(caller, pushed);
+    const what = `${pushed.commit.slice(0, 12)}, as an integration says`;
+    if (made.length > 0) return made.map(({ deployment_id: id }) => ({ id, what }));
+    if (isDefault) return yield* deploy(caller, pushed, nameIn(pushed.repo), defaultEnvironment);
+    yield `The branch ${pushed.branch} deploys nothing: it is not the default branch, and no integration names it. Push with -o environment=NAME to deploy it`;
+    return [];
+  }
+
+  async function* follow(caller: Caller, { id, what }: Begun, signal: AbortSignal): AsyncGenerator<string, void> {
     yield `Deployment ${id}: ${what}`;
     const all = { follow: true, per_page: 100, page: 1 } as const;
     const log = await deployments.logs(caller, id, all, { resume: undefined, signal: () => signal });
@@ -95,54 +113,51 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     else yield ends[status] ?? `The deployment goes on: svc-server deployments logs ${id} --follow`;
   }
 
-  /** Integrations that name the branch decide; without one, the default branch goes to the project of the same name. */
-  async function* branchOf(
-    caller: Caller,
-    pushed: Branch,
-    isDefault: boolean,
-    signal: AbortSignal,
-  ): AsyncGenerator<string, void> {
-    const made = await pushes.receiveOwn(caller, pushed);
-    for (const { deployment_id } of made)
-      yield* follow(caller, deployment_id, `${pushed.commit.slice(0, 12)}, as an integration says`, signal);
-    if (made.length > 0) return;
-    if (isDefault) yield* deploy(caller, pushed, pushed.repo.split("/")[1] ?? pushed.repo, defaultEnvironment, signal);
-    else
-      yield `The branch ${pushed.branch} deploys nothing: it is not the default branch, and no integration names it. Push with -o environment=NAME to deploy it`;
+  /** A failure of one branch is a line, and the others go on. */
+  async function* explained<T>(repo: string, work: AsyncGenerator<string, T>): AsyncGenerator<string, T | undefined> {
+    try {
+      return yield* work;
+    } catch (error) {
+      if (error instanceof Problem) yield `The push is stored, and not deployed: ${sentence(error)}`;
+      else {
+        log.error("the deployments of a push failed", { repo, reason: reasonOf(error) });
+        yield "The push is stored. The service failed while it deployed it";
+      }
+      return undefined;
+    }
   }
 
-  return async function* (
+  /** All deployments are made before the log of one is shown: a pusher who leaves, or a stop, leaves none out. */
+  async function* deployAll(
     repositories: Repositories,
-    name: RepositoryName,
+    { repo, organization_id }: RepositoryName,
     { updates, options }: PushRequest,
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<string, void> {
-    try {
-      const wanted = new Map(
-        updates.flatMap(({ ref, commit }) => (commit === undefined ? [] : [[ref, commit] as const])),
-      );
-      if (wanted.size === 0) return;
-      const { branches, defaultBranch } = await repositories.pushed(name, wanted);
-      const [project, environment] = [options.get("project"), options.get("environment")];
-      for (const one of branches) {
-        const pushed = { repo: name.repo, ...one };
-        if (project !== undefined || environment !== undefined)
-          yield* deploy(
-            caller,
-            pushed,
-            project ?? name.repo.split("/")[1] ?? name.repo,
-            environment ?? defaultEnvironment,
-            signal,
-          );
-        else yield* branchOf(caller, pushed, one.branch === defaultBranch, signal);
-      }
-    } catch (error) {
-      if (error instanceof Problem) yield `The push is stored, and not deployed: ${sentence(error)}`;
-      else {
-        log.error("the deployments of a push failed", { repo: name.repo, reason: reasonOf(error) });
-        yield "The push is stored. The service failed while it deployed it";
-      }
+    const wanted = new Map(
+      updates.flatMap(({ ref, commit }) => (commit === undefined ? [] : [[ref, commit] as const])),
+    );
+    if (wanted.size === 0) return;
+    const { branches, defaultBranch } = await repositories.pushed({ repo, organization_id }, wanted);
+    const { project = nameIn(repo), environment = defaultEnvironment } = Object.fromEntries(options);
+    const isNamed = options.has("project") || options.has("environment");
+    const begun: Begun[] = [];
+    for (const one of branches) {
+      const pushed = { repo, ...one };
+      const work = isNamed
+        ? deploy(caller, pushed, project, environment)
+        : deployAsNamed(caller, pushed, one.branch === defaultBranch);
+      begun.push(...((yield* explained(repo, work)) ?? []));
     }
-  };
+    for (const one of begun) yield* follow(caller, one, signal);
+  }
+
+  return (
+    repositories: Repositories,
+    name: RepositoryName,
+    request: PushRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void> => explained(name.repo, deployAll(repositories, name, request, caller, signal));
 }

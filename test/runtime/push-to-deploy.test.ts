@@ -1,54 +1,11 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import type { Options } from "../../lib/index.ts";
-import { app, runtimeWorld } from "../helpers/running-apps.ts";
+import { test } from "node:test";
+import { gitHost } from "../helpers/git-host.ts";
+import { app } from "../helpers/running-apps.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
-
-/** A service that hosts git, and what git says to a person with a working copy. */
-async function gitHost(t: TestContext, options: Options = {}) {
-  const here = await runtimeWorld(t, options);
-  const { port } = await here.service.listen();
-  const urlOf = (repo: string, password: string) => `http://me:${password}@127.0.0.1:${port}/git/${repo}.git`;
-  const run = (copy: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-    new Promise<{ code: number; text: string }>((resolve) => {
-      execFile(
-        "git",
-        args,
-        {
-          cwd: join(here.repos.root, copy),
-          env: {
-            PATH: process.env["PATH"],
-            HOME: here.repos.root,
-            GIT_CONFIG_NOSYSTEM: "1",
-            GIT_TERMINAL_PROMPT: "0",
-            ...env,
-          },
-          maxBuffer: 1e8,
-        },
-        (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, text: stdout + stderr }),
-      );
-    });
-  return {
-    ...here,
-    port,
-    urlOf,
-    run,
-    push: (copy: string, who: string, ref = "main", more: readonly string[] = [], repo = copy) =>
-      run(copy, ["push", ...more, urlOf(repo, who.startsWith("sk_") ? who : keyOf(who as "owner")), ref]),
-    folder(): string {
-      const folder = mkdtempSync(join(tmpdir(), "svc-server-clone-"));
-      t.after(() => rmSync(folder, { recursive: true, force: true }));
-      return folder;
-    },
-  };
-}
 
 type Here = Awaited<ReturnType<typeof gitHost>>;
 
@@ -176,6 +133,31 @@ test("a branch goes where an integration says, a push option names a target, and
   here.repos.git("me/hello", "tag", "v1");
   for (const ref of ["v1", ":draft"])
     assert.doesNotMatch((await here.push("me/hello", "developer", ref)).text, /remote: Deployment/);
+});
+
+test("a push of several branches makes all of its deployments first, and one that cannot be made stops no other", async (t) => {
+  const here = await gitHost(t);
+  here.repos.commit("me/hello", app("one"));
+  const { id: project_id } = expect(
+    await here.call("owner", "POST", "/v1/projects", { name: "shop", region: "local" }),
+    201,
+  );
+  for (const branch of ["release", "trial"]) {
+    const config = { repo: "me/hello", branch, environment: branch, project_id, secret: "hush-hush-hush" };
+    expect(await here.call("owner", "POST", "/v1/integrations", { name: branch, type: "code_host", config }), 201);
+  }
+  const { code, text } = await here.run("me/hello", [
+    "push",
+    here.urlOf("me/hello", keyOf("developer")),
+    ...["main", "main:release", "main:trial"],
+  ]);
+  assert.equal(code, 0, text);
+  assert.match(text, /^remote: The push is stored, and not deployed: there is no project hello, and this key cannot/m);
+  for (const environment of ["release", "trial"])
+    assert.match(text, new RegExp(`^remote: Live at http://${environment}-shop\\.`, "m"));
+  const { data } = expect(await here.call("viewer", "GET", "/v1/deployments"), 200);
+  const [second, first] = data as { created_at: string; completed_at: string }[];
+  assert.ok(second && first && second.created_at < first.completed_at, JSON.stringify(data));
 });
 
 test("a push that stores nothing leaves the code host's repository in place", async (t) => {
