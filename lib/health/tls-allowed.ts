@@ -10,7 +10,7 @@ interface Ports {
 }
 
 /** A proxy that forwards a request adds one of these, whatever it is called. */
-const forwarding = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+const forwarding = /^(forwarded|via|x-(original-)?forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip)$/;
 const longest = 253;
 
 /**
@@ -25,7 +25,8 @@ export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
     name: unnamed,
     isRoutine: true,
     access(request) {
-      if (!isLocal(request) || forwarding.some((name) => request.header(name) !== undefined)) throw notHere();
+      const names = Object.keys(request.incoming?.headers ?? {});
+      if (!isLocal(request) || names.some((name) => forwarding.test(name))) throw notHere();
       return unauthenticated;
     },
     async answer({ query, id: request_id }) {
