@@ -110,6 +110,7 @@ function realDriver(
     appMemory,
     dataLimit,
     healthTimeout,
+    buildVariables,
     buildTimeout,
     buildMemory,
     buildDisk,
@@ -122,6 +123,7 @@ function realDriver(
     healthTimeout_ms: healthTimeout,
     dataLimit_bytes: dataLimit,
     dataFolder: data,
+    buildVariables,
     limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
   };
   const network = strict ? closedOutbound : createOutbound({ mode, allow: outbound.allow });

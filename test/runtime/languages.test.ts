@@ -103,6 +103,8 @@ test("doctor names the languages that builds find, and how to install the others
   const says = findings.find(({ check }) => check === "runtime")?.says ?? "";
   assert.match(says, /builds find Node \d+\.\d+\.\d+, /);
   assert.match(says, noPython ? /no Python \(apt-get install python3 python3-venv\)/ : /, Python 3\.\d+\.\d+, /);
+  for (const manager of ["npm", "yarn", "pnpm", "bun"])
+    assert.match(says, new RegExp(`, ${manager} \\d+\\.\\d+|npm fetches [a-z, ]*${manager}|no npm`), says);
   assert.match(says, noGo ? /no Go \(apt-get install golang-go\)/ : /, Go 1\.\d+/);
 });
 

@@ -8,7 +8,8 @@ import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
 const host = "production-web.localhost";
 
 test("What a failing app printed says what would help", () => {
-  const advice = (message: string) => adviceOf([{ message }, { message: "at rest" }], false);
+  const advice = (message: string) =>
+    adviceOf([{ message }, { message: "at rest" }], { reachesLoopback: false, isPruned: true });
   const writes = ["EROFS: read-only file system, mkdir '/etc/todos'", "open /etc/todos: read-only file system"];
   for (const line of [...writes, "OSError: [Errno 30] Read-only file system: '/etc/todos'"])
     assert.match(advice(line), /^; it writes to \/etc\/todos, which is read-only: files that stay belong into \/data/);
@@ -19,7 +20,11 @@ test("What a failing app printed says what would help", () => {
     `connection to server at "127.0.0.1", port 6379 failed: Connection refused`,
   ])
     assert.match(advice(line), /deployments.reach has 127.0.0.1:6379$/, line);
-  assert.equal(adviceOf([{ message: "connect ECONNREFUSED 127.0.0.1:6379" }], true), "");
+  const refused = { message: "connect ECONNREFUSED 127.0.0.1:6379" };
+  assert.equal(adviceOf([refused], { reachesLoopback: true, isPruned: false }), "");
+  const absent = "Error: Cannot find module '@acme/dev/register'";
+  assert.match(advice(absent), /no development dependencies: move @acme\/dev to dependencies/);
+  assert.equal(advice("Error: Cannot find module './own.js'"), "");
   assert.equal(advice("connect ECONNREFUSED 10.0.0.1:6379"), "");
 });
 

@@ -36,6 +36,12 @@ const users = v.pipe(
 
 const reached = textLike(15, /^127\.0\.0\.1:([1-9]\d{0,4})$/, "must be a port of loopback, such as 127.0.0.1:5432");
 
+const buildVariable = textLike(
+  255,
+  /^(?!__proto__$)[A-Za-z_][A-Za-z0-9_]{0,254}$/,
+  "must be named with 1 to 255 of A-Z, a-z, 0-9 and underscore, and not begin with a digit",
+);
+
 const driver = v.custom<DeploymentDriver>(
   (value) => ["delay", "step"].every((name) => typeof (value as Record<string, unknown> | null)?.[name] === "function"),
   "must have the functions delay and step",
@@ -114,6 +120,12 @@ export const deployments = v.optional(
     registries: v.optional(
       option(v.record(registryHost, credential), {
         help: 'The credentials of registries from which `engine` pulls, by host: `{"registry.example.com":{"username","password"}}`. For others, those of `docker login` are used.',
+      }),
+      {},
+    ),
+    buildVariables: v.optional(
+      option(v.record(buildVariable, textOf(0, 32_768)), {
+        help: 'Variables for all builds, such as `{"npm_config_registry":"https://npm.example.com/","HTTPS_PROXY":"http://proxy.example.com:3128","NODE_EXTRA_CA_CERTS":"/etc/ssl/certs/ca-certificates.crt"}`: a registry, a proxy, a certificate authority below `/etc/ssl`. Those of an environment win. No running app gets them; whoever may deploy can read them in a build. Logs show none whose name speaks of a secret, nor a password in a URL.',
       }),
       {},
     ),

@@ -259,6 +259,12 @@ export interface Options {
       password: string;
     }> | undefined;
     /**
+     * Variables for all builds, such as `{"npm_config_registry":"https://npm.example.com/","HTTPS_PROXY":"http://proxy.example.com:3128","NODE_EXTRA_CA_CERTS":"/etc/ssl/certs/ca-certificates.crt"}`: a registry, a proxy, a certificate authority below `/etc/ssl`. Those of an environment win. No running app gets them; whoever may deploy can read them in a build. Logs show none whose name speaks of a secret, nor a password in a URL.
+     * @default {}
+     * @example {}
+     */
+    buildVariables?: Record<string, string> | undefined;
+    /**
      * The longest build, from the fetch on.
      * @default "15m"
      * @example "15m"

@@ -27,6 +27,8 @@ export interface EngineSettings {
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
+  /** Option `deployments.buildVariables`. */
+  readonly buildVariables?: Readonly<Record<string, string>>;
   /** Where environments keep their data. */
   readonly dataFolder?: string;
   /** Whether a next process takes over what runs; otherwise everything ends with this one. */
@@ -46,7 +48,7 @@ interface Begun {
 /** Runs images as containers of an engine. `folder` names what belongs to this service, and holds what it notes. */
 export function createEngineDriver(
   folder: string,
-  { codeHost, registries, outbound, limits, isLasting, dataFolder = join(folder, "data"), ...settings }: EngineSettings,
+  { codeHost, registries, outbound, limits, isLasting, buildVariables = {}, dataFolder, ...settings }: EngineSettings,
 ): RuntimeDriver {
   const names = namesOf(folder);
   const caches = createProjectCaches(join(folder, "engine/cache"));
@@ -54,7 +56,7 @@ export function createEngineDriver(
   const detaching = new AbortController();
   // Each container's log and its end listen, as long as it runs.
   setMaxListeners(0, detaching.signal);
-  const data = createDataFolders(dataFolder);
+  const data = createDataFolders(dataFolder ?? join(folder, "data"));
   let begun: Begun | undefined;
 
   const ports = () => {
@@ -134,7 +136,7 @@ export function createEngineDriver(
         await removeLeftovers(sources, async () => false, kept.warn);
         await removeLeftovers(caches, kept.project, kept.warn);
         if (kept.environment) await data.removeGone(kept.environment);
-        const common = { registries, outbound, limits, folder };
+        const common = { registries, outbound, limits, folder, variables: buildVariables };
         begun = { engine, images, release: { engine, api, images, git, sources, ...common }, instances };
       },
 

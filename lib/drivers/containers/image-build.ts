@@ -13,7 +13,7 @@ import { Declined, Failure } from "../runtime/failure.ts";
 import type { Git } from "../runtime/git.ts";
 import { createLineReader } from "../runtime/lines.ts";
 import type { Releases } from "../runtime/releases.ts";
-import { fetchSource } from "../runtime/source.ts";
+import { fetchSource, secretsIn } from "../runtime/source.ts";
 import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
 import { labels } from "./container-settings.ts";
@@ -30,6 +30,8 @@ export interface ImageBuildPorts extends BaseImagePorts {
   /** Folders for the files of a commit, while it is built. */
   readonly sources: Releases;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
+  /** Option `deployments.buildVariables`: arguments of the build. */
+  readonly variables: Readonly<Record<string, string>>;
 }
 
 /** Of Podman's usual capabilities, those without which packages can be installed. */
@@ -73,7 +75,7 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
 async function make(order: Order, root: string, run: LimitedRun, ports: ImageBuildPorts): Promise<void> {
   const { deployment_id, secrets, project_id, environment } = order;
   const { log, isFull, signal, end } = run;
-  const { api, engine, images, limits } = ports;
+  const { api, engine, images, limits, variables } = ports;
   const dockerfile = readWithin(root, "Dockerfile") ?? "";
   const pinned = await pinSources(dockerfile, {
     platform: engine.platform,
@@ -87,6 +89,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     t: images.tagOf(deployment_id),
     memory: String(limits.memory_bytes),
     memswap: String(limits.memory_bytes),
+    buildargs: JSON.stringify(variables),
     rm: "1",
     forcerm: "1",
     // Docker does not know it: the steps of its builds have its usual capabilities.
@@ -99,7 +102,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
   };
   log({ level: "info", message: "Building the Dockerfile" });
   const made = createProgress();
-  const reader = createLineReader(log, hideValues(secrets));
+  const reader = createLineReader(log, hideValues([...secrets, ...secretsIn(variables)]));
   const reading = new AbortController();
   const abort = () => reading.abort();
   signal.addEventListener("abort", abort);

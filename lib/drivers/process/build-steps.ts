@@ -1,4 +1,5 @@
 import { byteSizeText } from "../../kernel/byte-size.ts";
+import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import { type BuildLimits, diskReason, type Written, watchLimits } from "../runtime/build-limits.ts";
 import type { Child } from "../runtime/child.ts";
@@ -7,6 +8,7 @@ import { createLineReader, tellsOfMemory } from "../runtime/lines.ts";
 import { descendantsOf, killStrays, memoryOf } from "../runtime/process-table.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
+import { watchSilence } from "./silence.ts";
 
 /** A step of a build: a name for the log, a shell command, and the program that it cannot do without. */
 export interface Step {
@@ -41,11 +43,13 @@ const reasonOf = (child: Child, limits: BuildLimits) => () => {
   return memoryOf(below) > limits.memory_bytes ? memoryReason(limits) : undefined;
 };
 
+const longestPrint = 64 * 1024;
+
 /** The output of a script that inspects the result of a build. */
 export async function printed(script: string, box: Box, { sandbox, signal }: Pick<Build, "sandbox" | "signal">) {
   let text = "";
   const child = sandbox.start(script, box, (chunk) => {
-    if (text.length < 4096) text += chunk;
+    if (text.length < longestPrint) text += chunk;
     return 0;
   });
   signal.addEventListener("abort", child.kill);
@@ -63,7 +67,9 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   let outOfMemory = false;
   let lack: string | undefined;
   let notFound: string | undefined;
+  let heard_at = monotonicNow();
   const reader = createLineReader((line) => {
+    heard_at = monotonicNow();
     outOfMemory ||= tellsOfMemory(line.message);
     lack ??= lackIn(line.message);
     notFound = notFoundIn(line.message) ?? notFound;
@@ -78,9 +84,11 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   };
   const abort = () => end("it was ended");
   signal.addEventListener("abort", abort);
+  const stopListening = watchSilence(name, { pid: child.pid, heard_at: () => heard_at, hide, log });
   const unwatch = watchLimits(reasonOf(child, build.limits), build, end);
   const { code, signal: by, passed } = await child.ended;
   unwatch();
+  stopListening();
   signal.removeEventListener("abort", abort);
   reader.end();
   if (sandbox.name === "none") killStrays((of) => of.deployment_id === build.deployment_id && of.port === undefined);

@@ -7,12 +7,14 @@ import { Declined, Failure, Lacking } from "../runtime/failure.ts";
 import type { Git } from "../runtime/git.ts";
 import type { ProjectCaches } from "../runtime/project-caches.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
-import { fetchSource, variablesOf } from "../runtime/source.ts";
+import { fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
 import { type Build, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
 import type { Machine } from "./probe.ts";
+import { prune } from "./prune.ts";
 import type { Box } from "./sandbox.ts";
 import { fallbackOf, keepFolder, served } from "./static-folder.ts";
+import { provideTools, toolsFolder } from "./tools.ts";
 
 /** The tools of a build. */
 export interface BuildPorts {
@@ -22,6 +24,8 @@ export interface BuildPorts {
   readonly folder: string;
   readonly caches: ProjectCaches;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
+  /** Option `deployments.buildVariables`. */
+  readonly variables: Readonly<Record<string, string>>;
   readonly leavesDockerfiles: boolean;
 }
 
@@ -65,7 +69,7 @@ function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesD
 async function runBuild(
   { order, commit, cache, stored_bytes }: Given,
   run: Run,
-  { releases, machine, limits, leavesDockerfiles }: BuildPorts,
+  { releases, machine, limits, variables: ofBuilds, leavesDockerfiles }: BuildPorts,
 ): Promise<StoredRelease> {
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
@@ -73,7 +77,7 @@ async function runBuild(
   decline(plan, leavesDockerfiles);
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
-  const hide = hideValues(order.secrets);
+  const hide = hideValues([...order.secrets, ...secretsIn(ofBuilds)]);
   const folders = [app, temporary, cache];
   const { sandbox, files, userOf } = machine;
   const user = await userOf(order.organization_id);
@@ -87,7 +91,7 @@ async function runBuild(
     user,
     build: { cache, temporary },
     ...(disk && { within: disk.within }),
-    env: { CI: "1", NO_COLOR: "1", ...variables },
+    env: { CI: "1", NO_COLOR: "1", ...ofBuilds, ...variables },
     memory_bytes: limits.memory_bytes,
   };
   let runs: Awaited<ReturnType<typeof runSteps>>;
@@ -132,23 +136,29 @@ async function runSteps(
   building: Box,
   build: Build,
   leavesDockerfiles: boolean,
-): Promise<Pick<StoredRelease, "start" | "folder" | "fallback">> {
+): Promise<Pick<StoredRelease, "start" | "folder" | "fallback" | "isPruned">> {
   const { log, hide } = build;
-  for (const step of plan.steps) {
-    log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
-    await runStep(step, building, build).catch((error) => {
-      const isElsewhere = error instanceof Lacking && leavesDockerfiles && plan.hasDockerfile;
-      throw isElsewhere && plan.runtime === undefined ? new Declined(error.message) : error;
-    });
+  const isElsewhere = leavesDockerfiles && plan.hasDockerfile && plan.runtime === undefined;
+  try {
+    const env = { ...(await provideTools(plan, building, build)), ...building.env };
+    for (const step of plan.steps) {
+      log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
+      await runStep(step, { ...building, env }, build);
+    }
+  } catch (error) {
+    throw error instanceof Lacking && isElsewhere ? new Declined(error.message) : error;
   }
   const look = (script: string) => printed(script, building, build);
   const found = await served(plan, look);
-  if ("start" in found) return { start: found.start, folder: null, fallback: null };
+  if ("start" in found) {
+    const isPruned = await prune(plan, found.start, building, build);
+    return { start: found.start, folder: null, fallback: null, isPruned };
+  }
   if (plan.start !== undefined)
     log({ level: "info", message: `The static folder ${found.folder} replaces the development server: ${plan.start}` });
   const fallback = await fallbackOf(plan, found.folder, look);
   const isAlone = plan.release === undefined && plan.workers.length + plan.schedules.length === 0;
   // What a site was built from is many times larger than it.
-  if (isAlone && found.folder !== ".") await look(keepFolder(found.folder));
-  return { start: null, folder: found.folder, fallback };
+  if (isAlone) await look(found.folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(found.folder));
+  return { start: null, folder: found.folder, fallback, isPruned: false };
 }

@@ -7,11 +7,20 @@ import type { Worker } from "../runtime/workers.ts";
 import type { Step } from "./build-steps.ts";
 import { goApp } from "./go-app.ts";
 import { nodeApp } from "./node-app.ts";
+import type { Wanted } from "./node-version.ts";
 import { pythonApp } from "./python-app.ts";
 
 /** The commands and folders that a repository asks for. */
 export interface Plan {
   readonly steps: readonly Step[];
+  /** The Node that the app asks for. */
+  readonly node: Wanted | undefined;
+  /** The package manager of its install. */
+  readonly manager: Wanted | undefined;
+  /** Removes development dependencies after the build. */
+  readonly prune: string | undefined;
+  /** The scripts of package.json. */
+  readonly scripts: Readonly<Record<string, string>>;
   /** Runs once, after the build. */
   readonly release: string | undefined;
   readonly start: string | undefined;
@@ -58,6 +67,10 @@ export function detect(root: string): Plan {
       ...others.flatMap(({ steps }) => steps),
       ...(build === undefined ? [] : [{ name: "Building", command: build }]),
     ],
+    node: node?.node,
+    manager: node?.manager,
+    prune: node?.prune,
+    scripts: node?.scripts ?? {},
     release: processes.get("release"),
     start,
     isDevelopment: chosen === undefined && node?.isDevelopment === true,

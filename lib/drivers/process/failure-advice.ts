@@ -6,12 +6,20 @@ const pathIn = (line: string) =>
   /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
 const loopback = /(?:127\.0\.0\.1|localhost|\[?::1\]?)"?(?::|, port )(\d{1,5})\b/i;
 
+const missing = /Cannot find (?:module|package) '((?:@[^'/]+\/)?[^'/.][^'/]*)/;
+
 /**
  * The end of a reason, by what a failing app or command printed: a place where it may not write, or a server of this machine
  * that a box does not reach.
  */
-export function adviceOf(lines: readonly Pick<LogLine, "message">[], reachesLoopback: boolean): string {
+export function adviceOf(
+  lines: readonly Pick<LogLine, "message">[],
+  { reachesLoopback, isPruned }: { readonly reachesLoopback: boolean; readonly isPruned: boolean },
+): string {
   const printed = lines.map(({ message }) => message).reverse();
+  const absent = printed.map((line) => missing.exec(line)?.[1]).find((one) => one !== undefined);
+  if (isPruned && absent !== undefined)
+    return `; a release has no development dependencies: move ${absent} to dependencies, if it is one of them`;
   const writing = printed.filter((line) => readOnly.test(line));
   if (writing.length > 0) {
     const path = writing.map(pathIn).find((one) => one !== undefined);

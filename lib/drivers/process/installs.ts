@@ -1,14 +1,21 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isInRange } from "../../kernel/version-range.ts";
+import { readWithin } from "../runtime/app-settings.ts";
+import type { Wanted } from "./node-version.ts";
 
 interface Manager {
   readonly locks: readonly string[];
   /** Installs exactly what the lock file lists. Development dependencies come too, whatever NODE_ENV is. */
   readonly frozen: string;
   readonly unlocked: string;
+  /** Removes the development dependencies again, and runs no scripts. */
+  readonly prune: string;
 }
 
 const npm = "--include=dev --no-audit --no-fund --prefer-offline";
+/** npm would warn about a variable for it. */
+const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm"';
 
 /** The package managers; where several lock files lie side by side, the first one's counts. */
 const managers = {
@@ -16,12 +23,13 @@ const managers = {
     locks: ["package-lock.json", "npm-shrinkwrap.json"],
     frozen: `npm ci ${npm}`,
     unlocked: `npm install ${npm}`,
+    prune: "npm prune --omit=dev --ignore-scripts --no-audit --no-fund --prefer-offline",
   },
   pnpm: {
     locks: ["pnpm-lock.yaml"],
-    // npm would warn about a variable for it.
-    frozen: 'pnpm install --frozen-lockfile --prod=false --store-dir "$XDG_CACHE_HOME/pnpm"',
-    unlocked: 'pnpm install --prod=false --store-dir "$XDG_CACHE_HOME/pnpm"',
+    frozen: `pnpm install --frozen-lockfile --prod=false ${pnpmStore}`,
+    unlocked: `pnpm install --prod=false ${pnpmStore}`,
+    prune: "pnpm prune --prod --ignore-scripts",
   },
   yarn: {
     locks: ["yarn.lock"],
@@ -29,31 +37,64 @@ const managers = {
       'case "$(yarn --version)" in 1.*) yarn install --frozen-lockfile --production=false ;; *) yarn install --immutable ;; esac',
     unlocked:
       'case "$(yarn --version)" in 1.*) yarn install --production=false ;; *) yarn install --no-immutable ;; esac',
+    prune:
+      'case "$(yarn --version)" in 1.*) yarn install --frozen-lockfile --production --ignore-scripts --prefer-offline ;; *) YARN_ENABLE_SCRIPTS=0 yarn workspaces focus --production ;; esac',
   },
   bun: {
     locks: ["bun.lock", "bun.lockb"],
     frozen: "bun install --frozen-lockfile",
     unlocked: "bun install",
+    // It removes no package by itself.
+    prune:
+      "mv node_modules .svc/before && { bun install --frozen-lockfile --production --ignore-scripts || { rm -rf node_modules; mv .svc/before node_modules; exit 1; }; } && rm -rf .svc/before",
   },
 } as const satisfies Readonly<Record<string, Manager>>;
 type Name = keyof typeof managers;
 
 const isName = (name: string): name is Name => Object.hasOwn(managers, name);
 
-/** An install: its command, and the program without which it cannot run. */
+/** An install: its command, its package manager, and the version that it needs. */
 export interface Install {
   readonly command: string;
-  readonly program: string;
+  readonly program: Name;
+  readonly prune: string;
+  /** Undefined if every version does. */
+  readonly wanted: Wanted | undefined;
+}
+
+/** The versions of a package manager that read a lock file, and the one to fetch. */
+function versionsOf(root: string, program: Name): Omit<Wanted, "name"> {
+  const any = (from: string) => ({ range: "*", fetches: "latest", from });
+  const read = (name: string) => readWithin(root, name) ?? "";
+  if (program === "pnpm") {
+    const [lock] = managers.pnpm.locks;
+    const major = Number(/^lockfileVersion: '?(\d+)/m.exec(read(lock))?.[1] ?? 9);
+    // pnpm 9 and later write the same form.
+    if (major >= 9) return { range: ">=9", fetches: "10", from: lock };
+    const version = major === 6 ? "8" : "7";
+    return { range: version, fetches: version, from: lock };
+  }
+  if (program !== "yarn") return any(program === "bun" ? "its lock file" : "package.json");
+  // This yarn is of the repository, and the other one calls it.
+  if (/^yarnPath:/m.test(read(".yarnrc.yml"))) return { range: "*", fetches: "1", from: ".yarnrc.yml" };
+  const [lock] = managers.yarn.locks;
+  const form = /^__metadata:\s+version: (\d+)/m.exec(read(lock))?.[1];
+  const version = form === undefined ? "1" : Number(form) >= 7 ? "4" : Number(form) >= 5 ? "3" : "2";
+  return { range: version, fetches: version, from: lock };
 }
 
 /** The install of a package's dependencies. `chosen` is the field `packageManager`, such as `pnpm@10.1.0`. */
 export function installOf(root: string, chosen: string | undefined): Install {
   const has = (name: Name) => managers[name].locks.some((lock) => existsSync(join(root, lock)));
-  const [named = ""] = chosen?.split("@", 1) ?? [];
+  const [, named = "", exact] = /^([a-z]+)(?:@(\d+\.\d+\.\d+)(?:[-+].*)?)?$/.exec(chosen ?? "") ?? [];
   const locked = (Object.keys(managers) as Name[]).filter(has);
   const program = isName(named) && (has(named) || locked.length === 0) ? named : (locked[0] ?? "npm");
-  const { frozen, unlocked } = managers[program];
-  return { program, command: has(program) ? frozen : unlocked };
+  const { frozen, unlocked, prune } = managers[program];
+  const asked =
+    program === named && exact !== undefined && isInRange(exact, exact)
+      ? { range: exact, fetches: exact, from: "packageManager of package.json" }
+      : versionsOf(root, program);
+  return { program, command: has(program) ? frozen : unlocked, prune, wanted: { name: program, ...asked } };
 }
 
 /** What package managers are told: their caches outlast a build, and packages lie in the release itself. */

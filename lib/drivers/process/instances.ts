@@ -99,7 +99,7 @@ export function createInstances(
   const startProgram = async (
     app: App,
     { command, reads }: Started,
-    { health, workers, port: own, hasInstalled, variables }: Omit<StoredRelease, "start" | "folder">,
+    { health, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
     const { deployment_id } = app;
@@ -134,7 +134,7 @@ export function createInstances(
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
         ending?.code === 127
           ? notFound(command, hasInstalled, printed)
-          : adviceOf(printed, sandbox.listening === undefined),
+          : adviceOf(printed, { reachesLoopback: sandbox.listening === undefined, isPruned }),
     };
     const instance = await startApp(program, run);
     all.add(instance);

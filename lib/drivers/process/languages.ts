@@ -9,6 +9,8 @@ const languages = [
 ] as const;
 const managers = ["npm", "yarn", "pnpm", "bun"] as const;
 
+const isFetched = (name: string) => ["yarn", "pnpm", "bun"].includes(name);
+
 const versionIn = (text: string) => /\d{1,9}(\.\d{1,9}){1,5}/.exec(text)?.[0];
 
 /** The languages and package managers of Node that builds find on this machine, and the commands that add the others. */
@@ -24,9 +26,12 @@ export async function describeLanguages({ sandbox, userOf }: Machine, app: strin
   const { code } = await child.ended;
   if (code !== 0) return `what builds find could not be looked at: ${text.trim()}`;
   const found = text.trim().split("\n").map(versionIn);
-  const parts = scripts.map(([name, program], i) => {
+  const fetched = scripts.flatMap(([name], i) => (found[i] === undefined && isFetched(name) ? [name] : []));
+  const parts = scripts.flatMap(([name, program], i) => {
     const version = found[i];
-    return version === undefined ? `no ${name} (${installCommand(program)})` : `${name} ${version}`;
+    if (version !== undefined) return [`${name} ${version}`];
+    return isFetched(name) ? [] : [`no ${name} (${installCommand(program)})`];
   });
-  return `builds find ${parts.join(", ")}`;
+  const rest = fetched.length > 0 ? `; npm fetches ${fetched.join(", ")} for the apps that ask for them` : "";
+  return `builds find ${parts.join(", ")}${rest}`;
 }

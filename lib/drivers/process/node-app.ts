@@ -2,7 +2,8 @@ import * as v from "valibot";
 import { quoted } from "../../kernel/shell-words.ts";
 import { parseFile, readWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
-import { installOf } from "./installs.ts";
+import { type Install, installOf } from "./installs.ts";
+import { wantedNode } from "./node-version.ts";
 
 const scripts = v.optional(v.record(v.string(), v.string()), {});
 const named = v.optional(v.record(v.string(), v.unknown()), {});
@@ -14,16 +15,18 @@ const manifest = v.object({
   optionalDependencies: named,
   workspaces: v.optional(v.unknown()),
   packageManager: v.optional(v.string()),
+  engines: v.optional(v.unknown()),
 });
+const engine = v.object({ node: v.string() });
 type Manifest = v.InferOutput<typeof manifest>;
 
 /** The install of a package that has something to install. */
-function installIn(root: string, { scripts, workspaces, packageManager, ...lists }: Manifest): Step[] {
+function installIn(root: string, { scripts, workspaces, packageManager, ...lists }: Manifest): Install | undefined {
   const { dependencies, devDependencies, optionalDependencies } = lists;
   const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
   const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;
   const isNeeded = count > 0 || hooks || workspaces !== undefined;
-  return isNeeded ? [{ name: "Installing dependencies", ...installOf(root, packageManager) }] : [];
+  return isNeeded ? installOf(root, packageManager) : undefined;
 }
 
 /** The script of package.json, by its text: npm would hide the program from signals. */
@@ -56,9 +59,16 @@ export function nodeApp(root: string, text: string) {
   const its = parseFile(manifest, "package.json", text);
   const { scripts, dependencies, devDependencies } = its;
   const start = scriptOf(scripts, "start");
+  const install = installIn(root, its);
+  const isAlone = its.workspaces === undefined && readWithin(root, "pnpm-workspace.yaml") === undefined;
   const depends = (name: string) => name in dependencies || name in devDependencies;
   return {
-    install: installIn(root, its),
+    install: install === undefined ? [] : [{ name: "Installing dependencies", ...install } satisfies Step],
+    manager: install?.wanted,
+    /** The command that removes development dependencies. The packages of a workspace share theirs. */
+    prune: isAlone ? install?.prune : undefined,
+    node: wantedNode(root, v.is(engine, its.engines) ? its.engines.node : undefined),
+    scripts,
     build: scriptOf(scripts, "svc-build" in scripts ? "svc-build" : "build"),
     start: start ?? programOf(root, its),
     /** Whether `start` is a development server, which the result of the build replaces. */

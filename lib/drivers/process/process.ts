@@ -17,6 +17,8 @@ import { type IsolationSettings, type Machine, probeMachine } from "./probe.ts";
 export interface ProcessSettings extends InstanceSettings, IsolationSettings {
   readonly codeHost: CodeHost;
   readonly limits: BuildPorts["limits"];
+  /** Option `deployments.buildVariables`. */
+  readonly buildVariables?: BuildPorts["variables"];
   /** Where environments keep their data. */
   readonly dataFolder?: string;
   /** Whether another runtime takes a repository with a `Dockerfile` and no hint how it runs as a process. */
@@ -35,7 +37,7 @@ export function createProcessDriver(
   const files = () => begun?.machine.files ?? plainFiles;
   const releases = createReleases(join(folder, "releases"), files);
   const caches = createProjectCaches(join(folder, "cache"), files);
-  const data = createDataFolders(dataFolder, files);
+  const data = createDataFolders(dataFolder ?? join(folder, "data"), files);
 
   const ports = () => {
     if (!begun) throw new Error("the runtime has not begun");
@@ -85,9 +87,10 @@ export function createProcessDriver(
         killProcessesIn(folder);
         const machine = await probeMachine(folder, settings);
         const git = createGit(join(folder, "git"), caches.folder, codeHost);
+        const { buildVariables: variables = {} } = settings;
         begun = {
           machine,
-          build: { git, releases, machine, folder, caches, limits, leavesDockerfiles },
+          build: { git, releases, machine, folder, caches, limits, variables, leavesDockerfiles },
           instances: createInstances(releases, machine, data, settings),
         };
         await removeLeftovers(releases, keepsRelease, warn);

@@ -59,9 +59,12 @@ const limits = ({ memory_bytes, data }: Box, group: Group | undefined) => [
   "--core=0",
 ];
 
+/** The programs of an app: those of its packages, and what was fetched for it. */
+const own = ["node_modules/.bin", ".venv/bin", ".svc/node_modules/.bin"];
+
 /** The variables of every command. The box's own variables win. */
 const environmentOf = (app: string, { env }: Box, folders: Readonly<Record<string, string>>) => ({
-  PATH: [join(app, "node_modules/.bin"), join(app, ".venv/bin"), nodeFolder(), hostPath].join(delimiter),
+  PATH: [...own.map((folder) => join(app, folder)), nodeFolder(), hostPath].join(delimiter),
   LANG: "C.UTF-8",
   ...folders,
   ...env,

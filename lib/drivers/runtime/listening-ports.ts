@@ -3,19 +3,33 @@ import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import { descendantsOf, idsOf } from "./process-table.ts";
 
-function listenersOf(pid: number): number[] {
-  return ["tcp", "tcp6"].flatMap((name) => {
+/** The sockets in the network of a process, as the kernel lists them. */
+function socketsOf(pid: number, names: readonly ("tcp" | "tcp6")[]) {
+  return names.flatMap((name) => {
     try {
       const [, ...rows] = readFileSync(`/proc/${pid}/net/${name}`, "latin1").trim().split("\n");
-      return rows.flatMap((row) => {
-        const [, local = "", , state] = row.trim().split(/\s+/);
-        return state === "0A" ? [Number.parseInt(local.split(":")[1] ?? "", 16)] : [];
+      return rows.map((row) => {
+        const [, local = "", remote = "", state] = row.trim().split(/\s+/);
+        return { local, remote, state };
       });
     } catch {
       return []; // It ended meanwhile.
     }
   });
 }
+
+const portOf = (place: string) => Number.parseInt(place.split(":")[1] ?? "", 16);
+
+const listenersOf = (pid: number): number[] =>
+  socketsOf(pid, ["tcp", "tcp6"]).flatMap(({ local, state }) => (state === "0A" ? [portOf(local)] : []));
+
+/** The addresses of IPv4 to which the programs in the network of a process are connected, or try to be. */
+export const connectedTo = (pid: number): string[] =>
+  socketsOf(pid, ["tcp"]).flatMap(({ remote, state = "" }) => {
+    const bytes = remote.slice(0, 8).match(/../g) ?? [];
+    const address = bytes.map((byte) => Number.parseInt(byte, 16)).reverse();
+    return ["01", "02"].includes(state) && address[0] !== 127 ? [`${address.join(".")}:${portOf(remote)}`] : [];
+  });
 
 /** The ports that the programs of a box with its own network listen on, without those that lead out of it. */
 export function listeningPorts(pid: number, leadsOut: readonly number[]): number[] {

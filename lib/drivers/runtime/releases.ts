@@ -13,6 +13,8 @@ const stored = v.object({
   port: v.optional(v.nullable(v.number()), null),
   /** Whether something says which packages it needs. */
   hasInstalled: v.optional(v.boolean(), true),
+  /** Whether it has lost its development dependencies. */
+  isPruned: v.optional(v.boolean(), false),
   /** The variables of its language. */
   variables: v.optional(v.record(v.string(), v.string()), {}),
   health: v.string(),

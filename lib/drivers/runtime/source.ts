@@ -26,6 +26,14 @@ export function variablesOf({ deployment_id, environment, version, variables }: 
   };
 }
 
+/** The values among the variables of all builds that no log may show: keys by their names, and passwords of URLs. */
+export const secretsIn = (variables: Readonly<Record<string, string>>): string[] =>
+  Object.entries(variables).flatMap(([name, value]) => {
+    if (/auth|key|pass|secret|token/i.test(name)) return [value];
+    const [, password] = /^\w+:\/\/[^/@:]*:([^/@]+)@/.exec(value) ?? [];
+    return password === undefined ? [] : [password];
+  });
+
 /** Fetches the commit of a source and writes its files into the folder of the release; answers the commit. */
 export async function fetchSource(
   order: Order,

@@ -1,0 +1,86 @@
+import { Failure } from "../runtime/failure.ts";
+import { type Build, printed, runStep } from "./build-steps.ts";
+import type { Plan } from "./detect.ts";
+import type { Box } from "./sandbox.ts";
+import { toolsFolder } from "./tools.ts";
+
+/** Prints the names of the development dependencies, and of the programs that they bring. */
+const developmentNames = `
+const { readFileSync } = require("node:fs");
+const read = (file) => JSON.parse(readFileSync(file, "utf8"));
+const { dependencies = {}, optionalDependencies = {}, devDependencies = {} } = read("package.json");
+for (const name of Object.keys(devDependencies)) {
+  if (name in dependencies || name in optionalDependencies) continue;
+  try {
+    const { bin = {} } = read("node_modules/" + name + "/package.json");
+    const programs = typeof bin === "string" ? [name.split("/").pop()] : Object.keys(bin);
+    console.log([name, ...programs].join("\\n"));
+  } catch {}
+}`;
+
+const managers = /\b(npm|npx|yarn|pnpm|bun)\b/;
+
+/** The commands of a release, with the scripts of package.json that they run. */
+function commandsOf({ release, workers, schedules, scripts }: Plan, start: string): string[] {
+  const all = [start, release ?? "", ...[...workers, ...schedules].map(({ command }) => command)];
+  const run = new Set<string>();
+  for (const command of all)
+    for (const word of managers.test(command) ? command.split(/\s+/) : [])
+      for (const name of [`pre${word}`, word, `post${word}`]) {
+        if (run.has(name) || !Object.hasOwn(scripts, name)) continue;
+        run.add(name);
+        // The loop goes on with it.
+        all.push(scripts[name] ?? "");
+      }
+  return all;
+}
+
+/** The packages and programs that commands may mean by their words: `node_modules/.bin/tsx`, `--import=tsx/esm`. */
+const meant = (commands: readonly string[]) =>
+  new Set(
+    commands
+      .flatMap((command) => command.split(/[^\w@./-]+/))
+      .flatMap((word) => {
+        const parts = word.split("/");
+        const at = parts.indexOf("node_modules") + 1;
+        return [word, parts.at(-1) ?? "", parts[at] ?? "", parts.slice(at, at + 2).join("/")];
+      }),
+  );
+
+/**
+ * Takes away what a running app does not need: its development dependencies, unless one of its commands is a program of them,
+ * and a package manager that was fetched. Answers whether dependencies went.
+ */
+export async function prune(plan: Plan, start: string, box: Box, build: Build): Promise<boolean> {
+  const { prune: command, manager } = plan;
+  const commands = commandsOf(plan, start);
+  const words = meant(commands);
+  const removesTools = async () => {
+    if (manager && manager.name !== "npm" && !words.has(manager.name))
+      await printed(
+        `rm -rf ${["pnpm", "yarn", "@yarnpkg", "@oven"].map((one) => `${toolsFolder}/${one}`).join(" ")}`,
+        box,
+        build,
+      );
+  };
+  if (command === undefined) return false;
+  const names = (await printed(`node -e '${developmentNames}'`, box, build)).split("\n").filter((one) => one !== "");
+  const needed = names.find((name) => words.has(name));
+  if (names.length === 0 || needed !== undefined) {
+    if (needed !== undefined)
+      build.log({ level: "info", message: `Development dependencies stay: a command of the app needs ${needed}` });
+    await removesTools();
+    return false;
+  }
+  build.log({ level: "info", message: `Removing development dependencies: ${command}` });
+  try {
+    await runStep({ name: "Removing development dependencies", command }, box, build);
+  } catch (error) {
+    // What an install without network leaves may be of no use, but nothing is missing that production needs.
+    if (!(error instanceof Failure) || build.signal.aborted) throw error;
+    build.log({ level: "warn", message: `Development dependencies stay: ${error.message}` });
+    return false;
+  }
+  await removesTools();
+  return true;
+}

@@ -1,0 +1,73 @@
+import { readFileSync, readlinkSync } from "node:fs";
+import { systemTimer } from "../../kernel/clock.ts";
+import { monotonicNow } from "../../kernel/system.ts";
+import type { LogLine } from "../deployment/contract.ts";
+import { connectedTo } from "../runtime/listening-ports.ts";
+import { descendantsOf } from "../runtime/process-table.ts";
+
+const silence_ms = 120_000;
+const longest = 120;
+
+const commandOf = (pid: number) => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+  } catch {
+    return ""; // It ended meanwhile.
+  }
+};
+
+const networkOf = (pid: number | "self") => {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/net`);
+  } catch {
+    return undefined;
+  }
+};
+
+/** What the innermost processes of a step are, and what they are connected to. */
+function waitsFor(pid: number, hide: (text: string) => string): string {
+  const below = descendantsOf(pid);
+  const innermost = below.filter((one) => !below.some(({ parent }) => parent === one.pid));
+  const commands = innermost.map((one) => commandOf(one.pid)).filter((text) => text !== "");
+  const last = innermost.at(-1)?.pid;
+  // In the network of the machine there are connections of others.
+  const isOwn = last !== undefined && networkOf(last) !== networkOf("self");
+  const places = isOwn ? [...new Set(connectedTo(last))].slice(0, 3) : [];
+  const runs = commands.slice(-2).map((text) => `"${hide(text).slice(0, longest)}"`);
+  const network = places.length > 0 ? `, connected to ${places.join(" and ")}` : ", connected to nothing";
+  return `it waits for ${runs.join(" and ") || "a process that has ended"}${isOwn ? network : ""}`;
+}
+
+interface Watched {
+  readonly pid: number | undefined;
+  /** When it printed its last line. */
+  readonly heard_at: () => number;
+  readonly hide: (text: string) => string;
+  readonly log: (line: LogLine) => void;
+  /** Only tests have another time. */
+  readonly after_ms?: number;
+}
+
+/** Logs what a step waits for that prints nothing, after two minutes, and again each time that has doubled. */
+export function watchSilence(name: string, { pid, heard_at, hide, log, after_ms = silence_ms }: Watched): () => void {
+  let silent_ms = after_ms;
+  let heard = heard_at();
+  let cancel = () => {};
+  const look = () => {
+    if (heard_at() !== heard) {
+      heard = heard_at();
+      silent_ms = after_ms;
+    }
+    const left_ms = silent_ms - (monotonicNow() - heard);
+    if (left_ms <= 0 && pid !== undefined) {
+      const time = `${Math.round(silent_ms / 1000)} s`;
+      const help =
+        "a registry, a proxy or a certificate authority (NODE_EXTRA_CA_CERTS) that it lacks belongs into the operator's option deployments.buildVariables; a cancel ends the build";
+      log({ level: "warn", message: `${name} has printed nothing for ${time}: ${waitsFor(pid, hide)}; ${help}` });
+      silent_ms *= 2;
+    }
+    cancel = systemTimer(Math.max(1, silent_ms - (monotonicNow() - heard)), look);
+  };
+  cancel = systemTimer(after_ms, look);
+  return () => cancel();
+}

