@@ -28,6 +28,7 @@ export const main = defineCommand({
     login: async () => (await import("./login.ts")).login,
     keys: async () => (await import("./keys.ts")).keys,
     listen: async () => (await import("./listen.ts")).listen,
+    record: async () => (await import("./record.ts")).record,
     seed: async () => (await import("./seed.ts")).seed,
     backup: async () => (await import("./backup.ts")).backup,
     restore: async () => (await import("./backup.ts")).restore,

@@ -1,4 +1,4 @@
-import type { ArgsDef } from "citty";
+import type { ArgsDef, SubCommandsDef } from "citty";
 import type { Call } from "../lib/control/call.ts";
 import { controlCalls } from "../lib/control/calls.ts";
 import type { Networks } from "../lib/kernel/networks.ts";
@@ -9,6 +9,7 @@ import { formsOf, inputOf, type OperationInfo, partsOf, requiredOf } from "./cal
 import { commandGroup, connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
+import { loadScenarios } from "./load-scenarios.ts";
 import { wordsOf } from "./operation-help.ts";
 import { formatAnswer, say } from "./output.ts";
 
@@ -118,20 +119,20 @@ function commandOf(call: AnyCall) {
 }
 
 /** The commands whose names begin with this word, made from the declarations of the control interface. */
-const group = (name: string, description: string) =>
-  commandGroup(
-    name,
-    description,
-    "list",
-    Object.fromEntries(
+const group = (name: string, description: string, more: SubCommandsDef = {}) =>
+  commandGroup(name, description, "list", {
+    ...Object.fromEntries(
       controlCalls.flatMap((call) =>
         call.id?.startsWith(`${name}.`) ? [[call.id.slice(name.length + 1), commandOf(call)]] : [],
       ),
     ),
-  );
+    ...more,
+  });
 
 export const inbox = group("inbox", "See what the inbox of an emulator has caught, and set what it answers.");
-export const scenarios = group("scenarios", "Decide how simulated deployments and generations of an emulator end.");
+export const scenarios = group("scenarios", "Decide how simulated deployments and generations of an emulator end.", {
+  load: loadScenarios,
+});
 export const faults = group("faults", "Make the interface of an emulator fail.");
 export const snapshots = group(
   "snapshots",

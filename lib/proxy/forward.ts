@@ -1,4 +1,5 @@
 import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
+import { request as sendSecurely } from "node:https";
 import type { Duplex } from "node:stream";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 
@@ -9,6 +10,23 @@ export interface Upstream {
   readonly behindProxy: boolean;
   /** Whether the header Authorization was for the proxy, and is not the app's. */
   readonly hidesAuthorization: boolean;
+  /** Another service instead of an app on this machine. */
+  readonly service?: Service;
+}
+
+/** A service that requests are passed on to. */
+export interface Service {
+  readonly host: string;
+  readonly isSecure: boolean;
+  readonly path: string;
+  /** In place of those that an app gets. */
+  readonly headers: string[];
+  /** Calls `late` where no answer has begun in time, unless the function that it returns is called before. */
+  readonly timer: (late: (error: Error) => void) => () => void;
+  /** Gets each answer as it begins. */
+  readonly onAnswer: (answer: IncomingMessage) => void;
+  /** Gets the reason of a result `failed`. */
+  readonly onFailure: (error: Error) => void;
 }
 
 /** `failed`: the app gave no answer, and the request may be sent again. `done`: the client has been answered, or has left. */
@@ -19,26 +37,29 @@ const safeToRepeat = /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/;
 export const isRepeatable = (request: IncomingMessage): boolean =>
   safeToRepeat.test(request.method ?? "") && !hasBody(request);
 
-const options = (request: IncomingMessage, headers: string[], { port, agent }: Upstream) => ({
-  host: "127.0.0.1",
+const options = (request: IncomingMessage, headers: string[], { port, agent, service }: Upstream) => ({
+  host: service?.host ?? "127.0.0.1",
   port,
   method: request.method,
-  path: request.url,
+  path: service?.path ?? request.url,
   headers: headers as unknown as Record<string, string>,
   // A kept connection may be closing just now. A request that cannot be sent twice gets a new one.
   agent: isRepeatable(request) ? agent : false,
 });
 
 /**
- * Sends a request to an app and its answer to the client, both as they come. Not by `drivers/outbound`: its guard refuses
+ * Sends a request to an app or to a service, and its answer to the client, both as they come. Not by `drivers/outbound`: its guard refuses
  * 127.0.0.1, and it limits the time.
  */
 export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
   return new Promise((resolve) => {
-    const headers = requestHeaders(request, upstream);
+    const { service } = upstream;
+    const headers = service?.headers ?? requestHeaders(request, upstream);
     const repeatable = isRepeatable(request);
     if (!repeatable) headers.push("Connection", "close");
-    const asked = send(options(request, headers, upstream));
+    const asked = (service?.isSecure ? sendSecurely : send)(options(request, headers, upstream));
+    const stopTimer = service?.timer((error) => asked.destroy(error)) ?? (() => {});
+    asked.once("close", stopTimer);
     const leave = () => {
       if (!response.writableEnded) asked.destroy();
       resolve("done");
@@ -52,7 +73,9 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     // A switch of protocols that nobody asked for. Without a listener Node closes the connection, and says nothing.
     asked.on("upgrade", (_, socket) => fail(socket));
     asked.on("response", (answer) => {
+      stopTimer();
       answer.on("error", () => response.headersSent && response.destroy());
+      service?.onAnswer(answer);
       if (!begin(response, answer)) return fail(answer);
       // A client must not take half an answer for a whole one.
       answer.on("aborted", () => response.destroy());
@@ -66,8 +89,9 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
         // Node refuses links that are malformed; the answer does without its hints.
       }
     });
-    asked.on("error", () => {
+    asked.on("error", (error) => {
       if (response.headersSent) return void response.destroy();
+      service?.onFailure(error);
       fail(asked);
     });
     if (repeatable) asked.end();
@@ -103,9 +127,12 @@ export function forwardUpgrade(
   opened: (end: () => void) => void,
 ): Promise<Result> {
   return new Promise((resolve) => {
-    const headers = requestHeaders(request, upstream);
+    const headers = upstream.service?.headers ?? requestHeaders(request, upstream);
     headers.push("Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? "websocket");
-    const asked = send({ ...options(request, headers, upstream), agent: false });
+    const asked = (upstream.service?.isSecure ? sendSecurely : send)({
+      ...options(request, headers, upstream),
+      agent: false,
+    });
     const leave = () => asked.destroy();
     socket.once("close", leave);
     asked.on("upgrade", (answer, app, first) => {
@@ -132,7 +159,10 @@ export function forwardUpgrade(
         resolve("done");
       });
     });
-    asked.on("error", () => resolve(socket.destroyed ? "done" : "failed"));
+    asked.on("error", (error) => {
+      upstream.service?.onFailure(error);
+      resolve(socket.destroyed ? "done" : "failed");
+    });
     asked.end();
   });
 }

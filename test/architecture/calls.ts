@@ -77,7 +77,8 @@ const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound/text-records.ts": "looks up the records that prove whose a domain is",
   "lib/client/send.ts": "is handed its fetch",
   "bin/verify/probe.ts": "tries a server as its users do, in a process of its own",
-  "lib/proxy/forward.ts": "sends requests for apps to their ports on this machine",
+  "lib/proxy/forward.ts":
+    "sends requests for apps to their ports on this machine, and those of svc-server record to its upstream",
   "lib/proxy/target.ts": "the agents that hold connections to apps",
   "lib/drivers/containers/engine-api.ts": "speaks to the container engine over its unix socket",
   "lib/drivers/runtime/health.ts": "asks an app on this machine whether it is healthy",

@@ -46,6 +46,7 @@ const words: Readonly<Record<string, readonly string[]>> = {
   "scenarios add": ["match.branch=main", "outcome.result=fail"],
   "faults add": ["match.path=/v1/*", "respond.drop=true"],
   "scenarios remove": ["scn_1"],
+  "scenarios load": ["scenarios.json"],
   "faults remove": ["flt_1"],
   "snapshots restore": ["snap_1"],
   "snapshots remove": ["snap_1"],
@@ -119,6 +120,8 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     nth: { values: ["0", "-1", "1.5", "1000001", "second", "null"], random: textBut(/\d/) },
     retries: { values: ["1", "30s,", "soon"], random: textBut(/\d[smhd]/) },
     junit: { values: ["no-such-folder/verify.xml"] },
+    upstream: { values: ["svc.example.com", "ftp://a", "https://a:b@c", "https://a/?b"], random: textBut(/^https?:/i) },
+    "record host": { values: ["0.0.0.0", "example.com"] },
     events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
   };
 /** Flags of which every text is right, or only tried out later. */
@@ -133,6 +136,7 @@ const free = [
   "from",
   "assets-folder",
   "apps-folder",
+  "out",
 ];
 
 /** One sentence about this flag, and where to read on. */

@@ -7,7 +7,12 @@ import { type ListeningWorld, owner } from "./raw-sockets.ts";
 /** Reading a service's stream over a WebSocket. */
 
 /** A client of the stream, with the messages that it received. */
-export function openStream(t: TestContext, here: ListeningWorld, query = "", headers: Record<string, string> = owner) {
+export function openStream(
+  t: TestContext,
+  here: Pick<ListeningWorld, "port">,
+  query = "",
+  headers: Record<string, string> = owner,
+) {
   const socket = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream${query}`, { headers });
   t.after(() => socket.terminate());
   // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a message

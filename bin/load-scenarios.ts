@@ -1,0 +1,33 @@
+import { readJson, UsageError } from "./arguments.ts";
+import { connectionArgs } from "./connection.ts";
+import { controlOf } from "./control-client.ts";
+import { command } from "./define-command.ts";
+import { counted, isRecord, say } from "./output.ts";
+
+export const loadScenarios = command(
+  "load",
+  "Add the scenarios of a file, in their order, such as those that svc-server record writes.",
+  {
+    file: { type: "positional", description: "A JSON list of scenarios, each with match, outcome and times." },
+    ...connectionArgs,
+  },
+  async (args) => {
+    const send = controlOf(args);
+    const path = String(args["file"]);
+    const scenarios = readJson(path, "scenarios");
+    if (!Array.isArray(scenarios))
+      throw new UsageError(`the scenarios file ${path} must hold a JSON list of scenarios`);
+    const wrong = scenarios.findIndex((one) => !isRecord(one));
+    if (wrong >= 0) throw new UsageError(`the scenarios file ${path}: entry ${wrong + 1} must be an object`);
+    const ids: string[] = [];
+    for (const [i, scenario] of scenarios.entries()) {
+      const { id } = await send<{ id: string }>("POST scenarios", scenario as object).catch((error: Error) => {
+        throw new Error(`entry ${i + 1} of ${path} was refused, after ${counted(i, "scenarios")}: ${error.message}`);
+      });
+      ids.push(id);
+    }
+    say(
+      args["json"] ? JSON.stringify({ data: ids.map((id) => ({ id })) }) : `Added ${counted(ids.length, "scenarios")}.`,
+    );
+  },
+);

@@ -1,0 +1,149 @@
+import { resolve } from "node:path";
+import { parseHttpUrl } from "../lib/drivers/outbound/target.ts";
+import { isLoopbackHost } from "../lib/http/hosts.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
+import { parseWhole, UsageError } from "./arguments.ts";
+import { baseOf } from "./connection.ts";
+import { command, json } from "./define-command.ts";
+import { counted, say } from "./output.ts";
+import { openFiles, type Recording, recordingOf } from "./record/files.ts";
+import { createRecorder, type Exchange } from "./record/recorder.ts";
+import { openRelay } from "./record/relay.ts";
+import { portInUse } from "./serve.ts";
+import { stopSignals } from "./signals.ts";
+
+/** A kill loses no more than this. */
+const writeEvery = "2s";
+
+const warn = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
+
+const countsOf = ({ seed: { organizations }, scenarios }: Recording) => ({
+  organizations: organizations.length,
+  users: organizations.flatMap(({ users = [] }) => users).length,
+  projects: organizations.flatMap(({ projects = [] }) => projects).length,
+  webhooks: organizations.flatMap(({ webhooks = [] }) => webhooks).length,
+  integrations: organizations.flatMap(({ integrations = [] }) => integrations).length,
+  scenarios: scenarios.length,
+});
+
+function upstreamOf(given: unknown): string {
+  if (given === undefined)
+    throw new UsageError("record needs the service to record: --upstream https://svc.example.com/v1");
+  const url = parseHttpUrl(String(given));
+  if (url?.search !== "" || url.hash !== "")
+    throw new UsageError(
+      "option --upstream must be an http or https URL without credentials and query, such as https://svc.example.com/v1",
+    );
+  return baseOf(url.href);
+}
+
+/** Warns once of each path whose answers are no JSON. */
+function warnerOf(upstream: string) {
+  const warned = new Set<string>();
+  return ({ method, path, type = "no content type" }: Exchange) => {
+    const place = `${method} /v1${path.split("?", 1)[0]}`;
+    if (warned.has(place) || warned.size === 100) return;
+    warned.add(place);
+    warn(
+      `the upstream answered ${place} with ${type} instead of JSON, which was not recorded; is ${upstream} its base URL?`,
+    );
+  };
+}
+
+/** Resolves when a signal asks the program to stop. A second one ends it at once. */
+const stopped = () =>
+  new Promise<void>((resolve) => {
+    let stopping = false;
+    for (const signal of stopSignals)
+      process.on(signal, () => {
+        if (stopping && signal !== "SIGHUP") process.exit(1);
+        stopping = true;
+        resolve();
+      });
+  });
+
+/** Writes what was seen: at once, but not more often than that. */
+function createWriter(save: () => void) {
+  let stopTimer: (() => void) | undefined;
+  let isBehind = false;
+  let hasFailed = false;
+  const changed = () => {
+    if (stopTimer) {
+      isBehind = true;
+      return;
+    }
+    isBehind = false;
+    try {
+      save();
+    } catch (error) {
+      if (!hasFailed) warn(`the recording could not be written, and is tried again: ${(error as Error).message}`);
+      hasFailed = true;
+    }
+    stopTimer = systemTimer(writeEvery, () => {
+      stopTimer = undefined;
+      if (isBehind) changed();
+    });
+  };
+  return { changed, stop: () => stopTimer?.() };
+}
+
+export const record = command(
+  "record",
+  "Pass requests on to a real service, and write what its answers show as a seed and scenarios, without secrets: svc-server record --upstream https://svc.example.com/v1. Then svc-server dev --seed svc-recording/seed.json starts from what the account looks like.",
+  {
+    upstream: { type: "string", description: "The base URL of the service to record.", valueHint: "URL" },
+    out: {
+      type: "string",
+      description: "The folder for seed.json and scenarios.json (./svc-recording).",
+      valueHint: "DIR",
+    },
+    port: { type: "string", description: "The port to listen on; 0 picks a free one (7500).", valueHint: "N" },
+    host: { type: "string", description: "The loopback address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
+    "keep-people": {
+      type: "boolean",
+      description: "Record names and e-mail addresses as they are. Without it they are replaced.",
+    },
+    ...json,
+  },
+  async (args) => {
+    const port = parseWhole("option --port", args["port"] as string | undefined, 65_535) ?? 7500;
+    const host = String(args["host"] ?? "127.0.0.1");
+    if (!isLoopbackHost(host))
+      throw new UsageError(
+        "option --host must be a loopback address: whoever reaches the recorder reaches the upstream",
+      );
+    const upstream = upstreamOf(args["upstream"]);
+    const files = openFiles(resolve(String(args["out"] ?? "svc-recording")));
+    const recorder = createRecorder();
+    const recording = () => recordingOf(recorder, Boolean(args["keep-people"]));
+    const writer = createWriter(() => files.write(recording()));
+    const warnOf = warnerOf(upstream);
+    const onExchange = (exchange: Exchange) => {
+      if (!recorder.observe(exchange)) return warnOf(exchange);
+      writer.changed();
+    };
+    const relay = await openRelay({ upstream, port, host, onExchange }).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === "EADDRINUSE" ? new Error(portInUse(port)) : error;
+    });
+    const end = stopped();
+    const base_url = `${relay.url}/v1`;
+    say(
+      args["json"]
+        ? JSON.stringify({ event: "listening", url: relay.url, base_url, upstream, ...files.paths })
+        : `Recording ${upstream}\n  call      ${base_url}, with your own key\n  seed      ${files.paths.seed}\n  scenarios ${files.paths.scenarios}\nPress Ctrl+C to stop.`,
+    );
+    await end;
+    writer.stop();
+    await relay.close();
+    const result = recording();
+    files.write(result);
+    const counts = countsOf(result);
+    for (const reason of result.left) warn(`left out: ${reason}`);
+    const sum = Object.entries(counts).map(([what, count]) => counted(count, what));
+    say(
+      args["json"]
+        ? JSON.stringify({ event: "stopped", ...counts, left_out: result.left })
+        : `Recorded ${sum.join(", ")}.`,
+    );
+  },
+);

@@ -1,0 +1,59 @@
+import { accessSync, constants, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Seed } from "../../lib/config/seed.ts";
+import type { NewScenario } from "../../lib/scenarios/schema.ts";
+import { UsageError } from "../arguments.ts";
+import { mergedAccounts, type Recorder } from "./recorder.ts";
+import { scenariosOf } from "./scenarios-of.ts";
+import { organizationOf, peopleOf } from "./seed-of.ts";
+import { createCleaner } from "./without-secrets.ts";
+
+export interface Recording {
+  readonly seed: Seed;
+  readonly scenarios: readonly NewScenario[];
+  /** What was seen and could not be recorded, with the reasons. */
+  readonly left: readonly string[];
+}
+
+/** What a recorder saw, without secrets. */
+export function recordingOf(recorder: Recorder, keepsPeople: boolean): Recording {
+  const left: string[] = [];
+  const accounts = mergedAccounts(recorder.accounts());
+  const people = accounts.map((account, i) => peopleOf(account, i + 1, keepsPeople));
+  const addresses = new Map(people.flat().map(({ real, email }) => [real.toLowerCase(), email]));
+  const cleaner = createCleaner(recorder.secrets(), keepsPeople ? undefined : addresses);
+  const organizations = accounts.map((account, i) =>
+    organizationOf(account, people[i] ?? [], { number: i + 1, cleaner, left }),
+  );
+  return { seed: { organizations }, scenarios: accounts.flatMap((account) => scenariosOf(account, cleaner)), left };
+}
+
+/** The files of a recording in a folder, which is made. A recording that is there already stays as it is. */
+export function openFiles(folder: string) {
+  const paths = { seed: join(folder, "seed.json"), scenarios: join(folder, "scenarios.json") };
+  const present = Object.values(paths).find((path) => existsSync(path));
+  if (present !== undefined)
+    throw new UsageError(`${present} is there already; name another folder with --out, or remove it`);
+  try {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK);
+  } catch (error) {
+    throw new UsageError(`option --out must name a folder that can be written: ${(error as Error).message}`);
+  }
+  const written = new Map<string, string>();
+  const write = (path: string, content: unknown) => {
+    const text = `${JSON.stringify(content, null, 2)}\n`;
+    if (written.get(path) === text) return;
+    // A kill leaves the old file or the new one, whole.
+    writeFileSync(`${path}.part`, text);
+    renameSync(`${path}.part`, path);
+    written.set(path, text);
+  };
+  return {
+    paths,
+    write({ seed, scenarios }: Recording) {
+      write(paths.seed, seed);
+      write(paths.scenarios, scenarios);
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import { createHash } from "node:crypto";
+import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
+import { isSecretName } from "../../lib/kernel/secret-redaction.ts";
+import { parseUrl } from "../../lib/kernel/url.ts";
+import { isRecord } from "../output.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A request that was passed on, and its answer. */
+export interface Exchange {
+  readonly method: string;
+  /** Behind the version prefix, with its query: `/projects?per_page=5`. */
+  readonly path: string;
+  /** The header Authorization. */
+  readonly caller: string | undefined;
+  readonly request: Buffer | undefined;
+  readonly status: number;
+  readonly type: string | undefined;
+  readonly encoding: string | undefined;
+  readonly answer: Buffer;
+  /** When the answer had arrived, in milliseconds. */
+  readonly at: number;
+}
+
+/** A deployment or a generation, and when it was first seen in each state. */
+export interface Work {
+  readonly record: Json;
+  readonly entered: Readonly<Record<string, number>>;
+}
+
+/** What the callers of one organization saw. */
+export interface Account {
+  readonly organization: { value: Json };
+  readonly users: Map<string, Json>;
+  readonly projects: Map<string, Json>;
+  /** By project, then by name. */
+  readonly environments: Map<string, Map<string, Json>>;
+  readonly webhooks: Map<string, Json>;
+  readonly integrations: Map<string, Json>;
+  readonly deployments: Map<string, Work>;
+  readonly generations: Map<string, Work>;
+  /** Why deployments failed. */
+  readonly reasons: Map<string, string>;
+}
+
+const emptyAccount = (): Account => ({
+  organization: { value: {} },
+  users: new Map(),
+  projects: new Map(),
+  environments: new Map(),
+  webhooks: new Map(),
+  integrations: new Map(),
+  deployments: new Map(),
+  generations: new Map(),
+  reasons: new Map(),
+});
+
+const collections = { usr: "users", proj: "projects", wh: "webhooks", int: "integrations" } as const;
+const maxSecrets = 10_000;
+/** Shorter ones would be found in words that are no secrets. */
+const shortestSecret = 6;
+
+const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  identity: (bytes) => bytes,
+  gzip: (bytes) => gunzipSync(bytes),
+  br: (bytes) => brotliDecompressSync(bytes),
+  deflate: (bytes) => inflateSync(bytes),
+};
+
+function parseJson(bytes: Buffer | undefined, encoding = "identity"): unknown {
+  try {
+    return JSON.parse(decoders[encoding]?.(bytes ?? Buffer.alloc(0)).toString("utf8") ?? "");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The records of an answer, in both envelopes. */
+const itemsOf = (body: Json): Json[] => {
+  const { data } = body;
+  return Array.isArray(data) ? data.filter(isRecord) : [isRecord(data) ? data : body];
+};
+
+/** Every secret in a body: fields with the name of one, values of headers, variables that are marked. */
+function* secretsIn(value: unknown): Generator<string> {
+  if (typeof value !== "object" || value === null) return;
+  if (!Array.isArray(value) && (value as Json)["secret"] === true) {
+    const text = (value as Json)["value"];
+    if (typeof text === "string") yield text;
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    if (typeof inner === "string" && (isSecretName(name) || name === "webhook_url")) yield inner;
+    if (name === "headers" && isRecord(inner))
+      for (const text of Object.values(inner)) if (typeof text === "string") yield text;
+    yield* secretsIn(inner);
+  }
+}
+
+export type Recorder = ReturnType<typeof createRecorder>;
+
+/** Collects from passing answers what the accounts look like. Keys of callers are told apart by their hashes. */
+export function createRecorder() {
+  const accounts = new Map<string, Account>();
+  const secrets = new Set<string>();
+
+  const accountOf = (caller: string): Account => {
+    const hash = createHash("sha256").update(caller).digest("base64");
+    const account = accounts.get(hash) ?? emptyAccount();
+    accounts.set(hash, account);
+    return account;
+  };
+
+  const hide = (body: unknown) => {
+    for (const secret of secretsIn(body))
+      if (secret.length >= shortestSecret && secret !== "[redacted]" && secrets.size < maxSecrets) secrets.add(secret);
+  };
+
+  const addWork = (works: Map<string, Work>, item: Json, at: number) => {
+    const id = String(item["id"]);
+    const before = works.get(id);
+    const record = { ...before?.record, ...item };
+    const changed = Date.parse(String(item["updated_at"]));
+    const entered = { [String(item["status"])]: Number.isNaN(changed) ? at : changed, ...before?.entered };
+    works.set(id, { record, entered });
+  };
+
+  const addItem = (account: Account, item: Json, { at, request }: Exchange) => {
+    const { id, object, event, data, organization, user } = item;
+    if (isRecord(organization)) account.organization.value = { ...account.organization.value, ...organization };
+    if (isRecord(user)) addTo(account.users, user);
+    if (event === "deployment.failed" && isRecord(data) && typeof data["reason"] === "string")
+      account.reasons.set(String(data["deployment_id"]), data["reason"]);
+    if (typeof id !== "string" || event !== undefined) return;
+    const prefix = id.slice(0, id.indexOf("_"));
+    if (object === "generation" || prefix === "gen") {
+      const given = parseJson(request);
+      const prompt = isRecord(given) && typeof given["prompt"] === "string" ? { prompt: given["prompt"] } : {};
+      addWork(account.generations, { input: prompt, ...item }, at);
+    } else if (prefix === "dep") addWork(account.deployments, item, at);
+    else if (prefix === "org") account.organization.value = { ...account.organization.value, ...item };
+    else if (Object.hasOwn(collections, prefix)) addTo(account[collections[prefix as keyof typeof collections]], item);
+  };
+
+  const addEnvironments = (account: Account, project: string, items: readonly Json[]) => {
+    const known = account.environments.get(project) ?? new Map<string, Json>();
+    account.environments.set(project, known);
+    for (const item of items) if (typeof item["name"] === "string") known.set(item["name"], item);
+  };
+
+  const remove = (account: Account, [collection, id = "", below, name = ""]: readonly string[]) => {
+    if (below === "environments") return void account.environments.get(id)?.delete(name);
+    if (below !== undefined) return;
+    if (collection === "projects") account.environments.delete(id);
+    if (collection === "projects" || collection === "users" || collection === "webhooks")
+      account[collection].delete(id);
+    if (collection === "integrations") account.integrations.delete(id);
+  };
+
+  return {
+    accounts: () => [...accounts.values()],
+    secrets: (): readonly string[] => [...secrets],
+
+    /** Takes an exchange in. Says whether its answer was JSON, or empty. */
+    observe(exchange: Exchange): boolean {
+      const { method, path, caller, status, type = "", encoding, answer } = exchange;
+      hide(parseJson(exchange.request));
+      if (status === 204 || status === 304 || answer.length === 0 || type.startsWith("text/event-stream")) {
+        if (status === 204 && method === "DELETE" && caller) remove(accountOf(caller), partsOf(path));
+        return true;
+      }
+      const body = parseJson(answer, encoding);
+      if (!isRecord(body)) return false;
+      if (status > 299 || !caller) return true;
+      hide(body);
+      const account = accountOf(caller);
+      const [collection, id = "", below, name] = partsOf(path);
+      if (collection === "projects" && below === "environments" && (name === undefined || method === "PUT"))
+        addEnvironments(account, id, itemsOf(body));
+      else if (collection === "deployments" && below === "logs") {
+        const errors = itemsOf(body).flatMap(({ level, message }) => (level === "error" ? [message] : []));
+        // The reason stands before the line that tells the end.
+        const reason = errors.findLast((message) => message !== "Deployment failed");
+        if (typeof reason === "string") account.reasons.set(id, reason);
+      } else for (const item of itemsOf(body)) addItem(account, item, exchange);
+      return true;
+    },
+  };
+}
+
+const addTo = (records: Map<string, Json>, item: Json) => {
+  const id = String(item["id"]);
+  records.set(id, { ...records.get(id), ...item });
+};
+
+const partsOf = (path: string): string[] =>
+  (parseUrl(path, "http://localhost")?.pathname ?? "")
+    .split("/")
+    .slice(1)
+    .map((part) => {
+      try {
+        return decodeURIComponent(part);
+      } catch {
+        return part;
+      }
+    });
+
+/** One account for callers of the same organization: it has the same identifier, or a record in common. */
+export function mergedAccounts(accounts: readonly Account[]): Account[] {
+  const merged: Account[] = [];
+  const named = ["users", "projects", "webhooks", "integrations", "deployments", "generations"] as const;
+  for (const account of accounts) {
+    const id = account.organization.value["id"];
+    const same = merged.find(
+      (one) =>
+        (id !== undefined && one.organization.value["id"] === id) ||
+        named.some((name) => [...account[name].keys()].some((key) => one[name].has(key))),
+    );
+    const into = same ?? emptyAccount();
+    if (!same) merged.push(into);
+    into.organization.value = { ...into.organization.value, ...account.organization.value };
+    for (const name of [...named, "environments", "reasons"] as const)
+      for (const [key, value] of account[name]) (into[name] as Map<string, unknown>).set(key, value);
+  }
+  return merged;
+}

@@ -1,0 +1,154 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { createConnectionPool } from "../../lib/drivers/outbound/connection-pool.ts";
+import { failureReason } from "../../lib/drivers/outbound/failure-reasons.ts";
+import { targetOf } from "../../lib/drivers/outbound/target.ts";
+import { listen } from "../../lib/http/server.ts";
+import { type Clock, createClock, systemTimer } from "../../lib/kernel/clock.ts";
+import { createIds } from "../../lib/kernel/ids.ts";
+import { createRandom } from "../../lib/kernel/random.ts";
+import { forward, forwardUpgrade, isRepeatable, type Service, type Upstream } from "../../lib/proxy/forward.ts";
+import { passedHeaders } from "../../lib/proxy/headers.ts";
+import type { Exchange } from "./recorder.ts";
+
+/** The largest body that is recorded. Larger ones pass all the same. */
+const maxRecorded = 8 * 1024 * 1024;
+/** Twice the longest wait that a caller can ask for; the first half is the longest timer. */
+const patience = "60s";
+
+export interface RelayOptions {
+  readonly upstream: string;
+  readonly port: number;
+  readonly host: string;
+  readonly onExchange: (exchange: Exchange) => void;
+  /** Calls a function once the patience with an answer is over; for tests. */
+  readonly afterPatience?: (run: () => void) => () => void;
+}
+
+/** Twice the longest timer. */
+function afterTwo(run: () => void): () => void {
+  let stop = systemTimer(patience, () => {
+    stop = systemTimer(patience, run);
+  });
+  return () => stop();
+}
+
+class Late extends Error {
+  readonly code = "ETIMEDOUT";
+}
+
+/** The bytes of a stream, as they come by; undefined once there are too many. */
+function watched(stream: IncomingMessage): () => Buffer | undefined {
+  let chunks: Buffer[] | undefined = [];
+  let size = 0;
+  stream.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxRecorded) chunks = undefined;
+    chunks?.push(chunk);
+  });
+  return () => chunks && Buffer.concat(chunks);
+}
+
+const isBelow = ({ url = "" }: IncomingMessage) => /^\/v1(?=[/?]|$)/.test(url);
+const pathBelow = ({ url = "" }: IncomingMessage) => url.slice("/v1".length);
+
+/** Answers in the error form of the interface. */
+function createRefusal(clock: Clock) {
+  const ids = createIds(clock, createRandom());
+  return (response: ServerResponse, status: number, code: string, message: string) => {
+    if (response.headersSent || response.destroyed) return void response.destroy();
+    const request_id = ids.next("req");
+    const meta = { request_id, timestamp: clock.iso() };
+    response.writeHead(status, {
+      ...{ "content-type": "application/json", "x-request-id": request_id },
+      // The rest of a body that nobody reads would stand before the next request.
+      ...(!isRepeatable(response.req) && { connection: "close" }),
+    });
+    response.end(JSON.stringify({ error: { code, message }, meta }));
+  };
+}
+
+/** How a request reaches the upstream: its headers as they are, but for the host. */
+function createUpstream(upstream: string, afterPatience: NonNullable<RelayOptions["afterPatience"]>) {
+  const base = new URL(upstream);
+  const { host, port, secure: isSecure, authority } = targetOf(base);
+  const root = base.pathname.replace(/\/$/, "");
+  const pool = createConnectionPool("start", undefined);
+  const headersOf = (request: IncomingMessage): string[] => {
+    const headers = ["Host", authority];
+    const passed = passedHeaders(request);
+    for (let i = 0; i < passed.length; i += 2)
+      if (passed[i]?.toLowerCase() !== "host") headers.push(passed[i] ?? "", passed[i + 1] ?? "");
+    if (request.headers["transfer-encoding"] !== undefined) headers.push("Transfer-Encoding", "chunked");
+    return headers;
+  };
+  return {
+    close: pool.close,
+    of: (request: IncomingMessage, more: Pick<Service, "onAnswer" | "onFailure">): Upstream => ({
+      port,
+      agent: isSecure ? pool.keepAlive : pool.plain,
+      behindProxy: false,
+      hidesAuthorization: false,
+      service: {
+        host: host.replace(/^\[|\]$/g, ""),
+        isSecure,
+        path: root + pathBelow(request),
+        headers: headersOf(request),
+        timer: (late) => afterPatience(() => late(new Late())),
+        ...more,
+      },
+    }),
+  };
+}
+
+/** Listens, and passes every request below `/v1` on to the upstream, streaming. The answers come back as they are. */
+export async function openRelay({ upstream, port, host, onExchange, afterPatience = afterTwo }: RelayOptions) {
+  const to = createUpstream(upstream, afterPatience);
+  const clock = createClock("real");
+  const refuse = createRefusal(clock);
+
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    if (!isBelow(request))
+      return refuse(response, 404, "not_found", "the recorder passes on what is below /v1, and has nothing else");
+    const given = watched(request);
+    let failure: unknown;
+    const onAnswer = (answer: IncomingMessage) => {
+      const got = watched(answer);
+      const { "content-type": type, "content-encoding": encoding } = answer.headers;
+      answer.once("end", () => {
+        const bytes = got();
+        if (!bytes) return;
+        onExchange({
+          ...{ method: request.method ?? "", path: pathBelow(request) },
+          ...{ caller: request.headers.authorization, request: given(), status: answer.statusCode ?? 0 },
+          ...{ type, encoding, answer: bytes, at: clock.now() },
+        });
+      });
+    };
+    const onFailure = (error: Error) => {
+      failure = error;
+    };
+    const send = () => forward(request, response, to.of(request, { onAnswer, onFailure }));
+    if ((await send()) === "done") return;
+    // The upstream may have closed an idle connection just now.
+    if (isRepeatable(request) && !(failure instanceof Late) && (await send()) === "done") return;
+    const reason = failure instanceof Late ? "it gave no answer within two minutes" : failureReason(failure);
+    refuse(response, 502, "bad_gateway", `the upstream ${new URL(upstream).origin} cannot be reached: ${reason}`);
+  };
+
+  const upgrade = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (!isBelow(request)) return void socket.end("HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n");
+    const quiet = to.of(request, { onAnswer: () => {}, onFailure: () => {} });
+    if ((await forwardUpgrade(request, socket, head, quiet, () => {})) === "failed")
+      socket.end("HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\n\r\n");
+  };
+
+  const server = await listen({ handle, upgrade }, { port, host });
+  return {
+    url: server.url,
+    async close() {
+      await server.close("1s");
+      to.close();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { BadSeed, parseSeed, type Seed } from "../../lib/config/seed.ts";
+import { foldCase } from "../../lib/kernel/case-folding.ts";
+import { roles } from "../../lib/kernel/roles.ts";
+import type { Account, Json } from "./recorder.ts";
+import { type Cleaner, standIn } from "./without-secrets.ts";
+
+export type RecordedOrganization = Seed["organizations"][number];
+
+interface Left {
+  /** What was seen and is not in the seed, with the reason. */
+  readonly left: string[];
+}
+
+/** Members by role, as they joined, with the name and the address that a recording shows. */
+export function peopleOf(account: Account, number: number, keepsPeople: boolean) {
+  const counts = new Map<string, number>();
+  const of = number === 1 ? "" : `-of-${number}`;
+  const all = [...account.users.values()].sort(
+    (a, b) => compare(a["joined_at"], b["joined_at"]) || compare(a["id"], b["id"]),
+  );
+  return all.map((user) => {
+    const role = roles.find((one) => one === user["role"]) ?? "viewer";
+    const count = (counts.get(role) ?? 0) + 1;
+    counts.set(role, count);
+    const shown = keepsPeople
+      ? { name: String(user["name"]), email: String(user["email"]) }
+      : { name: `${role[0]?.toUpperCase()}${role.slice(1)} ${count}`, email: `${role}-${count}${of}@recorded.test` };
+    const key = `sk_live_recorded_${role}_${count}${of.replaceAll("-", "_")}`;
+    return { real: String(user["email"]), key, role, ...shown, isSuspended: user["status"] === "suspended" };
+  });
+}
+
+const compare = (a: unknown, b: unknown) => (String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0);
+
+type People = ReturnType<typeof peopleOf>;
+
+/** The organization of an account in the form of a seed. What the seed could not have is left out, and named. */
+export function organizationOf(
+  account: Account,
+  people: People,
+  { number, cleaner, left }: { readonly number: number; readonly cleaner: Cleaner } & Left,
+): RecordedOrganization {
+  const integrations = [...account.integrations.values()];
+  const plan = account.organization.value["plan"] ?? (integrations.some(isMonitoring) ? "pro" : "starter");
+  const name = cleaner.text(String(account.organization.value["name"] ?? `recorded-${number}`));
+  const users: unknown[] = people.map(({ real: _, key, isSuspended, ...user }) => ({
+    ...user,
+    ...(isSuspended ? { status: "suspended" } : { keys: [{ name: "recorded", key }] }),
+  }));
+  if (!people.some(({ role, isSuspended }) => role === "owner" && !isSuspended)) users.unshift(spareOwner(number));
+  const fits = (part: object, what: string) => {
+    try {
+      parseSeed({ organizations: [{ name: "any", plan, ...part }] });
+      return true;
+    } catch (error) {
+      if (!(error instanceof BadSeed)) throw error;
+      left.push(
+        `${what}: ${error.message.replace("the seed cannot be used: ", "").replace(/^organizations\.0\./, "")}`,
+      );
+      return false;
+    }
+  };
+  const withSettings = integrations.filter(({ id, config }) => {
+    if (config === undefined) left.push(`${id}: its settings were not seen; GET /integrations/${id} shows them`);
+    return config !== undefined;
+  });
+  const all = {
+    users: unique(users as Json[], "email").filter((user) => fits({ users: [user] }, `the user ${user["email"]}`)),
+    projects: unique([...account.projects.values()], "name")
+      .map((project) => projectOf(account, project, cleaner))
+      .filter((project) => fits({ projects: [project] }, `the project ${project["name"]}`)),
+    webhooks: [...account.webhooks.values()]
+      .map((one) => webhookOf(one, cleaner))
+      .filter((webhook) => fits({ webhooks: [webhook] }, `the webhook ${webhook["url"]}`)),
+    integrations: withSettings
+      .map(({ type, status, config }) => ({ type, status, config: cleaner.config(Object(config)) }))
+      .filter((one) => fits({ integrations: [one] }, `an integration of the type ${one.type}`)),
+  };
+  return { name, plan, ...all } as RecordedOrganization;
+}
+
+const isMonitoring = ({ type }: Json) => type === "monitoring";
+
+/** Somebody has to own the emulator, and the caller may not have seen who does. */
+const spareOwner = (number: number) => ({
+  name: "Recorded owner",
+  email: `owner-${number}@unseen.recorded.test`,
+  role: "owner",
+  keys: [{ name: "recorded", key: `sk_live_recorded_${number}` }],
+});
+
+/** The last of those with one name: an earlier one was removed, or renamed, meanwhile. */
+const unique = (records: readonly Json[], field: string): Json[] => [
+  ...new Map(records.map((one) => [foldCase(String(one[field])), one])).values(),
+];
+
+function projectOf(account: Account, { id, name, region, description, status }: Json, cleaner: Cleaner): Json {
+  const known = account.environments.get(String(id));
+  const deployed = [...account.deployments.values()].flatMap(({ record }) =>
+    record["project_id"] === id ? [String(record["environment"])] : [],
+  );
+  const names = [...new Set([...(known?.keys() ?? []), ...deployed])].sort();
+  const environments = names.map((name) => {
+    const variables = Object.entries(Object(known?.get(name)?.["variables"])).map(([key, value]) => [
+      key,
+      cleaner.variable(key, value),
+    ]);
+    return { name, ...(variables.length > 0 && { variables: Object.fromEntries(variables) }) };
+  });
+  return {
+    name: cleaner.text(String(name)),
+    region,
+    ...(typeof description === "string" && { description: cleaner.text(description) }),
+    ...(status === "archived" && { status }),
+    ...(environments.length > 0 && { environments }),
+  };
+}
+
+/** Answers never show a secret, so each gets one: a receiver that checks no signature does not mind. */
+const webhookOf = ({ url, events, status, headers }: Json, cleaner: Cleaner): Json => ({
+  url: cleaner.url(String(url)),
+  events,
+  status,
+  secret: standIn,
+  ...(headers !== undefined && { headers: cleaner.config({ headers })["headers"] }),
+});

@@ -1,0 +1,44 @@
+import { isSecretName, redact } from "../../lib/kernel/secret-redaction.ts";
+import { hideValues, redaction } from "../../lib/kernel/secret-values.ts";
+import { parseUrl } from "../../lib/kernel/url.ts";
+import { isRecord } from "../output.ts";
+import type { Json } from "./recorder.ts";
+
+/** What stands in a recording in the place of a secret. */
+export const standIn = "recorded-secret";
+const address = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
+
+export type Cleaner = ReturnType<typeof createCleaner>;
+
+/** Replaces secrets and e-mail addresses. `people` has the address that stands for another; empty where addresses stay. */
+export function createCleaner(secrets: readonly string[], people: ReadonlyMap<string, string> | undefined) {
+  const hide = hideValues(secrets);
+  const without = (value: string, shown: (person: string) => string) =>
+    people ? redact(hide(value)).replace(address, shown) : redact(hide(value));
+  const text = (value: string): string =>
+    without(value, (person) => people?.get(person.toLowerCase()) ?? "person@recorded.test");
+  /** Only the host of a URL is no secret: those of chats have a token in their path. */
+  const url = (value: string): string => `https://${parseUrl(value)?.host || "unknown.inbox.test"}/recorded`;
+  const isUrl = (value: string) => /^https?:\/\//i.test(value);
+
+  const setting = (name: string, value: unknown): unknown => {
+    if (name === "headers" && isRecord(value))
+      return Object.fromEntries(Object.keys(value).map((header) => [header, standIn]));
+    if (isSecretName(name)) return value === null ? null : standIn;
+    if (Array.isArray(value)) return value.map((one) => setting("", one));
+    return typeof value !== "string" ? value : isUrl(value) ? url(value) : text(value);
+  };
+
+  return {
+    text,
+    url,
+    /** The configuration of an integration. Identifiers of the real service mean nothing in another. */
+    config: ({ project_id: _, ...config }: Json): Json =>
+      Object.fromEntries(Object.entries(config).map(([name, value]) => [name, setting(name, value)])),
+    /** A variable of an environment: a secret one keeps its name, and so does one whose name says that it is secret. */
+    variable: (name: string, value: unknown): unknown =>
+      typeof value === "string" && !isSecretName(name) ? text(value) : { value: standIn, secret: true },
+    /** A glob that matches a text, with `*` for what was removed. */
+    glob: (value: string): string => without(value, () => "*").replaceAll(redaction, "*"),
+  };
+}
