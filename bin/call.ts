@@ -8,7 +8,7 @@ import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
 import { type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
-import { formatAnswer, isRecord, say } from "./output.ts";
+import { fieldOf, formatAnswer, isRecord, say } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
 /** Says on stderr that a manual clock holds up a call, unless the call ends at once. */
@@ -31,11 +31,25 @@ function requireSuccess(id: string, record: unknown): void {
   throw new EndedWith(3, `${id} waited for work that ended as ${record["status"]}${why}`);
 }
 
+const fieldArg = {
+  field: {
+    type: "string",
+    description: "Print only this field of the answer, such as id or source.repo; of a list, that of each record.",
+  },
+} as const;
+
+/** The printed form of an answer: one field, JSON, or a table for people. */
+function printed(answer: unknown, { field, json }: Given): string {
+  if (field !== undefined) return fieldOf(answer, String(field), { json: Boolean(json) });
+  return json ? JSON.stringify(answer ?? null) : formatAnswer(answer);
+}
+
 /** Prints every record of a list as a line of JSON, page by page. */
 async function callAll(
   { id, fields }: OperationInfo,
   input: Readonly<Record<string, unknown>>,
   connection: Connection,
+  args: Given,
 ): Promise<void> {
   const [{ properties }] = fields["allOf"] as [{ properties: object }];
   if (!Object.hasOwn(properties, "cursor"))
@@ -43,7 +57,8 @@ async function callAll(
   const client = clientOf(connection);
   const list = (given: Readonly<Record<string, unknown>>) => client.call(id, given) as Promise<Page<unknown>>;
   try {
-    for await (const record of client.paginate(list, { per_page: 100, ...input })) say(JSON.stringify(record));
+    for await (const record of client.paginate(list, { per_page: 100, ...input }))
+      say(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
   } catch (error) {
     throw await explainedError(error, connection);
   }
@@ -64,20 +79,22 @@ async function call(args: Given): Promise<void> {
       `${id} needs ${missing}: svc-server call ${[id, ...Object.values(pathExamples(id))].join(" ")}`,
     );
   const connection = connectionOf(args);
-  if (args["all"]) return callAll(operation, input, connection);
+  if (args["all"]) return callAll(operation, input, connection, args);
   const answering = clientOf(connection).call(id, input);
   if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
   const answer = await answering.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
-  say(args["json"] ? JSON.stringify(answer ?? null) : formatAnswer(answer));
+  const text = printed(answer, args);
+  if (text !== "") say(text);
   if (input["wait"] !== undefined) requireSuccess(id, answer);
 }
 
 const callCommand = command(
   "call",
-  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
+  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. Print one field alone with --field: ID=$(svc-server call projects.create name=web region=eu-west-1 --field id). With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
   {
     operation: { type: "positional", description: "The name of the operation, such as projects.list." },
     all: { type: "boolean", description: "Read every page of a list, and print each record as a line of JSON." },
+    ...fieldArg,
     ...connectionArgs,
   },
   call,
@@ -96,6 +113,7 @@ export const users = command(
       description: "The operation: list (the default), invite, get, update, …",
       required: false,
     },
+    ...fieldArg,
     ...connectionArgs,
   },
   (args) => {

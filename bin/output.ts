@@ -24,6 +24,22 @@ export const isRecord = (value: unknown): value is Readonly<Record<string, unkno
 const cell = (value: unknown) =>
   value === null || value === undefined ? "-" : typeof value === "object" ? JSON.stringify(value) : String(value);
 
+/**
+ * One field of an answer, such as `source.repo`: a text as it is, other values as JSON. A list gives the field of each
+ * record, one a line.
+ */
+export function fieldOf(answer: unknown, path: string, { json = false } = {}): string {
+  const [first = ""] = path.split(".");
+  if (isRecord(answer) && Array.isArray(answer["data"]) && !Object.hasOwn(answer, first))
+    return answer["data"].map((record) => fieldOf(record, path, { json })).join("\n");
+  const value = path.split(".").reduce((within, name) => {
+    if (isRecord(within) && Object.hasOwn(within, name)) return within[name];
+    const fields = isRecord(within) ? `; its fields are ${Object.keys(within).join(", ")}` : "";
+    throw new Error(`the answer has no field "${path}"${answer === undefined ? ", because it is empty" : fields}`);
+  }, answer);
+  return typeof value === "string" && !json ? value : JSON.stringify(value);
+}
+
 /** Formats an answer for people: a list as a table, a record as lines. */
 export function formatAnswer(answer: unknown): string {
   if (!isRecord(answer)) return answer === undefined ? "Done." : cell(answer);

@@ -126,6 +126,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
   };
 /** Flags of which every text is right, or only tried out later. */
 const free = [
+  "field",
   "new-key-file",
   "project",
   "environment",
