@@ -94,7 +94,7 @@ function limitsOf(schema: Json): string[] {
       : most !== undefined
         ? [`At most ${most.toLocaleString("en")}${unit}.`]
         : least !== undefined
-          ? [`At least ${least}${unit}.`]
+          ? [`At least ${least}${least === 1 ? unit.replace("entries", "entry") : unit}.`]
           : [];
   return [
     ...range(minLength, maxLength, " characters"),

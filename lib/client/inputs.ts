@@ -4,7 +4,7 @@
 export interface ProjectsListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -36,7 +36,7 @@ export interface ProjectsCreateInput {
 /** The input of `projects.get`: get a project. */
 export interface ProjectsGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -45,7 +45,7 @@ export interface ProjectsGetInput {
 /** The input of `projects.update`: update a project's name or description. */
 export interface ProjectsUpdateInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -69,7 +69,7 @@ export interface ProjectsUpdateInput {
 /** The input of `projects.delete`: delete a project and everything in it. */
 export interface ProjectsDeleteInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -78,7 +78,7 @@ export interface ProjectsDeleteInput {
 /** The input of `projects.archive`: archive a project. */
 export interface ProjectsArchiveInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -87,7 +87,7 @@ export interface ProjectsArchiveInput {
 /** The input of `projects.unarchive`: restore an archived project. */
 export interface ProjectsUnarchiveInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -96,13 +96,13 @@ export interface ProjectsUnarchiveInput {
 /** The input of `environments.list`: list the environments of a project. */
 export interface EnvironmentsListInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -115,7 +115,7 @@ export interface EnvironmentsListInput {
 /** The input of `environments.put`: set the variables, domains and protection of an environment. */
 export interface EnvironmentsPutInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -141,7 +141,7 @@ export interface EnvironmentsPutInput {
     password: string;
   } | null | undefined;
   /**
-   * The own host names of the environment, all of them. Left out, they stay as they are. At most 100 entries.
+   * All host names of the environment's own. Left out, they stay as they are. At most 100 entries.
    * @example ["www.acme.example"]
    */
   domains?: string[] | undefined;
@@ -172,7 +172,7 @@ export interface EnvironmentsPutInput {
 /** The input of `environments.delete`: delete an environment. */
 export interface EnvironmentsDeleteInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -186,7 +186,7 @@ export interface EnvironmentsDeleteInput {
 /** The input of `environments.logs`: read what the live release of an environment prints. */
 export interface EnvironmentsLogsInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -197,7 +197,7 @@ export interface EnvironmentsLogsInput {
   name: string;
   /**
    * The number of entries on a page. Without it and without `cursor`, all entries. 1 to 1,000.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -215,7 +215,7 @@ export interface EnvironmentsLogsInput {
 /** The input of `environments.runs`: list the runs of the schedules of an environment. */
 export interface EnvironmentsRunsInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -226,7 +226,7 @@ export interface EnvironmentsRunsInput {
   name: string;
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -239,7 +239,7 @@ export interface EnvironmentsRunsInput {
 /** The input of `environments.restart`: restart what is live in an environment. */
 export interface EnvironmentsRestartInput {
   /**
-   * The identifier of the record.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   id: string;
@@ -269,7 +269,7 @@ export interface DeploymentsListInput {
   status?: "queued" | "building" | "deploying" | "active" | "failed" | "cancelled" | "rolled_back" | undefined;
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -333,13 +333,13 @@ export interface DeploymentsCreateInput {
 /** The input of `deployments.get`: get a deployment. */
 export interface DeploymentsGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the deployment.
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   id: string;
   /**
    * Seconds to hold the request until the work ends. Without it, the answer comes at once. 0 to 60.
-   * @example 0
+   * @example 30
    */
   wait?: number | undefined;
 }
@@ -347,13 +347,13 @@ export interface DeploymentsGetInput {
 /** The input of `deployments.logs`: read the log of a deployment. */
 export interface DeploymentsLogsInput {
   /**
-   * The identifier of the record.
+   * The identifier of the deployment.
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   id: string;
   /**
    * The number of entries on a page. Without it and without `cursor`, all entries. 1 to 1,000.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -371,7 +371,7 @@ export interface DeploymentsLogsInput {
 /** The input of `deployments.rollback`: roll back to the previous version. */
 export interface DeploymentsRollbackInput {
   /**
-   * The identifier of the record.
+   * The identifier of the deployment.
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   id: string;
@@ -380,7 +380,7 @@ export interface DeploymentsRollbackInput {
 /** The input of `deployments.cancel`: cancel a deployment that is queued or building. */
 export interface DeploymentsCancelInput {
   /**
-   * The identifier of the record.
+   * The identifier of the deployment.
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   id: string;
@@ -390,7 +390,7 @@ export interface DeploymentsCancelInput {
 export interface UsersListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -408,7 +408,7 @@ export interface UsersListInput {
 /** The input of `users.get`: get a user. */
 export interface UsersGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the user.
    * @example "usr_01KAJK2M00XSR0000000000000"
    */
   id: string;
@@ -417,7 +417,7 @@ export interface UsersGetInput {
 /** The input of `users.update`: change a user's role. */
 export interface UsersUpdateInput {
   /**
-   * The identifier of the record.
+   * The identifier of the user.
    * @example "usr_01KAJK2M00XSR0000000000000"
    */
   id: string;
@@ -431,7 +431,7 @@ export interface UsersUpdateInput {
 /** The input of `users.delete`: remove a user. */
 export interface UsersDeleteInput {
   /**
-   * The identifier of the record.
+   * The identifier of the user.
    * @example "usr_01KAJK2M00XSR0000000000000"
    */
   id: string;
@@ -440,7 +440,7 @@ export interface UsersDeleteInput {
 /** The input of `users.suspend`: suspend a user. */
 export interface UsersSuspendInput {
   /**
-   * The identifier of the record.
+   * The identifier of the user.
    * @example "usr_01KAJK2M00XSR0000000000000"
    */
   id: string;
@@ -449,7 +449,7 @@ export interface UsersSuspendInput {
 /** The input of `users.reactivate`: reactivate a suspended user. */
 export interface UsersReactivateInput {
   /**
-   * The identifier of the record.
+   * The identifier of the user.
    * @example "usr_01KAJK2M00XSR0000000000000"
    */
   id: string;
@@ -473,7 +473,7 @@ export interface UsersInviteInput {
 export interface InvitationsListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -486,7 +486,7 @@ export interface InvitationsListInput {
 /** The input of `invitations.get`: get an invitation. */
 export interface InvitationsGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the invitation.
    * @example "inv_01KAJK2M00XNV0000000000000"
    */
   id: string;
@@ -495,7 +495,7 @@ export interface InvitationsGetInput {
 /** The input of `invitations.revoke`: revoke an invitation. */
 export interface InvitationsRevokeInput {
   /**
-   * The identifier of the record.
+   * The identifier of the invitation.
    * @example "inv_01KAJK2M00XNV0000000000000"
    */
   id: string;
@@ -504,7 +504,7 @@ export interface InvitationsRevokeInput {
 /** The input of `invitations.resend`: resend an invitation. */
 export interface InvitationsResendInput {
   /**
-   * The identifier of the record.
+   * The identifier of the invitation.
    * @example "inv_01KAJK2M00XNV0000000000000"
    */
   id: string;
@@ -519,7 +519,7 @@ export interface InvitationsAcceptInput {
   token: string;
   /**
    * The name of the new member. 1 to 128 characters.
-   * @example "web"
+   * @example "Ada"
    */
   name: string;
 }
@@ -577,7 +577,7 @@ export interface IntegrationsCreateInput {
      */
     channel?: string | null | undefined;
     /**
-     * The events to post, or `*` for all, the default. At least 1 entries.
+     * The events to post, or `*` for all, the default. At least 1 entry.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -615,7 +615,7 @@ export interface IntegrationsCreateInput {
      */
     headers?: Record<string, string> | null | undefined;
     /**
-     * The events to send, or `*` for all, the default. At least 1 entries.
+     * The events to send, or `*` for all, the default. At least 1 entry.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -627,7 +627,7 @@ export interface IntegrationsCreateInput {
 export interface IntegrationsListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -640,7 +640,7 @@ export interface IntegrationsListInput {
 /** The input of `integrations.delete`: delete an integration. */
 export interface IntegrationsDeleteInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
@@ -649,7 +649,7 @@ export interface IntegrationsDeleteInput {
 /** The input of `integrations.get`: get an integration. */
 export interface IntegrationsGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
@@ -658,7 +658,7 @@ export interface IntegrationsGetInput {
 /** The input of `integrations.update`: update an integration. */
 export interface IntegrationsUpdateInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
@@ -708,7 +708,7 @@ export interface IntegrationsUpdateInput {
      */
     channel?: string | null | undefined;
     /**
-     * The events to post, or `*` for all, the default. At least 1 entries.
+     * The events to post, or `*` for all, the default. At least 1 entry.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -746,7 +746,7 @@ export interface IntegrationsUpdateInput {
      */
     headers?: Record<string, string> | null | undefined;
     /**
-     * The events to send, or `*` for all, the default. At least 1 entries.
+     * The events to send, or `*` for all, the default. At least 1 entry.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -762,7 +762,7 @@ export interface IntegrationsUpdateInput {
 /** The input of `integrations.test`: send a test event. */
 export interface IntegrationsTestInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
@@ -771,13 +771,13 @@ export interface IntegrationsTestInput {
 /** The input of `integrations.deliveries`: list deliveries, newest first. */
 export interface IntegrationsDeliveriesInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -790,12 +790,12 @@ export interface IntegrationsDeliveriesInput {
 /** The input of `integrations.delivery`: get a delivery with its request. */
 export interface IntegrationsDeliveryInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
   /**
-   * The identifier of the record.
+   * The identifier of the delivery.
    * @example "dlv_01KAJK2M00DXV0000000000000"
    */
   dlv: string;
@@ -804,12 +804,12 @@ export interface IntegrationsDeliveryInput {
 /** The input of `integrations.redeliver`: send a delivery again. */
 export interface IntegrationsRedeliverInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
   /**
-   * The identifier of the record.
+   * The identifier of the delivery.
    * @example "dlv_01KAJK2M00DXV0000000000000"
    */
   dlv: string;
@@ -818,7 +818,7 @@ export interface IntegrationsRedeliverInput {
 /** The input of `integrations.recover`: send missed deliveries again. */
 export interface IntegrationsRecoverInput {
   /**
-   * The identifier of the record.
+   * The identifier of the integration.
    * @example "int_01KAJK2M00XNT0000000000000"
    */
   id: string;
@@ -837,7 +837,7 @@ export interface WebhooksCreateInput {
    */
   url: string;
   /**
-   * The events to receive, or `*` for all. At least 1 entries.
+   * The events to receive, or `*` for all. At least 1 entry.
    * @example ["deployment.failed"]
    */
   events: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[];
@@ -857,7 +857,7 @@ export interface WebhooksCreateInput {
 export interface WebhooksListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -870,7 +870,7 @@ export interface WebhooksListInput {
 /** The input of `webhooks.delete`: delete a webhook. */
 export interface WebhooksDeleteInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
@@ -879,7 +879,7 @@ export interface WebhooksDeleteInput {
 /** The input of `webhooks.get`: get a webhook. */
 export interface WebhooksGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
@@ -888,7 +888,7 @@ export interface WebhooksGetInput {
 /** The input of `webhooks.update`: update a webhook. */
 export interface WebhooksUpdateInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
@@ -898,7 +898,7 @@ export interface WebhooksUpdateInput {
    */
   url?: string | undefined;
   /**
-   * The events to receive, all of them. Left out, they stay. At least 1 entries.
+   * The complete list of events to receive, or `*` for all. Left out, it stays. At least 1 entry.
    * @example ["deployment.failed"]
    */
   events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
@@ -908,7 +908,7 @@ export interface WebhooksUpdateInput {
    */
   secret?: string | null | undefined;
   /**
-   * How long the secret before the new one signs too, at most `7d`. Without it, that one stops at once.
+   * How long the previous secret goes on signing beside the new one, at most `7d`. Without it, the previous secret stops at once.
    * @example "24h"
    */
   keep_previous_for?: string | undefined;
@@ -927,7 +927,7 @@ export interface WebhooksUpdateInput {
 /** The input of `webhooks.test`: send a test event. */
 export interface WebhooksTestInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
@@ -936,13 +936,13 @@ export interface WebhooksTestInput {
 /** The input of `webhooks.deliveries`: list deliveries, newest first. */
 export interface WebhooksDeliveriesInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -955,12 +955,12 @@ export interface WebhooksDeliveriesInput {
 /** The input of `webhooks.delivery`: get a delivery with its request. */
 export interface WebhooksDeliveryInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
   /**
-   * The identifier of the record.
+   * The identifier of the delivery.
    * @example "dlv_01KAJK2M00DXV0000000000000"
    */
   dlv: string;
@@ -969,12 +969,12 @@ export interface WebhooksDeliveryInput {
 /** The input of `webhooks.redeliver`: send a delivery again. */
 export interface WebhooksRedeliverInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
   /**
-   * The identifier of the record.
+   * The identifier of the delivery.
    * @example "dlv_01KAJK2M00DXV0000000000000"
    */
   dlv: string;
@@ -983,7 +983,7 @@ export interface WebhooksRedeliverInput {
 /** The input of `webhooks.recover`: send missed deliveries again. */
 export interface WebhooksRecoverInput {
   /**
-   * The identifier of the record.
+   * The identifier of the webhook.
    * @example "wh_01KAJK2M00WH00000000000000"
    */
   id: string;
@@ -998,7 +998,7 @@ export interface WebhooksRecoverInput {
 export interface GenerationsListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -1042,13 +1042,13 @@ export interface GenerationsCreateInput {
 /** The input of `generations.get`: get a generation. */
 export interface GenerationsGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the generation.
    * @example "gen_01KAJK2M00GEN0000000000000"
    */
   id: string;
   /**
    * Seconds to hold the request until the work ends. Without it, the answer comes at once. 0 to 60.
-   * @example 0
+   * @example 30
    */
   wait?: number | undefined;
 }
@@ -1056,7 +1056,7 @@ export interface GenerationsGetInput {
 /** The input of `generations.cancel`: cancel a queued or running generation. */
 export interface GenerationsCancelInput {
   /**
-   * The identifier of the record.
+   * The identifier of the generation.
    * @example "gen_01KAJK2M00GEN0000000000000"
    */
   id: string;
@@ -1080,7 +1080,7 @@ export interface GenerationsUsageInput {
 export interface EventsListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -1113,7 +1113,7 @@ export interface EventsStreamInput {
 export interface KeysListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**
@@ -1127,22 +1127,22 @@ export interface KeysListInput {
 export interface KeysCreateInput {
   /**
    * A name for people. 1 to 64 characters.
-   * @example "web"
+   * @example "ci"
    */
   name: string;
   /**
-   * What the key may do: within the scopes of the key that makes it, which are the default. At least 1 entries.
+   * What the key may do, within the scopes of the calling key. By default the same scopes. At least 1 entry.
    * @example ["*"]
    */
   scopes?: ("*" | "projects:read" | "projects:write" | "deployments:read" | "deployments:write" | "users:read" | "users:write" | "integrations:read" | "integrations:write" | "webhooks:read" | "webhooks:write" | "generations:read" | "generations:write")[] | undefined;
   /**
-   * When the key stops working, in ISO 8601; by default when the key that makes it does. null is never.
+   * When the key stops working, in ISO 8601; by default when the calling key does. null means never.
    * @example "2026-11-28T09:00:00.000Z"
    */
   expires_at?: string | null | undefined;
   /**
-   * Requests per window of ten minutes; by default that of the key that makes it. 0 is no limit. 0 to 1,000,000,000.
-   * @example 0
+   * Requests per window of ten minutes; by default the limit of the calling key. 0 means no limit. 0 to 1,000,000,000.
+   * @example 600
    */
   rate_limit?: number | null | undefined;
 }
@@ -1150,7 +1150,7 @@ export interface KeysCreateInput {
 /** The input of `keys.get`: get an API key, without its secret. */
 export interface KeysGetInput {
   /**
-   * The identifier of the record.
+   * The identifier of the API key.
    * @example "key_01KAJK2M00KEY0000000000000"
    */
   id: string;
@@ -1159,12 +1159,12 @@ export interface KeysGetInput {
 /** The input of `keys.revoke`: revoke an API key. */
 export interface KeysRevokeInput {
   /**
-   * The identifier of the record.
+   * The identifier of the API key.
    * @example "key_01KAJK2M00KEY0000000000000"
    */
   id: string;
   /**
-   * `true` also ends the keys that this key made, and theirs; `false` by default.
+   * `true` also revokes the keys that this key created, and the keys that those created; `false` by default.
    * @example true
    */
   cascade?: boolean | undefined;
@@ -1174,7 +1174,7 @@ export interface KeysRevokeInput {
 export interface OrganizationUpdateInput {
   /**
    * The new name. Left out, it stays. 1 to 64 characters.
-   * @example "web"
+   * @example "acme"
    */
   name?: string | undefined;
   /**
@@ -1188,7 +1188,7 @@ export interface OrganizationUpdateInput {
 export interface AuditLogListInput {
   /**
    * The number of items on a page, 20 by default. 1 to 100.
-   * @example 1
+   * @example 50
    */
   per_page?: number | undefined;
   /**

@@ -42,7 +42,7 @@ export interface Project {
 export interface Environment {
   /**
    * The name of the environment, unique in its project.
-   * @example "web"
+   * @example "production"
    */
   name: string;
   /**
@@ -62,12 +62,12 @@ export interface Environment {
    */
   domains?: string[] | undefined;
   /**
-   * Each domain with its state. A `pending` one serves once the TXT record `record` has the value `token`; `reason` says what the last look-up lacked.
+   * Each domain with its state. A `pending` one serves once the TXT record `record` has the value `token`; `reason` says why the last look-up failed.
    */
   domain_status?: {
     /**
      * The domain.
-     * @example "web"
+     * @example "www.acme.example"
      */
     name: string;
     /**
@@ -86,34 +86,34 @@ export interface Environment {
      */
     token: string;
     /**
-     * What the last look-up lacked; null where nothing is.
-     * @example "npm ERR! missing script: build"
+     * Why the last look-up did not prove it; null once it serves.
+     * @example "no TXT record"
      */
     reason: string | null;
   }[] | undefined;
   /**
-   * Where the live app answers; null where none is live, absent without a runtime.
-   * @example "https://hooks.acme.example/in"
+   * Where the live app answers; null if none is live, absent without a runtime.
+   * @example "https://production-web.apps.example.com"
    */
   url?: string | null | undefined;
   /**
    * The size of `/data` in bytes, measured every minute; null before the first measurement.
-   * @example 1
+   * @example 1048576
    */
   data_bytes?: number | null | undefined;
   /**
    * The workers of the live release, by name.
-   * @example ["text"]
+   * @example ["worker"]
    */
   workers?: string[] | undefined;
   /**
    * The schedules of the live release, each with its next time.
-   * @example [{"name":"web","cron":"0 3 * * *","command":"node clean.js","timeout_s":1,"next_at":"2026-11-21T09:00:00.000Z"}]
+   * @example [{"name":"clean","cron":"0 3 * * *","command":"node clean.js","timeout_s":600,"next_at":"2026-11-21T09:00:00.000Z"}]
    */
   schedules?: {
     /**
      * The name in `svc.json`.
-     * @example "web"
+     * @example "clean"
      */
     name: string;
     /**
@@ -127,8 +127,8 @@ export interface Environment {
      */
     command: string;
     /**
-     * The longest that a run takes, in seconds.
-     * @example 1
+     * The longest that a run may take, in seconds.
+     * @example 600
      */
     timeout_s: number;
     /**
@@ -148,12 +148,12 @@ export interface Environment {
     integration_id: string;
     /**
      * The number of the request.
-     * @example 1
+     * @example 42
      */
     number: number;
     /**
-     * The page of the request at the code host; null where it named none.
-     * @example "https://hooks.acme.example/in"
+     * The page of the request at the code host; null if it named none.
+     * @example "https://git.example.com/acme/web/pulls/42"
      */
     url: string | null;
     /**
@@ -168,7 +168,7 @@ export interface Environment {
     fork: boolean;
     /**
      * What the request wants to merge, as `POST /deployments` takes it.
-     * @example {"type":"git","repo":"acme/web","branch":"main"}
+     * @example {"type":"git","repo":"acme/web","branch":"fix-login"}
      */
     source: {
       /**
@@ -183,7 +183,7 @@ export interface Environment {
       repo: string;
       /**
        * The branch of the request.
-       * @example "main"
+       * @example "fix-login"
        */
       branch: string;
     };
@@ -232,7 +232,7 @@ export interface ScheduleRun {
   id: string;
   /**
    * The name of its schedule.
-   * @example "web"
+   * @example "clean"
    */
   name: string;
   /**
@@ -251,7 +251,7 @@ export interface ScheduleRun {
    */
   ended_at: string | null;
   /**
-   * Null while it runs, and where a signal or a limit ended it.
+   * The exit code; null while it runs, and if a signal or a limit ended it.
    * @example 1
    */
   exit_code: number | null;
@@ -405,7 +405,7 @@ export interface User {
   id: string;
   /**
    * The name that the user chose.
-   * @example "web"
+   * @example "Ada"
    */
   name: string;
   /**
@@ -478,7 +478,7 @@ export interface Member {
   id: string;
   /**
    * The name that the user chose.
-   * @example "web"
+   * @example "Ada"
    */
   name: string;
   /**
@@ -522,7 +522,7 @@ export interface Integration {
   type: "code_host" | "chat" | "monitoring" | "custom";
   /**
    * A name for people, made from its configuration.
-   * @example "web"
+   * @example "acme/web"
    */
   name: string;
   /**
@@ -556,7 +556,7 @@ export interface IntegrationItem {
   type: "code_host" | "chat" | "monitoring" | "custom";
   /**
    * A name for people, made from its configuration.
-   * @example "web"
+   * @example "acme/web"
    */
   name: string;
   /**
@@ -614,7 +614,7 @@ export interface Delivery {
     at: string;
     /**
      * The HTTP status of the answer; null without an answer.
-     * @example 1
+     * @example 500
      */
     status: number | null;
     /**
@@ -678,7 +678,7 @@ export interface DeliveryDetail {
     at: string;
     /**
      * The HTTP status of the answer; null without an answer.
-     * @example 1
+     * @example 500
      */
     status: number | null;
     /**
@@ -724,7 +724,7 @@ export interface DeliveryDetail {
 export interface Recovered {
   /**
    * The number of deliveries that are sent again.
-   * @example 1
+   * @example 3
    */
   queued: number;
 }
@@ -757,7 +757,7 @@ export interface Webhook {
    */
   created_at: string;
   /**
-   * The headers of its own, with `[redacted]` for each value.
+   * Its own headers, with `[redacted]` for each value.
    * @example {"x-tenant":"acme"}
    */
   headers?: Record<string, string> | undefined;
@@ -776,13 +776,13 @@ export interface Generation {
    */
   object: "generation";
   /**
-   * How far it is. A finished one is `completed`, or `succeeded` where the service says so.
+   * How far it is. A finished generation is `completed`, or `succeeded` with the option `generations.finishedStatus`.
    * @example "queued"
    */
   status: "queued" | "in_progress" | "completed" | "succeeded" | "failed";
   /**
-   * The part that is done, with two decimals: only in progress, and where the model's driver knows it. 0 to 1.
-   * @example 0
+   * The part that is done, with two decimals. Only in progress, and if the driver of the model reports it. 0 to 1.
+   * @example 0.4
    */
   progress?: number | undefined;
   /**
@@ -792,7 +792,7 @@ export interface Generation {
   model: string;
   /**
    * When it was created, in whole seconds since 1970.
-   * @example 1
+   * @example 1795251600
    */
   created_at: number;
   /**
@@ -802,7 +802,7 @@ export interface Generation {
   input: Record<string, unknown>;
   /**
    * The file; only when finished, and as long as it is stored.
-   * @example {"type":"image","url":"https://hooks.acme.example/in"}
+   * @example {"type":"image","url":"https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c"}
    */
   output?: {
     /**
@@ -811,25 +811,25 @@ export interface Generation {
      */
     type: "image" | "video";
     /**
-     * A signed link to the file, which needs no key and expires.
-     * @example "https://hooks.acme.example/in"
+     * A signed link to the file. It needs no key, and expires.
+     * @example "https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c"
      */
     url: string;
   } | undefined;
   /**
    * What the generation cost.
-   * @example {"cost_usd":1}
+   * @example {"cost_usd":0.04}
    */
   usage: {
     /**
      * The cost, in US dollars; 0 unless it finished.
-     * @example 1
+     * @example 0.04
      */
     cost_usd: number;
   };
   /**
    * Why it failed; only when it did.
-   * @example {"code":"cancelled","message":"The build is done"}
+   * @example {"code":"cancelled","message":"The generation was cancelled"}
    */
   error?: {
     /**
@@ -839,7 +839,7 @@ export interface Generation {
     code: string;
     /**
      * A sentence for people.
-     * @example "The build is done"
+     * @example "The generation was cancelled"
      */
     message: string;
   } | undefined;
@@ -849,7 +849,7 @@ export interface Generation {
 export interface Usage {
   /**
    * One entry for each model on each day with generations.
-   * @example [{"date":"2026-11-21","model":"image-standard","generations":1,"cost_usd":1}]
+   * @example [{"date":"2026-11-21","model":"image-standard","generations":12,"cost_usd":0.04}]
    */
   data: {
     /**
@@ -864,28 +864,28 @@ export interface Usage {
     model: string;
     /**
      * The number of finished generations.
-     * @example 1
+     * @example 12
      */
     generations: number;
     /**
      * Their cost, in US dollars.
-     * @example 1
+     * @example 0.04
      */
     cost_usd: number;
   }[];
   /**
    * The sum of all entries.
-   * @example {"generations":1,"cost_usd":1}
+   * @example {"generations":12,"cost_usd":0.04}
    */
   total: {
     /**
      * The number of finished generations.
-     * @example 1
+     * @example 12
      */
     generations: number;
     /**
      * Their cost, in US dollars.
-     * @example 1
+     * @example 0.04
      */
     cost_usd: number;
   };
@@ -924,7 +924,7 @@ export interface ApiKey {
   id: string;
   /**
    * A name for people.
-   * @example "web"
+   * @example "ci"
    */
   name: string;
   /**
@@ -953,12 +953,12 @@ export interface ApiKey {
    */
   expires_at: string | null;
   /**
-   * Requests per window of ten minutes; 0 for no limit, null for that of the service.
-   * @example 1
+   * Requests per window of ten minutes; 0 for no limit, null for the limit of the service.
+   * @example 600
    */
   rate_limit: number | null;
   /**
-   * The key that made this one; null where none did.
+   * The key that created this key; null if a person or a command did.
    * @example "key_01KAJK2M00KEY0000000000000"
    */
   created_by_key_id: string | null;
@@ -973,7 +973,7 @@ export interface NewApiKey {
   id: string;
   /**
    * A name for people.
-   * @example "web"
+   * @example "ci"
    */
   name: string;
   /**
@@ -1002,12 +1002,12 @@ export interface NewApiKey {
    */
   expires_at: string | null;
   /**
-   * Requests per window of ten minutes; 0 for no limit, null for that of the service.
-   * @example 1
+   * Requests per window of ten minutes; 0 for no limit, null for the limit of the service.
+   * @example 600
    */
   rate_limit: number | null;
   /**
-   * The key that made this one; null where none did.
+   * The key that created this key; null if a person or a command did.
    * @example "key_01KAJK2M00KEY0000000000000"
    */
   created_by_key_id: string | null;
@@ -1027,7 +1027,7 @@ export interface Organization {
   id: string;
   /**
    * The name of the organization.
-   * @example "web"
+   * @example "acme"
    */
   name: string;
   /**
@@ -1046,7 +1046,7 @@ export interface Organization {
 export interface Me {
   /**
    * The organization of the caller.
-   * @example {"id":"org_01KAJK2M00XRG0000000000000","name":"web","plan":"starter"}
+   * @example {"id":"org_01KAJK2M00XRG0000000000000","name":"acme","plan":"starter"}
    */
   organization: {
     /**
@@ -1056,7 +1056,7 @@ export interface Me {
     id: string;
     /**
      * The name of the organization.
-     * @example "web"
+     * @example "acme"
      */
     name: string;
     /**
@@ -1076,7 +1076,7 @@ export interface Me {
     id: string;
     /**
      * The name of the user.
-     * @example "web"
+     * @example "Ada"
      */
     name: string;
     /**
@@ -1090,7 +1090,7 @@ export interface Me {
      */
     role: "owner" | "admin" | "developer" | "viewer";
     /**
-     * Whether the user may call at all: `active`.
+     * Always `active`: the keys of other users do not work.
      * @example "active"
      */
     status: string;
@@ -1102,7 +1102,7 @@ export interface Me {
   };
   /**
    * The API key of the request.
-   * @example {"id":"key_01KAJK2M00KEY0000000000000","name":"web","scopes":["*"]}
+   * @example {"id":"key_01KAJK2M00KEY0000000000000","name":"ci","scopes":["*"]}
    */
   key: {
     /**
@@ -1112,7 +1112,7 @@ export interface Me {
     id: string;
     /**
      * The name of the key.
-     * @example "web"
+     * @example "ci"
      */
     name: string;
     /**

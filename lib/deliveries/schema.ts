@@ -33,7 +33,7 @@ export const secretRule = textOf(1, 256);
 const attempt = v.object({
   number: field(v.number(), "The number of the attempt, from 1."),
   at: field(datetime(), "When the attempt began."),
-  status: field(v.nullable(v.number()), "The HTTP status of the answer; null without an answer."),
+  status: field(v.nullable(v.number()), "The HTTP status of the answer; null without an answer.", 500),
   duration_ms: field(v.number(), "How long the attempt took, in milliseconds."),
   error: field(v.nullable(v.string()), "Why the attempt failed; null for a success."),
   response: field(v.nullable(v.string()), "The beginning of the answer's body, without secrets; null without a body."),

@@ -83,7 +83,7 @@ export const environmentChanges = v.object({
     v.pipe(
       v.array(domainName, "must be a list"),
       v.maxLength(100, "must have at most 100 domains"),
-      v.description("The own host names of the environment, all of them. Left out, they stay as they are."),
+      v.description("All host names of the environment's own. Left out, they stay as they are."),
     ),
   ),
   variables: field(
@@ -100,8 +100,12 @@ export const environmentChanges = v.object({
 const preview = field(
   v.object({
     integration_id: field(id("int"), "The integration whose repository has the request."),
-    number: field(v.number(), "The number of the request."),
-    url: field(v.nullable(v.string()), "The page of the request at the code host; null where it named none."),
+    number: field(v.number(), "The number of the request.", 42),
+    url: field(
+      v.nullable(v.string()),
+      "The page of the request at the code host; null if it named none.",
+      "https://git.example.com/acme/web/pulls/42",
+    ),
     commit: field(v.string(), "The newest commit of the request."),
     fork: field(
       v.boolean(),
@@ -111,7 +115,7 @@ const preview = field(
       v.object({
         type: field(v.literal("git"), "A Git repository."),
         repo: field(v.string(), "The repository of the request's branch."),
-        branch: field(v.string(), "The branch of the request."),
+        branch: field(v.string(), "The branch of the request.", "fix-login"),
       }),
       "What the request wants to merge, as `POST /deployments` takes it.",
     ),
@@ -122,7 +126,7 @@ export type Preview = v.InferOutput<typeof preview>;
 
 /** Without a runtime, domains are shown where there are any, and no URL. */
 export const environment = v.object({
-  name: field(v.string(), "The name of the environment, unique in its project."),
+  name: field(v.string(), "The name of the environment, unique in its project.", "production"),
   variables: field(
     v.record(v.string(), v.union([v.string(), storedSecret])),
     'The variables by name, as text; a secret shows as `{"secret":true}`.',
@@ -132,20 +136,28 @@ export const environment = v.object({
     v.pipe(
       v.array(
         v.object({
-          name: field(v.string(), "The domain."),
+          name: field(v.string(), "The domain.", "www.acme.example"),
           status: field(v.picklist(["active", "pending"]), "Whether it serves."),
           record: field(v.string(), "The name of the TXT record that proves the domain."),
           token: field(v.string(), "The value that the record needs."),
-          reason: field(v.nullable(v.string()), "What the last look-up lacked; null where nothing is."),
+          reason: field(
+            v.nullable(v.string()),
+            "Why the last look-up did not prove it; null once it serves.",
+            "no TXT record",
+          ),
         }),
       ),
       v.description(
-        "Each domain with its state. A `pending` one serves once the TXT record `record` has the value `token`; `reason` says what the last look-up lacked.",
+        "Each domain with its state. A `pending` one serves once the TXT record `record` has the value `token`; `reason` says why the last look-up failed.",
       ),
     ),
   ),
   url: v.optional(
-    field(v.nullable(v.string()), "Where the live app answers; null where none is live, absent without a runtime."),
+    field(
+      v.nullable(v.string()),
+      "Where the live app answers; null if none is live, absent without a runtime.",
+      "https://production-web.apps.example.com",
+    ),
   ),
   data_bytes: v.optional(
     field(
@@ -158,10 +170,10 @@ export const environment = v.object({
     field(
       v.array(
         v.object({
-          name: field(v.string(), "The name in `svc.json`."),
+          name: field(v.string(), "The name in `svc.json`.", "clean"),
           cron: field(v.string(), "When it runs: five fields, in UTC."),
           command: field(v.string(), "The command that runs."),
-          timeout_s: field(v.number(), "The longest that a run takes, in seconds."),
+          timeout_s: field(v.number(), "The longest that a run may take, in seconds."),
           next_at: field(datetime(), "When it runs next."),
         }),
       ),
@@ -184,11 +196,11 @@ export const environment = v.object({
 /** A run of a schedule. */
 export const scheduleRun = v.object({
   id: field(id("run"), "The id of the run."),
-  name: field(v.string(), "The name of its schedule."),
+  name: field(v.string(), "The name of its schedule.", "clean"),
   status: field(v.picklist(["running", "succeeded", "failed"]), "How far it is."),
   started_at: field(datetime(), "When it started."),
   ended_at: field(v.nullable(datetime()), "When it ended; null while it runs."),
-  exit_code: field(v.nullable(v.number()), "Null while it runs, and where a signal or a limit ended it."),
+  exit_code: field(v.nullable(v.number()), "The exit code; null while it runs, and if a signal or a limit ended it."),
 });
 export const environmentsQuery = v.object(paging());
 /** The parameters of a path to an environment of a project. */

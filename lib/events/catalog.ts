@@ -13,12 +13,15 @@ const deployment = {
 const generation = {
   generation_id: field(text, "The generation."),
   model: field(text, "The model that ran."),
-  status: field(text, "How it ended: `completed`, or `succeeded` where the service says so, or `failed`."),
+  status: field(
+    text,
+    "How it ended: `failed`, or `completed` (`succeeded` with the option `generations.finishedStatus`).",
+  ),
   cost_usd: field(v.number(), "Its cost, in US dollars."),
 };
 const problem = v.object({
   code: field(text, "A word for programs."),
-  message: field(text, "A sentence for people."),
+  message: field(text, "A sentence for people.", "The generation was cancelled"),
 });
 const project = v.object({
   project_id: field(text, "The project."),
@@ -41,13 +44,13 @@ export const catalog = {
   "generation.completed": v.object(generation),
   "generation.failed": v.object({ ...generation, error: field(problem, "Why it failed.") }),
   "schedule.failed": v.object({
-    run_id: field(text, "The id of the run."),
-    project_id: field(text, "The id of the project."),
+    run_id: field(text, "The identifier of the run."),
+    project_id: field(text, "The identifier of the project."),
     environment: field(text, "The name of the environment."),
     schedule: field(text, "The name of the schedule in `svc.json`."),
     exit_code: field(
       v.nullable(v.number()),
-      "The exit code of the command; null where a signal or the limit ended it.",
+      "The exit code of the command; null if a signal or the time limit ended it.",
     ),
     reason: field(text, "Why it failed."),
   }),

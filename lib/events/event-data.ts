@@ -148,13 +148,13 @@ export interface GenerationCompletedData {
    */
   model: string;
   /**
-   * How it ended: `completed`, or `succeeded` where the service says so, or `failed`.
+   * How it ended: `failed`, or `completed` (`succeeded` with the option `generations.finishedStatus`).
    * @example "active"
    */
   status: string;
   /**
    * Its cost, in US dollars.
-   * @example 1
+   * @example 0.04
    */
   cost_usd: number;
 }
@@ -172,18 +172,18 @@ export interface GenerationFailedData {
    */
   model: string;
   /**
-   * How it ended: `completed`, or `succeeded` where the service says so, or `failed`.
+   * How it ended: `failed`, or `completed` (`succeeded` with the option `generations.finishedStatus`).
    * @example "active"
    */
   status: string;
   /**
    * Its cost, in US dollars.
-   * @example 1
+   * @example 0.04
    */
   cost_usd: number;
   /**
    * Why it failed.
-   * @example {"code":"cancelled","message":"The build is done"}
+   * @example {"code":"cancelled","message":"The generation was cancelled"}
    */
   error: {
     /**
@@ -193,7 +193,7 @@ export interface GenerationFailedData {
     code: string;
     /**
      * A sentence for people.
-     * @example "The build is done"
+     * @example "The generation was cancelled"
      */
     message: string;
   };
@@ -202,12 +202,12 @@ export interface GenerationFailedData {
 /** A run of a schedule failed; `reason` is the error, and `exit_code` null where it has none. */
 export interface ScheduleFailedData {
   /**
-   * The id of the run.
+   * The identifier of the run.
    * @example "run_01KAJK2M00RXN0000000000000"
    */
   run_id: string;
   /**
-   * The id of the project.
+   * The identifier of the project.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   project_id: string;
@@ -222,7 +222,7 @@ export interface ScheduleFailedData {
    */
   schedule: string;
   /**
-   * The exit code of the command; null where a signal or the limit ended it.
+   * The exit code of the command; null if a signal or the time limit ended it.
    * @example 1
    */
   exit_code: number | null;

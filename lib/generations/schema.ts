@@ -13,22 +13,30 @@ export const generation = field(
     object: field(v.literal("generation"), "The kind of the record: always `generation`."),
     status: field(
       v.picklist(["queued", "in_progress", ...finished, "failed"]),
-      "How far it is. A finished one is `completed`, or `succeeded` where the service says so.",
+      "How far it is. A finished generation is `completed`, or `succeeded` with the option `generations.finishedStatus`.",
     ),
     progress: v.optional(
       field(
         v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
-        "The part that is done, with two decimals: only in progress, and where the model's driver knows it.",
+        "The part that is done, with two decimals. Only in progress, and if the driver of the model reports it.",
       ),
     ),
     model: field(v.string(), "The model that runs."),
-    created_at: field(v.pipe(v.number(), v.integer()), "When it was created, in whole seconds since 1970."),
+    created_at: field(
+      v.pipe(v.number(), v.integer()),
+      "When it was created, in whole seconds since 1970.",
+      1_795_251_600,
+    ),
     input: field(v.record(v.string(), v.unknown()), "The inputs as given, with the defaults filled in."),
     output: v.optional(
       field(
         v.object({
           type: field(v.picklist(["image", "video"]), "The kind of the file."),
-          url: field(v.string(), "A signed link to the file, which needs no key and expires."),
+          url: field(
+            v.string(),
+            "A signed link to the file. It needs no key, and expires.",
+            "https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c",
+          ),
         }),
         "The file; only when finished, and as long as it is stored.",
       ),
@@ -41,7 +49,7 @@ export const generation = field(
       field(
         v.object({
           code: field(v.string(), "A word for programs."),
-          message: field(v.string(), "A sentence for people."),
+          message: field(v.string(), "A sentence for people.", "The generation was cancelled"),
         }),
         "Why it failed; only when it did.",
       ),

@@ -9,7 +9,7 @@ const types = Object.keys(integrationTypes) as Type[];
 const item = {
   id: field(id("int"), "The identifier of the integration."),
   type: field(v.picklist(types), "The tool that it connects."),
-  name: field(v.string(), "A name for people, made from its configuration."),
+  name: field(v.string(), "A name for people, made from its configuration.", "acme/web"),
   status: field(v.picklist(endpointLifecycle.states), "An inactive integration sends and deploys nothing."),
 };
 

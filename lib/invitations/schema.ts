@@ -26,7 +26,7 @@ export const newInvitation = v.object({
 });
 export const acceptance = v.object({
   token: field(textOf(1, 256), "The token of the mail. It works once."),
-  name: field(displayName, "The name of the new member."),
+  name: field(displayName, "The name of the new member.", "Ada"),
 });
 export const member = field(
   v.object({ ...user.entries, api_key: field(v.string(), "A first API key, shown only here.") }),

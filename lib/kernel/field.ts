@@ -1,10 +1,12 @@
 import * as v from "valibot";
 
 /**
- * A schema with its meaning, which the OpenAPI document, the reference and editors show. The meaning stands before what the
- * schema transforms: the documents describe what callers send.
+ * Adds a meaning and an example to a schema, for the OpenAPI document, the reference and editors. `openapi/examples` has the
+ * examples by the name of a field, for fields without one here. The meaning comes before the transformations of the schema,
+ * because the documents describe what callers send.
  */
-export function field<S extends v.GenericSchema>(schema: S, meaning: string): S {
+export function field<S extends v.GenericSchema>(schema: S, meaning: string, example?: unknown): S {
   const { pipe: [first, ...rest] = [schema] } = schema as { readonly pipe?: readonly [v.GenericSchema, ...never[]] };
-  return v.pipe(first, v.description(meaning), ...rest) as unknown as S;
+  const examples = example === undefined ? [] : ([v.examples([example])] as unknown as []);
+  return v.pipe(first, v.description(meaning), ...examples, ...rest) as unknown as S;
 }

@@ -15,7 +15,7 @@ export const keyScopes = v.array(v.picklist(scopes, `must be one of ${scopes.joi
 export const apiKey = field(
   v.object({
     id: field(id("key"), "The identifier of the key."),
-    name: field(v.string(), "A name for people."),
+    name: field(v.string(), "A name for people.", "ci"),
     scopes: field(v.array(v.string()), "What the key may do, within the role of its user; `*` is everything."),
     user_id: field(id("usr"), "The user whom the key acts for."),
     created_at: field(datetime(), "When the key was created."),
@@ -23,9 +23,12 @@ export const apiKey = field(
     expires_at: field(v.nullable(datetime()), "When the key stops working; null for never."),
     rate_limit: field(
       v.nullable(v.number()),
-      "Requests per window of ten minutes; 0 for no limit, null for that of the service.",
+      "Requests per window of ten minutes; 0 for no limit, null for the limit of the service.",
     ),
-    created_by_key_id: field(v.nullable(id("key")), "The key that made this one; null where none did."),
+    created_by_key_id: field(
+      v.nullable(id("key")),
+      "The key that created this key; null if a person or a command did.",
+    ),
   }),
   "An API key, without its secret.",
 );
@@ -36,30 +39,33 @@ export const madeApiKey = field(
 
 /** Defaults: the scopes, the expiry and the rate limit of the key that makes it. */
 export const newApiKey = v.object({
-  name: field(keyName, "A name for people."),
+  name: field(keyName, "A name for people.", "ci"),
   scopes: v.optional(
     field(
       v.pipe(keyScopes, v.minLength(1, "must have at least one")),
-      "What the key may do: within the scopes of the key that makes it, which are the default.",
+      "What the key may do, within the scopes of the calling key. By default the same scopes.",
     ),
   ),
   expires_at: v.optional(
     field(
       v.nullable(instantText()),
-      "When the key stops working, in ISO 8601; by default when the key that makes it does. null is never.",
+      "When the key stops working, in ISO 8601; by default when the calling key does. null means never.",
     ),
   ),
   rate_limit: v.optional(
     field(
       v.nullable(wholeNumber(0, 1_000_000_000)),
-      "Requests per window of ten minutes; by default that of the key that makes it. 0 is no limit.",
+      "Requests per window of ten minutes; by default the limit of the calling key. 0 means no limit.",
     ),
   ),
 });
 /** `cascade=true` ends the keys that the key made as well, and theirs. */
 export const keyRevocation = v.object({
   cascade: v.optional(
-    field(querySwitch(), "`true` also ends the keys that this key made, and theirs; `false` by default."),
+    field(
+      querySwitch(),
+      "`true` also revokes the keys that this key created, and the keys that those created; `false` by default.",
+    ),
   ),
 });
 export const apiKeysQuery = v.object(paging());

@@ -6,13 +6,20 @@ import { exampleOf } from "./examples.ts";
 import { pathExample } from "./id-prefixes.ts";
 import { type Json, jsonSchema } from "./json-schema.ts";
 
+const nouns: Readonly<Record<string, string>> = { deliveries: "delivery", "api-keys": "API key" };
+/** `/projects/{id}` → `project`. */
+function nounOf(path: string, parameter: string): string {
+  const [, collection = ""] = new RegExp(`([\\w-]+)/\\{${parameter}\\}`).exec(path) ?? [];
+  return nouns[collection] ?? collection.replace(/s$/, "");
+}
+
 /** The parameters of an operation's path and query. */
 export function queryParameters({ path, query }: Operation): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
     in: "path",
     required: true,
-    description: name === "id" || name === "dlv" ? "The identifier of the record." : "The name of the environment.",
+    description: `The ${name === "name" ? "name" : "identifier"} of the ${nounOf(path, name)}.`,
     schema: { type: "string" },
     example: pathExample(path, name),
   }));

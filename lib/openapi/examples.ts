@@ -2,7 +2,7 @@ import type { Json } from "./json-schema.ts";
 
 /** Example values by the name of a field, where its schema does not fix one. */
 const words: Json = {
-  per_page: 20,
+  per_page: 50,
   cursor: "MX4wMUtBSksyTTAw.q3xVbG0c5n1T",
   wait: 30,
   username: "ci",
@@ -14,6 +14,19 @@ const words: Json = {
   body: '{"event":"ping"}',
   input: { model: "image-standard", prompt: "a lighthouse at dusk" },
   code: "cancelled",
+  queued: 3,
+  cost_usd: 0.04,
+  generations: 12,
+  rate_limit: 600,
+  exit_code: 1,
+  timeout_s: 600,
+  data_bytes: 1_048_576,
+  progress: 0.4,
+  price: 0.04,
+  pricePerSecond: 0.1,
+  sizes: ["1024x1024", "1024x1536"],
+  downloads: ["https://files.example.com"],
+  workers: ["worker"],
   value: "8080",
   channel: "#deploys",
   events: "deployment.failed",
@@ -91,7 +104,7 @@ const owners: Readonly<Record<string, string>> = {
 };
 
 const fits = (value: unknown, type: string | undefined) =>
-  type === undefined || type === (Array.isArray(value) ? "array" : typeof value);
+  type === undefined || type.replace("integer", "number") === (Array.isArray(value) ? "array" : typeof value);
 
 /** A valid example of a schema, the same at every call. `schemas` are those that it may refer to. */
 export function exampleOf(schema: Json, schemas: Readonly<Record<string, Json>>, name = ""): unknown {
@@ -102,6 +115,7 @@ export function exampleOf(schema: Json, schemas: Readonly<Record<string, Json>>,
     anyOf,
     oneOf,
     enum: choices,
+    examples,
     items,
     properties,
     type,
@@ -111,11 +125,13 @@ export function exampleOf(schema: Json, schemas: Readonly<Record<string, Json>>,
     anyOf?: Json[];
     oneOf?: Json[];
     enum?: unknown[];
+    examples?: unknown[];
     items?: Json;
     properties?: Record<string, Json>;
     type?: string;
   };
   if ("const" in schema) return schema["const"];
+  if (examples) return examples[0];
   if ($ref) return of(schemas[$ref.split("/").at(-1) ?? ""]);
   if (allOf) return Object.assign({}, ...allOf.map((one) => of(one)));
   if (choices) return name in words && choices.includes(words[name]) ? words[name] : choices[0];

@@ -11,7 +11,7 @@ export const organizationName = textOf(1, 64, { trim: true });
 
 const own = {
   id: field(id("org"), "The identifier of the organization."),
-  name: field(v.string(), "The name of the organization."),
+  name: field(v.string(), "The name of the organization.", "acme"),
   plan: field(v.picklist(plans), "The plan, which decides what the organization may use."),
 };
 export const organization = field(
@@ -19,7 +19,7 @@ export const organization = field(
   "An organization: every record belongs to one.",
 );
 export const organizationChanges = v.object({
-  name: v.optional(field(organizationName, "The new name. Left out, it stays.")),
+  name: v.optional(field(organizationName, "The new name. Left out, it stays.", "acme")),
   plan: v.optional(field(oneOf(plans), "The new plan. Left out, it stays.")),
 });
 
@@ -29,10 +29,10 @@ export const me = field(
     user: field(
       v.object({
         id: field(id("usr"), "The identifier of the user."),
-        name: field(v.string(), "The name of the user."),
+        name: field(v.string(), "The name of the user.", "Ada"),
         email: field(v.string(), "The address of the user."),
         role: field(v.picklist(roles), "What the user may do."),
-        status: field(v.string(), "Whether the user may call at all: `active`."),
+        status: field(v.string(), "Always `active`: the keys of other users do not work."),
         joined_at: field(v.string(), "When the user joined, in ISO 8601."),
       }),
       "The user whom the key acts for.",
@@ -40,7 +40,7 @@ export const me = field(
     key: field(
       v.object({
         id: field(id("key"), "The identifier of the key."),
-        name: field(v.string(), "The name of the key."),
+        name: field(v.string(), "The name of the key.", "ci"),
         scopes: field(v.array(v.string()), "What the key may do, within the role of its user."),
       }),
       "The API key of the request.",

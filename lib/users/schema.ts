@@ -7,7 +7,7 @@ import { lifecycle } from "./states.ts";
 export const user = field(
   v.object({
     id: field(id("usr"), "The identifier of the user."),
-    name: field(v.string(), "The name that the user chose."),
+    name: field(v.string(), "The name that the user chose.", "Ada"),
     email: field(v.string(), "The address, unique in the organization."),
     role: field(v.picklist(roles), "What the user may do."),
     status: field(v.picklist(lifecycle.states), "The keys of a suspended user do not work."),

@@ -14,9 +14,7 @@ export const webhook = field(
     events: field(v.array(v.string()), "The events that it receives; `*` is all of them."),
     status: field(v.picklist(endpointLifecycle.states), "An inactive webhook receives nothing."),
     created_at: field(datetime(), "When the webhook was created."),
-    headers: v.optional(
-      field(v.record(v.string(), v.string()), "The headers of its own, with `[redacted]` for each value."),
-    ),
+    headers: v.optional(field(v.record(v.string(), v.string()), "Its own headers, with `[redacted]` for each value.")),
   }),
   "An HTTPS endpoint that receives events.",
 );
@@ -34,7 +32,7 @@ export const newWebhook = v.object({
 });
 export const webhookChanges = v.object({
   url: v.optional(field(urlRule, "Where events are posted to. Left out, it stays.")),
-  events: v.optional(field(eventsRule, "The events to receive, all of them. Left out, they stay.")),
+  events: v.optional(field(eventsRule, "The complete list of events to receive, or `*` for all. Left out, it stays.")),
   secret: secret(`${signs} null removes it; left out, it stays.`),
   keep_previous_for: v.optional(
     field(
@@ -45,7 +43,7 @@ export const webhookChanges = v.object({
           return ms !== undefined && ms > 0 && ms <= longestOverlap;
         }, 'must be a duration of at most 7 days, such as "24h"'),
       ),
-      "How long the secret before the new one signs too, at most `7d`. Without it, that one stops at once.",
+      "How long the previous secret goes on signing beside the new one, at most `7d`. Without it, the previous secret stops at once.",
     ),
   ),
   headers: headers(

@@ -21,7 +21,7 @@ export const deliveries = v.optional(
     ),
     retryAfter: v.optional(
       option(v.boolean(), {
-        help: "Let a receiver's `Retry-After` extend the delay before the next attempt, up to two hours. `false` keeps the delays of the specification.",
+        help: "Let a receiver's `Retry-After` extend the delay before the next attempt, up to two hours. `false` ignores the header.",
       }),
       false,
     ),

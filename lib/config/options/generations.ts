@@ -31,13 +31,15 @@ const model = v.strictObject({
   ...ofModel,
   model: v.optional(field(textOf(1, 255), "The name at the server; by default the name that callers use.")),
   pricePerSecond: v.optional(
-    field(price, "The price of a second of film, in US dollars; without it, `price` is that of the film."),
+    field(price, "The price of a second of film, in US dollars. Without it, `price` is the price of the whole film."),
   ),
-  sizes: v.optional(field(sizes, "The sizes that it makes, in pixels. Without them, it is asked for the exact size.")),
-  extra: v.optional(field(v.record(v.string(), v.unknown()), "Fields that each request has besides; none by default.")),
+  sizes: v.optional(
+    field(sizes, "The sizes that the model makes, in pixels. Without them, requests ask for the exact size."),
+  ),
+  extra: v.optional(field(v.record(v.string(), v.unknown()), "Further fields of each request; none by default.")),
 });
 const remote = {
-  url: field(httpUrl, "The URL of its interface, with the version."),
+  url: field(httpUrl, "The URL of its interface, with the version.", "https://models.example.com/v1"),
   key: v.optional(
     field(
       textLike(4096, /^[\x21-\x7e]+$/, "must be a key of visible ASCII characters"),
@@ -54,7 +56,7 @@ const remote = {
         ),
         "must be a list",
       ),
-      "The origins besides its own from which it lets files be fetched.",
+      "Further origins from which its files may be fetched; its own is always allowed.",
     ),
     [],
   ),
@@ -69,7 +71,10 @@ const command = v.strictObject({
     "The program and its arguments, with `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}`. No shell reads it.",
   ),
   env: v.optional(
-    field(v.record(textOf(1, 255), textOf(0, 4096)), "Variables of the program; it gets no others of the server's."),
+    field(
+      v.record(textOf(1, 255), textOf(0, 4096)),
+      "The environment variables of the program; it inherits none of the server's.",
+    ),
     {},
   ),
   models: field(v.record(textOf(1, 255), v.strictObject(ofModel)), "Its models, by the names that callers use."),
@@ -88,7 +93,10 @@ const backend = v.variant(
     v.strictObject({
       type: type("openrouter", "OpenRouter, for images and films."),
       ...jobs,
-      url: v.optional(field(httpUrl, "The URL of its interface, with the version."), "https://openrouter.ai/api/v1"),
+      url: v.optional(
+        field(httpUrl, "The URL of its interface, with the version.", "https://models.example.com/v1"),
+        "https://openrouter.ai/api/v1",
+      ),
     }),
     command,
   ],

@@ -408,7 +408,7 @@ export interface Options {
       type: "openai";
       /**
        * The URL of its interface, with the version.
-       * @example "https://hooks.acme.example/in"
+       * @example "https://models.example.com/v1"
        */
       url: string;
       /**
@@ -429,7 +429,7 @@ export interface Options {
         /**
          * The price of an image, or of a film, in US dollars. At least 0.
          * @default 0
-         * @example 0
+         * @example 0.04
          */
         price?: number | undefined;
         /**
@@ -438,25 +438,25 @@ export interface Options {
          */
         model?: string | undefined;
         /**
-         * The price of a second of film, in US dollars; without it, `price` is that of the film. At least 0.
-         * @example 0
+         * The price of a second of film, in US dollars. Without it, `price` is the price of the whole film. At least 0.
+         * @example 0.1
          */
         pricePerSecond?: number | undefined;
         /**
-         * The sizes that it makes, in pixels. Without them, it is asked for the exact size.
-         * @example ["text"]
+         * The sizes that the model makes, in pixels. Without them, requests ask for the exact size.
+         * @example ["1024x1024","1024x1536"]
          */
         sizes?: string[] | undefined;
         /**
-         * Fields that each request has besides; none by default.
+         * Further fields of each request; none by default.
          * @example {"quality":"high"}
          */
         extra?: Record<string, unknown> | undefined;
       }>;
       /**
-       * The origins besides its own from which it lets files be fetched.
+       * Further origins from which its files may be fetched; its own is always allowed.
        * @default []
-       * @example ["text"]
+       * @example ["https://files.example.com"]
        */
       downloads?: string[] | undefined;
       /**
@@ -473,7 +473,7 @@ export interface Options {
       type: "predictions";
       /**
        * The URL of its interface, with the version.
-       * @example "https://hooks.acme.example/in"
+       * @example "https://models.example.com/v1"
        */
       url: string;
       /**
@@ -494,7 +494,7 @@ export interface Options {
         /**
          * The price of an image, or of a film, in US dollars. At least 0.
          * @default 0
-         * @example 0
+         * @example 0.04
          */
         price?: number | undefined;
         /**
@@ -503,25 +503,25 @@ export interface Options {
          */
         model?: string | undefined;
         /**
-         * The price of a second of film, in US dollars; without it, `price` is that of the film. At least 0.
-         * @example 0
+         * The price of a second of film, in US dollars. Without it, `price` is the price of the whole film. At least 0.
+         * @example 0.1
          */
         pricePerSecond?: number | undefined;
         /**
-         * The sizes that it makes, in pixels. Without them, it is asked for the exact size.
-         * @example ["text"]
+         * The sizes that the model makes, in pixels. Without them, requests ask for the exact size.
+         * @example ["1024x1024","1024x1536"]
          */
         sizes?: string[] | undefined;
         /**
-         * Fields that each request has besides; none by default.
+         * Further fields of each request; none by default.
          * @example {"quality":"high"}
          */
         extra?: Record<string, unknown> | undefined;
       }>;
       /**
-       * The origins besides its own from which it lets files be fetched.
+       * Further origins from which its files may be fetched; its own is always allowed.
        * @default []
-       * @example ["text"]
+       * @example ["https://files.example.com"]
        */
       downloads?: string[] | undefined;
       /**
@@ -538,7 +538,7 @@ export interface Options {
       type: "sdcpp";
       /**
        * The URL of its interface, with the version.
-       * @example "https://hooks.acme.example/in"
+       * @example "https://models.example.com/v1"
        */
       url: string;
       /**
@@ -559,7 +559,7 @@ export interface Options {
         /**
          * The price of an image, or of a film, in US dollars. At least 0.
          * @default 0
-         * @example 0
+         * @example 0.04
          */
         price?: number | undefined;
         /**
@@ -568,25 +568,25 @@ export interface Options {
          */
         model?: string | undefined;
         /**
-         * The price of a second of film, in US dollars; without it, `price` is that of the film. At least 0.
-         * @example 0
+         * The price of a second of film, in US dollars. Without it, `price` is the price of the whole film. At least 0.
+         * @example 0.1
          */
         pricePerSecond?: number | undefined;
         /**
-         * The sizes that it makes, in pixels. Without them, it is asked for the exact size.
-         * @example ["text"]
+         * The sizes that the model makes, in pixels. Without them, requests ask for the exact size.
+         * @example ["1024x1024","1024x1536"]
          */
         sizes?: string[] | undefined;
         /**
-         * Fields that each request has besides; none by default.
+         * Further fields of each request; none by default.
          * @example {"quality":"high"}
          */
         extra?: Record<string, unknown> | undefined;
       }>;
       /**
-       * The origins besides its own from which it lets files be fetched.
+       * Further origins from which its files may be fetched; its own is always allowed.
        * @default []
-       * @example ["text"]
+       * @example ["https://files.example.com"]
        */
       downloads?: string[] | undefined;
       /**
@@ -604,7 +604,7 @@ export interface Options {
       /**
        * The URL of its interface, with the version.
        * @default "https://openrouter.ai/api/v1"
-       * @example "https://hooks.acme.example/in"
+       * @example "https://models.example.com/v1"
        */
       url?: string | undefined;
       /**
@@ -625,7 +625,7 @@ export interface Options {
         /**
          * The price of an image, or of a film, in US dollars. At least 0.
          * @default 0
-         * @example 0
+         * @example 0.04
          */
         price?: number | undefined;
         /**
@@ -634,25 +634,25 @@ export interface Options {
          */
         model?: string | undefined;
         /**
-         * The price of a second of film, in US dollars; without it, `price` is that of the film. At least 0.
-         * @example 0
+         * The price of a second of film, in US dollars. Without it, `price` is the price of the whole film. At least 0.
+         * @example 0.1
          */
         pricePerSecond?: number | undefined;
         /**
-         * The sizes that it makes, in pixels. Without them, it is asked for the exact size.
-         * @example ["text"]
+         * The sizes that the model makes, in pixels. Without them, requests ask for the exact size.
+         * @example ["1024x1024","1024x1536"]
          */
         sizes?: string[] | undefined;
         /**
-         * Fields that each request has besides; none by default.
+         * Further fields of each request; none by default.
          * @example {"quality":"high"}
          */
         extra?: Record<string, unknown> | undefined;
       }>;
       /**
-       * The origins besides its own from which it lets files be fetched.
+       * Further origins from which its files may be fetched; its own is always allowed.
        * @default []
-       * @example ["text"]
+       * @example ["https://files.example.com"]
        */
       downloads?: string[] | undefined;
       /**
@@ -668,12 +668,12 @@ export interface Options {
        */
       type: "command";
       /**
-       * The program and its arguments, with `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}`. No shell reads it. At least 1 entries.
+       * The program and its arguments, with `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}`. No shell reads it. At least 1 entry.
        * @example ["node clean.js"]
        */
       command: string[];
       /**
-       * Variables of the program; it gets no others of the server's.
+       * The environment variables of the program; it inherits none of the server's.
        * @default {}
        * @example {"HF_HOME":"/var/lib/models"}
        */
@@ -691,7 +691,7 @@ export interface Options {
         /**
          * The price of an image, or of a film, in US dollars. At least 0.
          * @default 0
-         * @example 0
+         * @example 0.04
          */
         price?: number | undefined;
       }>;
@@ -741,7 +741,7 @@ export interface Options {
      */
     retention?: string | undefined;
     /**
-     * Let a receiver's `Retry-After` extend the delay before the next attempt, up to two hours. `false` keeps the delays of the specification.
+     * Let a receiver's `Retry-After` extend the delay before the next attempt, up to two hours. `false` ignores the header.
      * @default false
      * @example false
      */
