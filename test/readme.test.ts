@@ -99,6 +99,16 @@ test("the README's lines for the emulator show three tries and a picture", { ski
   assert.equal((await fetch(picture ?? "")).headers.get("content-type"), "image/png");
 });
 
+test("the README's session in a shell prints what it shows", { skip: withoutShell }, async (t) => {
+  const [, session = ""] = /<!-- session shell -->\n```console\n([\s\S]*?)```/.exec(textOf(readme)) ?? [];
+  const typed = (line: string) => /^[$>] (.*)/.exec(line)?.[1];
+  const lines = session.trimEnd().split("\n");
+  const [shell = "", ...rest] = lines.flatMap((line) => typed(line) ?? []);
+  const script = `${shell} -e <<'END'\n${rest.join("\n")}\nEND`;
+  const printed = await inShell(temporaryFolder(t), script);
+  assert.equal(printed, `${lines.filter((line) => typed(line) === undefined).join("\n")}\n`);
+});
+
 test("the commands of the page of commands work", { skip: withoutShell }, async (t) => {
   const printed = await said(t, commands, "commands");
   for (const word of ["proj_", "wh_", "inv_", "source.repo"]) assert.ok(printed.includes(word), `${word}: ${printed}`);
