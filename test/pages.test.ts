@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { parseSync } from "oxc-parser";
+import { inputOf, operationOf } from "../bin/call-fields.ts";
+import { main } from "../bin/commands.ts";
+
+interface Declared {
+  readonly setup?: (given: { rawArgs: string[] }) => void;
+  readonly subCommands?: Readonly<Record<string, Declared | (() => Promise<Declared>)>>;
+}
+
+const pages = ["README.md", ".github/CONTRIBUTING.md", "fixtures/recipes/README.md"].concat(
+  ["schema", "fixtures/hosting"].flatMap((folder) =>
+    readdirSync(folder).flatMap((name) => (name.endsWith(".md") ? [`${folder}/${name}`] : [])),
+  ),
+);
+/** The blocks of code of a page in some languages, each with its place. */
+const blocks = (languages: RegExp) =>
+  pages.flatMap((page) =>
+    [...readFileSync(page, "utf8").matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].flatMap(
+      ([block, language = "", text = ""], i) =>
+        languages.test(language) ? [{ place: `${page}, block ${i + 1}`, language, text, block }] : [],
+    ),
+  );
+
+/** The words after the last `svc-server` of each command of a shell script, as a shell would part them. */
+function invocations(script: string): string[][] {
+  const lines = script.replaceAll(/\\\n(> )?\s*/g, " ").split("\n");
+  const commands = lines.flatMap((line) => line.replace(/ +#.*/, "").split(/\$\(|&&|[|;]/));
+  return commands.flatMap((command) => {
+    const [, given] = /(?:^|.*\s)svc-server(?:$|\s+(.*))/.exec(command) ?? [];
+    if (given === undefined) return [];
+    const words = given.replace(/\)[^)]*$/, "").replace(/(^|\s)[<>].*/, "");
+    return [(words.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []).map((word) => word.replaceAll(/['"]/g, ""))];
+  });
+}
+
+/** Checks the words of a command as the program does before it runs anything. */
+async function check(given: readonly string[]): Promise<void> {
+  let [command, words] = [main as Declared, [...given]];
+  for (let depth = 0; words[0] !== undefined && !words[0].startsWith("-") && command.subCommands; depth++) {
+    const below = command.subCommands[words[0]];
+    // `svc-server clock` alone shows the clock.
+    assert.ok(below ?? depth > 0, `there is no command ${given.join(" ")}`);
+    if (!below) break;
+    command = typeof below === "function" ? await below() : below;
+    words = words.slice(1);
+  }
+  const own = words.includes("--") ? words.slice(0, words.indexOf("--") + 2) : words;
+  command.setup?.({ rawArgs: own });
+  if (given[0] !== "call") return;
+  const fields = words.filter((word, i) => !word.startsWith("--") && words[i - 1] !== "--field");
+  if (words.includes("--help") || fields.some((word) => word.startsWith("body=@"))) return;
+  const [id = "", ...rest] = fields;
+  inputOf(operationOf(id), rest);
+}
+
+test("every command on a page has its name, its flags and its fields", async (t) => {
+  let checked = 0;
+  for (const { place, text } of blocks(/^(sh|console)$/)) {
+    for (const words of invocations(text.replaceAll(/^[$>] /gm, ""))) {
+      checked += 1;
+      await assert.doesNotReject(check(words), `${place}: svc-server ${words.join(" ")}`);
+    }
+  }
+  t.diagnostic(`${checked} commands`);
+  assert.ok(checked > 60, `${checked} commands`);
+  await assert.rejects(check(["start", "--prot", "1"]), /unknown option --prot/);
+  await assert.rejects(check(["call", "projects.create", "nmae=web"]), /no field nmae/);
+  await assert.rejects(check(["strat"]), /no command/);
+});
+
+test("every block of JSON and JavaScript on a page can be read", () => {
+  for (const { place, text } of blocks(/^json$/)) assert.doesNotThrow(() => JSON.parse(text), place);
+  // A block may show several files, each with its default export.
+  for (const { place, language, text } of blocks(/^(js|ts)$/))
+    assert.deepEqual(parseSync(`page.${language}`, text.replaceAll(/^export default /gm, "void ")).errors, [], place);
+});
