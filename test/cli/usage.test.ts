@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { configuration } from "../../bin/server-options.ts";
 import { allOptions, variableOf } from "../../lib/config/parse-options.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { refuses, userFolder } from "../helpers/cli-refusals.ts";
-import { launch, program, run } from "../helpers/program.ts";
-
-const sources = process.cwd();
+import { launch, run } from "../helpers/program.ts";
 
 test("wrong options end with 2, name the flag, variable or file, and say what would be right", async (t) => {
   const here = userFolder(t);
@@ -170,27 +167,6 @@ test("the program ends with that code, explains it on stderr only, and checks th
     assert.match(stderr, sentence);
   }
   assert.deepEqual(readdirSync(folder), [], "no profile was kept");
-});
-
-test("the command of a clone that is not built says how to build it, and one of a built package runs it", (t) => {
-  const { folder } = userFolder(t);
-  const launcher = (at: string) => {
-    const file = join(at, "bin/launch.mjs");
-    mkdirSync(join(at, "bin"), { recursive: true });
-    copyFileSync(join(sources, "bin/launch.mjs"), file);
-    const { status, stdout, stderr } = spawnSync(process.execPath, [file, "--version"], { encoding: "utf8" });
-    return { status, stdout, stderr };
-  };
-  assert.deepEqual(launcher(folder), {
-    status: 1,
-    stdout: "",
-    stderr:
-      "svc-server: this clone is not built yet; run npm run build first, or npm start for the emulator, or npx tsx bin/svc-server.ts for any command\n",
-  });
-  symlinkSync(join(program, "../.."), join(folder, "dist"), "junction");
-  const built = launcher(folder);
-  assert.deepEqual([built.status, built.stderr], [0, ""]);
-  assert.match(built.stdout, /^\d+\.\d+\.\d+\n$/);
 });
 
 test("a start that creates a database prints its full path, and the next start does not", async (t) => {
