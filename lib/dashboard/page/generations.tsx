@@ -16,9 +16,9 @@ const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).to
 const promptOf = ({ input }: Generation) => (typeof input["prompt"] === "string" ? input["prompt"] : "");
 const hasEnded = ({ status }: Generation) => status !== "queued" && status !== "in_progress";
 
-/** Reads again every second while a generation says how much of it is done: no change is published for each per cent. */
+/** Reads again every second while a generation runs, which may say how much of it is done: not each per cent is published. */
 function useProgress(of: readonly Generation[] | undefined): void {
-  const isRunning = of?.some(({ progress }) => progress !== undefined) ?? false;
+  const isRunning = of?.some(({ status }) => status === "in_progress") ?? false;
   useEffect(() => {
     if (!isRunning) return;
     const timer = setInterval(() => publish({ kind: "generation", now: "" }), 1000);
