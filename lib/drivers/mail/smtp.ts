@@ -49,6 +49,9 @@ interface Failure {
 
 const isFinal = ({ responseCode = 0 }: Failure) => responseCode >= 500 && responseCode < 600;
 
+const trust =
+  "name the host as its certificate does, trust its authority with NODE_EXTRA_CA_CERTS, or set mail.insecure";
+
 /** A sentence for people. A server that echoes the credentials gives none of them away. */
 function reasonOf(failure: Failure, server: MailServer): string {
   const { code = "", command = "", message = "", response = "" } = failure;
@@ -61,7 +64,7 @@ function reasonOf(failure: Failure, server: MailServer): string {
       : command === "STARTTLS" && said !== ""
         ? `${at} offers no TLS (STARTTLS): ${said}; set it up there, or set mail.insecure to send without it`
         : /certificate|altnames/i.test(message)
-          ? `the certificate of ${at} does not fit: ${message.replace(/^Error initiating TLS - /, "")}`
+          ? `the certificate of ${at} does not fit: ${message.replace(/^Error initiating TLS - /, "")}; ${trust}`
           : code === "ETIMEDOUT"
             ? `${at} did not answer in time`
             : said !== ""
