@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { argumentsOf, type CommandOptions, commandDriver } from "../../lib/drivers/generation/command.ts";
@@ -126,6 +129,18 @@ test("Progress is what the program printed last; a cancel kills it", async (t) =
   assert.equal(driver.progressOf?.(work()), 0.4);
   await driver.cancel(work(), null);
   assert.equal(await answer, "the command was interrupted");
+});
+
+test("What a crash of the service has left of a run is killed before the program runs again", async (t) => {
+  const order = work({ generation_id: "gen_01ARZ3NDEKTSV4RRFFQ69G5LEF" });
+  const folder = join(tmpdir(), `svc-${order.generation_id}`);
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(folder);
+  const left = spawn("sleep", ["1000"], { cwd: folder, detached: true, stdio: "ignore" });
+  await once(left, "spawn");
+  const ended = once(left, "exit");
+  assert.equal((await finish(driverOf(paints), order)).state, "done");
+  assert.deepEqual(await ended, [null, "SIGKILL"]);
 });
 
 test("A shutdown kills it, and is no failure of the generation", async (t) => {
