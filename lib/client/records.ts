@@ -1156,7 +1156,7 @@ export interface AuditEntry {
    */
   key_id: string | null;
   /**
-   * The way in: the interface, the dashboard, a push of a code host, or a command.
+   * The way in: the interface, the dashboard, a hook of a code host such as of a pull request, or a command.
    * @example "api"
    */
   via: "api" | "dashboard" | "hook" | "command";
