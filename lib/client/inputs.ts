@@ -112,7 +112,7 @@ export interface EnvironmentsListInput {
   cursor?: string | undefined;
 }
 
-/** The input of `environments.put`: set the variables, domains and protection of an environment. */
+/** The input of `environments.put`: set the variables, domains, root and protection of an environment. */
 export interface EnvironmentsPutInput {
   /**
    * The identifier of the project.
@@ -140,6 +140,10 @@ export interface EnvironmentsPutInput {
      */
     password: string;
   } | null | undefined;
+  /**
+   * The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing. At most 255 characters.
+   */
+  root?: string | null | undefined;
   /**
    * All host names of the environment's own. Left out, they stay as they are. At most 100 entries.
    * @example ["www.acme.example"]
@@ -556,6 +560,10 @@ export interface IntegrationsCreateInput {
      */
     project_id?: string | null | undefined;
     /**
+     * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
+     */
+    root?: string | null | undefined;
+    /**
      * `true` deploys each pull or merge request to the environment `pr-<number>`, with the variables of `environment`. Without it, none is deployed.
      * @example true
      */
@@ -686,6 +694,10 @@ export interface IntegrationsUpdateInput {
      * @example "proj_01KAJK2M00PRXJ000000000000"
      */
     project_id?: string | null | undefined;
+    /**
+     * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
+     */
+    root?: string | null | undefined;
     /**
      * `true` deploys each pull or merge request to the environment `pr-<number>`, with the variables of `environment`. Without it, none is deployed.
      * @example true

@@ -28,7 +28,7 @@ export interface ProjectsCalls {
 export interface EnvironmentsCalls {
   /** List the environments of a project. `GET /projects/{id}/environments` with the scope `deployments:read`. */
   list(input: EnvironmentsListInput, options?: CallOptions): Promise<Page<Environment>>;
-  /** Set the variables, domains and protection of an environment. `PUT /projects/{id}/environments/{name}` with the scope `deployments:write`. */
+  /** Set the variables, domains, root and protection of an environment. `PUT /projects/{id}/environments/{name}` with the scope `deployments:write`. */
   put(input: EnvironmentsPutInput, options?: CallOptions): Promise<Environment & WithMeta>;
   /** Delete an environment. `DELETE /projects/{id}/environments/{name}` with the scope `deployments:write`. */
   delete(input: EnvironmentsDeleteInput, options?: CallOptions): Promise<undefined>;

@@ -138,6 +138,10 @@ export interface Environment {
     next_at: string;
   }[] | undefined;
   /**
+   * The folder of the repository that is built; null for all of it.
+   */
+  root?: string | null | undefined;
+  /**
    * The pull or merge request that this environment previews; absent for other environments.
    */
   preview?: {

@@ -26,7 +26,7 @@ import { followLogs, withoutControlCharacters } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, newDeployment } from "./schema.ts";
-import type { Push, Source } from "./source.ts";
+import { changesNothingBelow, type Push, type Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
 import { sourceOf } from "./stored-releases.ts";
 
@@ -83,7 +83,7 @@ export function deploymentsService(ports: Ports) {
   const enqueue = async (
     tx: Tx,
     given: EnvironmentKey & { readonly source: Source } & Partial<
-        Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release">
+        Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release" | "root">
       >,
   ) => {
     const now = clock.iso();
@@ -118,6 +118,7 @@ export function deploymentsService(ports: Ports) {
       pin: given.pin ?? null,
       release: given.release ?? null,
       runtime: apps.runtimeName() ?? null,
+      root: given.root === undefined ? await environments.rootOf(tx, given) : given.root,
     };
     await environments.ensure(tx, row);
     await deployments(tx).insert(row);
@@ -202,14 +203,16 @@ export function deploymentsService(ports: Ports) {
         return view(await enqueue(tx, { organization_id, project_id, environment, source }));
       }),
 
-    /** Deploys a push; undefined if no project accepts it. */
+    /** Deploys a push; undefined if no project accepts it, or it changes nothing of the folder that it would build. */
     async push(tx: Tx, organization_id: string, push: Push): Promise<string | undefined> {
       const { repo, branch, tag, commit: revision, environment } = push;
       const project = await projectOf(tx, organization_id, push);
       if (!project) return undefined;
+      const of = { organization_id, project_id: project.id, environment };
+      const root = push.root ?? (await environments.rootOf(tx, of));
+      if (changesNothingBelow(root, push.paths)) return undefined;
       const source: Source = { type: "git", repo, branch, tag, image_url: null };
-      const row = await enqueue(tx, { organization_id, project_id: project.id, environment, source, revision });
-      return row.id;
+      return (await enqueue(tx, { ...of, source, revision, root })).id;
     },
 
     cancel: (caller: Caller, id: string) => store.transaction(caller, async (tx) => view(await cancel(tx, caller, id))),
@@ -239,6 +242,7 @@ export function deploymentsService(ports: Ports) {
           revision: target.revision,
           pin: target.pin,
           release: target.release,
+          root: target.root,
         });
         return view(row);
       }),

@@ -20,7 +20,15 @@ export interface Push {
   readonly tag: string | null;
   readonly commit: string | null;
   readonly environment: string;
+  /** The folder that the integration builds; without it, that of the environment. */
+  readonly root?: string | undefined;
+  /** The files that it changes; undefined where that is not known. */
+  readonly paths?: readonly string[] | undefined;
 }
+
+/** Whether a push leaves the folder that is built as it is. One whose changes are not known may change it. */
+export const changesNothingBelow = (root: string | null, paths: readonly string[] | undefined): boolean =>
+  root !== null && paths !== undefined && !paths.some((path) => path.startsWith(`${root}/`));
 
 const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
 const ownerAndRepo = new RegExp(`^${part}/${part}$`);

@@ -26,11 +26,11 @@ export const sourceOf = ({ source }: Pick<Deployment, "source">): Source => JSON
 
 /** A deployment as a driver takes it, with the present variables of its environment. */
 export async function orderOf(row: Deployment, { variables, mayFetch }: ReadOrder) {
-  const { id: deployment_id, organization_id, project_id, environment, version, revision, pin, release } = row;
+  const { id: deployment_id, organization_id, project_id, environment, version, revision, pin, release, root } = row;
   const of = { deployment_id, organization_id, project_id, environment };
   const source = sourceOf(row);
   const usesCredential = source.repo !== null && (await mayFetch(organization_id, source.repo));
-  const order = { ...of, version, revision, pin, release, source, usesCredential };
+  const order = { ...of, version, revision, pin, release, root, source, usesCredential };
   return { ...order, ...(await variables({ project_id, name: environment })) };
 }
 

@@ -25,9 +25,9 @@ export const environmentsOperations = [
   }),
   operation({
     id: "environments.put",
-    summary: "Set the variables, domains and protection of an environment",
+    summary: "Set the variables, domains, root and protection of an environment",
     description:
-      'Replaces all variables of the environment and creates the environment if it does not exist. A variable that is left out is removed; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment and the next restart use the new values. `protect` is a user and a password that every request to its apps needs, from the answer on; null removes it, and it stays as it is where it is left out. `domains` are the own host names of the environment; they stay as they are if they are left out. Where domains are verified (option `domains.verify`), a new one serves once its TXT record holds the token of the organization, which `domain_status` shows; it is looked up at once, at each PUT, and by itself less and less often for seven days. A host that was given up stays with its organization for seven days: for others it is 409 `domain_taken`.',
+      'Replaces all variables of the environment and creates the environment if it does not exist. A variable that is left out is removed; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment and the next restart use the new values. `protect` is a user and a password that every request to its apps needs, from the answer on; null removes it, and it stays as it is where it is left out. `root` is the folder of the repository that is built from the next deployment on; null builds all of it, and it stays as it is where it is left out. `domains` are the own host names of the environment; they stay as they are if they are left out. Where domains are verified (option `domains.verify`), a new one serves once its TXT record holds the token of the organization, which `domain_status` shows; it is looked up at once, at each PUT, and by itself less and less often for seven days. A host that was given up stays with its organization for seven days: for others it is 409 `domain_taken`.',
     method: "PUT",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",

@@ -9,11 +9,11 @@ import type { environmentChanges } from "./schema.ts";
 
 type Given = v.InferOutput<typeof environmentChanges>["protect"];
 
-/** What callers see of it: never the password. Without a runtime, nothing where none is set. */
-export function protectView({ protect }: Row<"environments">, isRun: boolean) {
+/** What callers see of protection and root: never the password. Without a runtime, nothing where none is set. */
+export function runView({ protect, root }: Row<"environments">, isRun: boolean) {
   const protection = protectionOf(protect);
-  if (protection) return { protect: { user: protection.user, password: redaction } };
-  return isRun ? { protect: null } : {};
+  const shown = protection && { user: protection.user, password: redaction };
+  return { ...((shown || isRun) && { protect: shown ?? null }), ...((root !== null || isRun) && { root }) };
 }
 
 /** What is stored of a given protection. Hashing takes a while, so it comes before the transaction. */

@@ -25,11 +25,13 @@ export function environmentsRepository(query: Queries) {
     put: query.change((db, p: Row<"environments">) =>
       db
         .insertInto("environments")
-        .values({ project_id: p.project_id, name: p.name, variables: p.variables, protect: p.protect })
+        .values({ project_id: p.project_id, name: p.name, variables: p.variables, protect: p.protect, root: p.root })
         .onConflict((conflict) =>
-          conflict
-            .columns(["project_id", "name"])
-            .doUpdateSet((eb) => ({ variables: eb.ref("excluded.variables"), protect: eb.ref("excluded.protect") })),
+          conflict.columns(["project_id", "name"]).doUpdateSet((eb) => ({
+            variables: eb.ref("excluded.variables"),
+            protect: eb.ref("excluded.protect"),
+            root: eb.ref("excluded.root"),
+          })),
         ),
     ),
     remove: query.change((db, p: Key) =>

@@ -56,6 +56,13 @@ export const domainName = v.pipe(
   documentedAs({ maxLength: 253 }),
 );
 
+/** A folder of a repository. */
+export const rootFolder = textLike(
+  255,
+  /^(?!\.{1,2}(\/|$))[^/\\\p{Cc}]+(\/(?!\.{1,2}(\/|$))[^/\\\p{Cc}]+)*$/u,
+  "must be a folder of the repository such as apps/web: relative, without . and .. and without a slash at its end",
+);
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a header has none
 const plain = /^[^\u0000-\u001f\u007f]{1,255}$/;
 const protect = v.strictObject({
@@ -77,6 +84,12 @@ export const environmentChanges = v.object({
       v.description(
         "User and password that a browser asks for before the app, by Basic authentication; null removes them. Left out, they stay as they are, and so does a password that is sent back as it is shown.",
       ),
+    ),
+  ),
+  root: v.optional(
+    field(
+      v.nullable(rootFolder),
+      "The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing.",
     ),
   ),
   domains: v.optional(
@@ -180,6 +193,7 @@ export const environment = v.object({
       "The schedules of the live release, each with its next time.",
     ),
   ),
+  root: v.optional(field(v.nullable(v.string()), "The folder of the repository that is built; null for all of it.")),
   preview: v.optional(preview),
   protect: v.optional(
     field(

@@ -11,7 +11,7 @@ import type { Encryption } from "../store/encryption.ts";
 import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { hashed, protectColumn, protectView } from "./protection.ts";
+import { hashed, protectColumn, runView } from "./protection.ts";
 import { batch, environmentsRepository } from "./repository.ts";
 import { type environmentChanges, environmentName, type Preview, type variables } from "./schema.ts";
 
@@ -19,6 +19,7 @@ export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
 type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
 
+type Copied = { readonly secrets: boolean; readonly root: string | undefined };
 type AppKey = Parameters<AppsService["ensure"]>[1];
 type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer More] ? More : never;
 
@@ -65,7 +66,7 @@ export function environmentsService({
       return {
         ...app,
         preview: its.get(row.name),
-        ...protectView(row, app.url !== undefined),
+        ...runView(row, app.url !== undefined),
         name: row.name,
         variables: Object.fromEntries(
           Object.entries(storedOf(row)).map(([key, stored]) => [
@@ -121,12 +122,8 @@ export function environmentsService({
     },
 
     async insert(tx: Tx, { organization_id, project_id, environment: name }: AppKey, given: Variables = {}) {
-      await environments(tx).insert({
-        project_id,
-        name,
-        variables: serialize({ project_id, name }, given),
-        protect: null,
-      });
+      const variables = serialize({ project_id, name }, given);
+      await environments(tx).insert({ project_id, name, variables, protect: null, root: null });
       await apps.ensure(tx, { organization_id, project_id, environment: name });
     },
 
@@ -140,7 +137,7 @@ export function environmentsService({
     },
 
     /** Replaces all variables of an environment, and makes it where there is none yet. */
-    async put(caller: Caller, id: string, name: string, { variables, domains, protect }: Changes) {
+    async put(caller: Caller, id: string, name: string, { variables, domains, protect, root }: Changes) {
       // An encoded slash or `;x` makes another path.
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
@@ -154,6 +151,7 @@ export function environmentsService({
           name,
           variables: serialize({ project_id, name }, variables, before && storedOf(before)),
           protect: protectColumn(given, before),
+          root: root === undefined ? (before?.root ?? null) : root,
         };
         await environments(tx).put(row);
         await apps.ensure(tx, key);
@@ -178,6 +176,9 @@ export function environmentsService({
       return { variables, secrets };
     },
 
+    rootOf: async (tx: Tx, { project_id, environment: name }: Pick<AppKey, "project_id" | "environment">) =>
+      (await environments(tx).find({ project_id, name }))?.root ?? null,
+
     /** Removes a batch of a deleted project's environments; answers whether none are left. */
     async removeBatch(tx: Tx, project_id: string) {
       await previews.projectRemoved(tx, project_id);
@@ -188,10 +189,10 @@ export function environmentsService({
       (await environments(tx).find({ project_id, name })) !== undefined,
 
     /**
-     * Gives an environment the variables of another one of its project, and a new one its protection too. Further variables
-     * that it has stay.
+     * Gives an environment the variables and the root of another one of its project, and a new one its protection too. Further
+     * variables that it has stay.
      */
-    async copy(tx: Tx, key: AppKey, from: string, { secrets }: { readonly secrets: boolean }) {
+    async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied) {
       const { project_id, environment: name } = key;
       const [origin, target] = [
         { project_id, name: from },
@@ -208,7 +209,8 @@ export function environmentsService({
         }
       }
       const { protect } = before ?? template ?? { protect: null };
-      await environments(tx).put({ project_id, name, variables: JSON.stringify(variables), protect });
+      const { root: own = null } = template ?? {};
+      await environments(tx).put({ ...target, variables: JSON.stringify(variables), protect, root: root ?? own });
       await apps.ensure(tx, key);
     },
 

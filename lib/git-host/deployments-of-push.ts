@@ -25,6 +25,8 @@ interface Branch {
   readonly repo: string;
   readonly branch: string;
   readonly commit: string;
+  /** The files that the push changes; undefined where that is not known, or does not count. */
+  readonly paths: readonly string[] | undefined;
 }
 
 /** A deployment that a push has made. */
@@ -76,16 +78,19 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
   /** Makes the deployment of a branch to a project that is named. */
   async function* deploy(
     caller: Caller,
-    { repo, branch, commit }: Branch,
+    { repo, branch, commit, paths }: Branch,
     project: string,
     given: string,
   ): AsyncGenerator<string, Begun[]> {
     const { environment } = check(target, { environment: given });
     const { id: project_id, name, isNew } = await projectOf(caller, project);
     if (isNew) yield `Made the project ${name}, in the region local`;
-    const id = await pushes.deployOwn(caller, { project_id, repo, branch, tag: null, commit, environment });
+    const order = { project_id, repo, branch, tag: null, commit, environment, paths };
+    const id = await pushes.deployOwn(caller, order);
     if (id !== undefined) return [{ id, what: `${commit.slice(0, 12)} to ${environment} of ${name}` }];
-    yield `The push is stored, and not deployed: the project ${name} is archived; unarchive it first`;
+    yield (await projects.get(caller, project_id)).status === "archived"
+      ? `The push is stored, and not deployed: the project ${name} is archived; unarchive it first`
+      : `The push is stored, and not deployed: it changes nothing below the root of ${environment} in ${name}`;
     return [];
   }
 
@@ -135,10 +140,8 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<string, void> {
-    const wanted = new Map(
-      updates.flatMap(({ ref, commit }) => (commit === undefined ? [] : [[ref, commit] as const])),
-    );
-    if (wanted.size === 0) return;
+    const wanted = updates.filter(({ commit }) => commit !== undefined);
+    if (wanted.length === 0) return;
     const { branches, defaultBranch } = await repositories.pushed({ repo, organization_id }, wanted);
     const { project = nameIn(repo), environment = defaultEnvironment } = Object.fromEntries(options);
     const isNamed = options.has("project") || options.has("environment");
@@ -146,7 +149,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     for (const one of branches) {
       const pushed = { repo, ...one };
       const work = isNamed
-        ? deploy(caller, pushed, project, environment)
+        ? deploy(caller, { ...pushed, paths: undefined }, project, environment)
         : deployAsNamed(caller, pushed, one.branch === defaultBranch);
       begun.push(...((yield* explained(repo, work)) ?? []));
     }

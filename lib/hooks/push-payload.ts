@@ -9,6 +9,8 @@ export interface Push {
   readonly repo: string;
   /** A branch with the commit that it points to now, or a tag. */
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
+  /** The files that it changes; undefined where the payload does not name all of them. */
+  readonly paths: readonly string[] | undefined;
 }
 
 const pushes = ["push", "Push Hook", "Tag Push Hook"];
@@ -22,6 +24,34 @@ const ref = v.pipe(
   v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
 );
 const pushed = { ref, after: commit };
+const files = v.pipe(
+  v.nullable(v.array(v.string())),
+  v.transform((list) => list ?? []),
+);
+/** The commits of a push that adds to its branch: all of them, each with its files. */
+const addition = v.object({
+  before: commit,
+  created: v.optional(v.literal(false)),
+  forced: v.optional(v.literal(false)),
+  total_commits: v.optional(v.number()),
+  total_commits_count: v.optional(v.number()),
+  commits: v.pipe(
+    v.array(v.object({ id: v.string(), added: files, removed: files, modified: files })),
+    v.minLength(1),
+    v.maxLength(2047),
+  ),
+});
+
+/** Code hosts leave out commits of a long push, and what a forced one takes away. Then nobody knows what changes. */
+function pathsOf(body: unknown): readonly string[] | undefined {
+  const { success, output } = v.safeParse(addition, body);
+  if (!success || /^0+$/.test(output.before)) return undefined;
+  const { commits, total_commits, total_commits_count } = output;
+  const isWhole = (total_commits ?? total_commits_count ?? commits.length) === commits.length;
+  const paths = commits.flatMap(({ added, removed, modified }) => [...added, ...removed, ...modified]);
+  return isWhole && paths.length > 0 ? paths : undefined;
+}
+
 /** The form of GitHub and Gitea. */
 const ofRepository = v.object({ ...pushed, repository: v.object({ full_name: text() }) });
 /** The form of GitLab, whose repository has no full name. */
@@ -37,7 +67,8 @@ export function pushOf(event: string | undefined, body: unknown): Push | undefin
   if (/^0+$/.test(payload.after)) return undefined;
   const repo = "repository" in payload ? payload.repository.full_name : payload.project.path_with_namespace;
   const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(payload.ref) ?? [];
-  return { repo, to: kind === "tags" ? { tag: name } : { branch: name, commit: payload.after } };
+  if (kind === "tags") return { repo, to: { tag: name }, paths: undefined };
+  return { repo, to: { branch: name, commit: payload.after }, paths: pathsOf(body) };
 }
 
 /**

@@ -129,7 +129,7 @@ export function previewsService(ports: Ports) {
     ): Promise<Told | undefined> {
       const { organization_id, id: integration_id } = integration;
       const { config } = endpoints.settingsOf(integration);
-      const { repo, environment: template, project_id: given } = config as Record<string, string>;
+      const { repo, environment: template, project_id: given, root } = config as Record<string, string>;
       const { number, commit, action, isFork, branch, url, changed_at, source } = request;
       const before = await previews(tx).find({ organization_id, integration_id, number });
       if (before && isLate(before, request)) return undefined;
@@ -165,7 +165,7 @@ export function previewsService(ports: Ports) {
         const message = `the project has an environment ${environment} already, of a person or of another integration; delete it, and push again`;
         return { ...told, deployment_id: null, message };
       }
-      await environments.copy(tx, place, template, { secrets: !isFork });
+      await environments.copy(tx, place, template, { secrets: !isFork, root });
       await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });
       await put(tx, row);
       await endLater(tx, row);

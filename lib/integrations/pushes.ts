@@ -19,6 +19,8 @@ const retention_ms = milliseconds("7d");
 export interface Push {
   readonly repo: string;
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
+  /** The files that it changes; undefined where that is not known. */
+  readonly paths?: readonly string[] | undefined;
 }
 
 export interface PushOrigin {
@@ -38,6 +40,7 @@ type Hook = Push | PullRequest;
 type Integration = Row<"endpoints">;
 const isDefined = <T>(one: T | undefined): one is T => one !== undefined;
 
+type OwnPush = Pick<Push, "repo" | "paths"> & { readonly branch: string; readonly commit: string };
 type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
 
 interface Ports {
@@ -72,14 +75,14 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   /** What an integration deploys of a push: the repository and branch that it stores; those of the push are only compared. */
   const orderOf = (integration: Integration, push: Push) => {
     const { config } = endpoints.settingsOf(integration);
-    const { repo, branch, environment, project_id } = config as Record<string, string>;
+    const { repo, branch, environment, project_id, root } = config as Record<string, string>;
     if (integration.status !== "active" || !repo || !branch || !environment) return undefined;
     if ("branch" in push.to && push.to.branch !== branch) return undefined;
     const ref =
       "tag" in push.to
         ? { branch: null, tag: push.to.tag, commit: null }
         : { branch, tag: null, commit: push.to.commit };
-    return { project_id, repo, environment, ...ref };
+    return { project_id, repo, environment, root, paths: push.paths, ...ref };
   };
 
   /** Serves a hook in an integration, as it is in this transaction. */
@@ -138,10 +141,10 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     },
 
     /** Deploys a push to a repository of this service in every integration of its organization that names it. */
-    receiveOwn: (caller: Caller, { repo, branch, commit }: { repo: string; branch: string; commit: string }) =>
+    receiveOwn: (caller: Caller, { repo, branch, commit, paths }: OwnPush) =>
       store.transaction(caller, async (tx) => {
         const { organization_id } = caller;
-        const push: Push = { repo, to: { branch, commit } };
+        const push: Push = { repo, to: { branch, commit }, paths };
         const origin: PushOrigin = { id: undefined, delivery: undefined, signed: true, byApp: false };
         const created: Created[] = [];
         for (const { id } of (await endpoints.codeHosts()).filter((one) => one.organization_id === organization_id)) {
@@ -151,7 +154,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
         return created;
       }),
 
-    /** Deploys a push to a project that its pusher names; undefined where the project is archived. */
+    /** Deploys a push to a project that its pusher names; undefined where the project is archived, or nothing of its folder changes. */
     deployOwn: (caller: Caller, order: Deployed) =>
       store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order)),
 

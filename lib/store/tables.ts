@@ -75,7 +75,7 @@ export interface Tables extends AppTables {
     created_at: string;
     updated_at: string;
   };
-  environments: { project_id: string; name: string; variables: string; protect: string | null };
+  environments: { project_id: string; name: string; variables: string; protect: string | null; root: string | null };
   removals: { project_id: string };
   turns: { queue: string; organization_id: string };
   deployments: {
@@ -102,6 +102,7 @@ export interface Tables extends AppTables {
     pin: string | null;
     release: string | null;
     runtime: string | null;
+    root: string | null;
   };
   scenarios: {
     id: string;

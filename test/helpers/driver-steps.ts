@@ -37,6 +37,7 @@ export const workOf = (deployment_id: string, source: DeploymentSource): Deploym
   revision: null,
   pin: null,
   release: null,
+  root: null,
   outcome: null,
   step: "build",
   elapsed_ms: 0,

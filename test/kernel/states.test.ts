@@ -62,6 +62,7 @@ async function stage(t: TestContext) {
       pin: null,
       release: null,
       runtime: null,
+      root: null,
     };
     await store.transaction("all", (tx) => deployments(tx).insert(row));
     return row;

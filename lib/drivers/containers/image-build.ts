@@ -6,7 +6,7 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
-import { ownSettings, readWithin } from "../runtime/app-settings.ts";
+import { ownSettings, readWithin, rootWithin } from "../runtime/app-settings.ts";
 import type { Order } from "../runtime/background-steps.ts";
 import type { BuildLimits, LimitedRun } from "../runtime/build-limits.ts";
 import { Declined, Failure } from "../runtime/failure.ts";
@@ -61,7 +61,7 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
   await sources.create(deployment_id);
   try {
     const commit = await fetchSource(order, run, { git, releases: sources, limits });
-    const root = sources.appOf(deployment_id);
+    const root = rootWithin(sources.appOf(deployment_id), order.root);
     if (!isFile(join(root, "Dockerfile")))
       throw new Declined("nothing to run was found: the runtime engine needs a Dockerfile at the top");
     if (ownSettings(root).runtime === "process") throw new Declined("svc.json asks for the runtime process");

@@ -23,6 +23,8 @@ export interface DeploymentWork {
   readonly secrets: readonly string[];
   /** Whether the operator's credential of the code host may fetch this source; a public one needs none. */
   readonly usesCredential: boolean;
+  /** The folder of the repository that is built, such as `apps/web`; null for all of it. */
+  readonly root: string | null;
   /** Set from the start for a rollback, which builds an earlier version again. */
   readonly version: string | null;
   /** The commit of a push; null for the newest commit of the branch. */

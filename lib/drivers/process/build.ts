@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
+import { rootWithin } from "../runtime/app-settings.ts";
 import type { Order, Run } from "../runtime/background-steps.ts";
 import { type BuildLimits, withinLimits } from "../runtime/build-limits.ts";
 import { folderBytes, writtenTo } from "../runtime/disk.ts";
@@ -73,7 +75,9 @@ async function runBuild(
 ): Promise<StoredRelease> {
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
-  const plan = detect(app);
+  const root = order.root ?? "";
+  const plan = detect(rootWithin(app, order.root), app);
+  if (root !== "") run.log({ level: "info", message: `Building the folder ${root}` });
   decline(plan, leavesDockerfiles);
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
@@ -88,6 +92,7 @@ async function runBuild(
   const steps: Build = { ...run, ...order, sandbox, limits, hide, written };
   const building: Box = {
     app,
+    root,
     user,
     build: { cache, temporary },
     ...(disk && { within: disk.within }),
@@ -111,7 +116,7 @@ async function runBuild(
     // The disk is gone. The result of the build lies in the folder of the app alone.
     const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
     const env = { NODE_ENV: "production", ...variables };
-    const box: Box = { app, user, env, memory_bytes: limits.memory_bytes };
+    const box: Box = { app, root, user, env, memory_bytes: limits.memory_bytes };
     await runStep({ name: "The release command", command: plan.release }, box, after);
   }
   const bytes = await folderBytes(app);
@@ -119,6 +124,7 @@ async function runBuild(
   const { health, port, workers, schedules, hasInstalled, variables: own } = plan;
   return {
     commit,
+    root,
     ...runs,
     health,
     port: port ?? null,
@@ -159,6 +165,8 @@ async function runSteps(
   const fallback = await fallbackOf(plan, found.folder, look);
   const isAlone = plan.release === undefined && plan.workers.length + plan.schedules.length === 0;
   // What a site was built from is many times larger than it.
-  if (isAlone) await look(found.folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(found.folder));
+  const folder = join(building.root ?? "", found.folder);
+  const keep = folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(folder);
+  if (isAlone) await printed(keep, { ...building, root: "" }, build);
   return { start: null, folder: found.folder, fallback, isPruned: false };
 }

@@ -49,11 +49,11 @@ export interface Plan {
 }
 
 /** Reads what a repository says about its build and start (fixtures/hosting/apps.md#what-is-run). */
-export function detect(root: string): Plan {
+export function detect(root: string, top = root): Plan {
   const [own, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => readWithin(root, name));
   const given = ownSettings(root);
   const processes = processesIn(procfile ?? "");
-  const node = packages === undefined ? undefined : nodeApp(root, packages);
+  const node = packages === undefined ? undefined : nodeApp(root, packages, top);
   const chosen = given.start ?? (given.static === undefined ? processes.get("web") : undefined);
   const isNode = chosen === undefined && (given.static !== undefined || node?.start !== undefined);
   // A package that starts by itself, or makes a static site, needs no other language.

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import * as v from "valibot";
 import { isInRange } from "../../kernel/version-range.ts";
 import { readWithin } from "../runtime/app-settings.ts";
 import type { Wanted } from "./node-version.ts";
@@ -83,8 +84,33 @@ function versionsOf(root: string, program: Name): Omit<Wanted, "name"> {
   return { range: version, fetches: version, from: lock };
 }
 
-/** The install of a package's dependencies. `chosen` is the field `packageManager`, such as `pnpm@10.1.0`. */
-export function installOf(root: string, chosen: string | undefined): Install {
+const workspaceManifest = v.object({ workspaces: v.optional(v.unknown()), packageManager: v.optional(v.unknown()) });
+
+function manifestAt(folder: string) {
+  try {
+    return v.parse(workspaceManifest, JSON.parse(readWithin(folder, "package.json") ?? "{}"));
+  } catch {
+    return {}; // That of the app itself is checked elsewhere.
+  }
+}
+
+/** The folder of the workspace that a package may be a member of, up to the top of the repository. */
+export function workspaceOf(root: string, top: string): string | undefined {
+  const isWorkspace =
+    manifestAt(root).workspaces !== undefined || readWithin(root, "pnpm-workspace.yaml") !== undefined;
+  if (isWorkspace) return root;
+  return root === top ? undefined : workspaceOf(dirname(root), top);
+}
+
+/**
+ * The install of a package's dependencies. `chosen` is the field `packageManager`, such as `pnpm@10.1.0`. A package without a
+ * lock file of its own has that of its workspace.
+ */
+export function installOf(own: string, given: string | undefined, top = own): Install {
+  const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => existsSync(join(own, lock))));
+  const root = isLocked ? own : (workspaceOf(own, top) ?? own);
+  const { packageManager } = manifestAt(root);
+  const chosen = given ?? (typeof packageManager === "string" ? packageManager : undefined);
   const has = (name: Name) => managers[name].locks.some((lock) => existsSync(join(root, lock)));
   const [, named = "", exact] = /^([a-z]+)(?:@(\d+\.\d+\.\d+)(?:[-+].*)?)?$/.exec(chosen ?? "") ?? [];
   const locked = (Object.keys(managers) as Name[]).filter(has);

@@ -73,13 +73,14 @@ export function createInstances(
   };
 
   /** The box of a release, with what its environment keeps. */
-  const boxOf = async (app: App) => {
+  const boxOf = async (app: App, root: string) => {
     const folder = releases.appOf(app.release);
     const user = await userOf(app.organization_id);
     // An earlier version of the service made its releases as its own user.
     await files.own(folder, user);
     return {
       app: folder,
+      root,
       user,
       env: {},
       data: { folder: await data.open(app, user), bytes: dataLimit_bytes },
@@ -99,11 +100,11 @@ export function createInstances(
   const startProgram = async (
     app: App,
     { command, reads }: Started,
-    { health, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
+    { health, root, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
     const { deployment_id } = app;
-    const common = await boxOf(app);
+    const common = await boxOf(app, root);
     const hide = hideValues(app.secrets);
     const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside }, take) => {
       const told = String(inside);
@@ -152,7 +153,7 @@ export function createInstances(
 
     /** Runs a command once, to its end. */
     async command(app: App, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
-      const box = await boxOf(app);
+      const box = await boxOf(app, (await releases.find(app.release))?.root ?? "");
       return runScheduled(schedule, take, signals, (marked) => startCommand(app, box, schedule.command, marked));
     },
 

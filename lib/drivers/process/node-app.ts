@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { quoted } from "../../kernel/shell-words.ts";
 import { parseFile, readWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
-import { type Install, installOf } from "./installs.ts";
+import { type Install, installOf, workspaceOf } from "./installs.ts";
 import { wantedNode } from "./node-version.ts";
 
 const scripts = v.optional(v.record(v.string(), v.string()), {});
@@ -21,12 +21,16 @@ const engine = v.object({ node: v.string() });
 type Manifest = v.InferOutput<typeof manifest>;
 
 /** The install of a package that has something to install. */
-function installIn(root: string, { scripts, workspaces, packageManager, ...lists }: Manifest): Install | undefined {
+function installIn(
+  root: string,
+  top: string,
+  { scripts, workspaces, packageManager, ...lists }: Manifest,
+): Install | undefined {
   const { dependencies, devDependencies, optionalDependencies } = lists;
   const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
   const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;
   const isNeeded = count > 0 || hooks || workspaces !== undefined;
-  return isNeeded ? installOf(root, packageManager) : undefined;
+  return isNeeded ? installOf(root, packageManager, top) : undefined;
 }
 
 /** The script of package.json, by its text: npm would hide the program from signals. */
@@ -55,12 +59,12 @@ function commandOf(script: string): string {
 const singlePage = { vite: "dist", "react-scripts": "build" } as const;
 
 /** How a package is installed, built and started. */
-export function nodeApp(root: string, text: string) {
+export function nodeApp(root: string, text: string, top: string) {
   const its = parseFile(manifest, "package.json", text);
   const { scripts, dependencies, devDependencies } = its;
   const start = scriptOf(scripts, "start");
-  const install = installIn(root, its);
-  const isAlone = its.workspaces === undefined && readWithin(root, "pnpm-workspace.yaml") === undefined;
+  const install = installIn(root, top, its);
+  const isAlone = its.workspaces === undefined && workspaceOf(root, top) === undefined;
   const depends = (name: string) => name in dependencies || name in devDependencies;
   return {
     install: install === undefined ? [] : [{ name: "Installing dependencies", ...install } satisfies Step],

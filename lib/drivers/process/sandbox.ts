@@ -11,6 +11,8 @@ import { installVariables } from "./installs.ts";
 export interface Box {
   /** The folder of the release. */
   readonly app: string;
+  /** The folder of it where commands run; empty for the top. */
+  readonly root?: string;
   /** For a build: folders for its cache and its temporary files. A running app has none, and cannot change its release. */
   readonly build?: { readonly cache: string; readonly temporary: string };
   /** The program that runs another one with the files of a build, if they lie on a disk of their own. */
@@ -63,8 +65,13 @@ const limits = ({ memory_bytes, data }: Box, group: Group | undefined) => [
 const own = ["node_modules/.bin", ".venv/bin", ".svc/node_modules/.bin"];
 
 /** The variables of every command. The box's own variables win. */
-const environmentOf = (app: string, { env }: Box, folders: Readonly<Record<string, string>>) => ({
-  PATH: [...own.map((folder) => join(app, folder)), nodeFolder(), hostPath].join(delimiter),
+const environmentOf = (app: string, { env, root = "" }: Box, folders: Readonly<Record<string, string>>) => ({
+  // A workspace has programs at its top too.
+  PATH: [
+    ...[...new Set([join(app, root), app])].flatMap((at) => own.map((folder) => join(at, folder))),
+    nodeFolder(),
+    hostPath,
+  ].join(delimiter),
   LANG: "C.UTF-8",
   ...folders,
   ...env,
@@ -97,7 +104,14 @@ export function noSandbox(groups: Groups | undefined): Sandbox {
       ...["--", "sh", "-c", script],
     ];
     const args = ["-ec", [...entering, `exec ${shellCommand(words)}`].join("\n")];
-    return { file: "sh", args, env: environmentOf(app, box, folders), cwd: app, isSandbox: false, group };
+    return {
+      file: "sh",
+      args,
+      env: environmentOf(app, box, folders),
+      cwd: join(app, box.root ?? ""),
+      isSandbox: false,
+      group,
+    };
   };
   return {
     name: "none",
@@ -158,7 +172,8 @@ function boxArguments(box: Box, { of, descriptors }: Places): string[] {
       : ["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/tmp", "--ro-bind", of(app), "/app"]),
     ...(data ? ["--bind", of(data.folder), "/data"] : []),
     ...[...ownNode(), ...reads].flatMap((path) => ["--ro-bind", of(path), path]),
-    ...["--symlink", "/tmp", "/var/tmp", "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/app"],
+    ...["--symlink", "/tmp", "/var/tmp", "--remount-ro", "/dev", "--remount-ro", "/"],
+    ...["--chdir", join("/app", box.root ?? "")],
   ];
 }
 

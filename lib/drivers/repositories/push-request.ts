@@ -3,6 +3,8 @@ export interface RefUpdate {
   readonly ref: string;
   /** The commit that it is to point to; undefined for a ref that is deleted. */
   readonly commit: string | undefined;
+  /** The commit that it points to; undefined for a new ref. */
+  readonly before: string | undefined;
 }
 
 /** The first part of a push, before its pack. */
@@ -17,6 +19,8 @@ export interface PushRequest {
 const command = /^([0-9a-f]{40}) ([0-9a-f]{40}) ([^\0\n]+)(?:\0([^\n]*))?\n?$/;
 /** The commands of a push are short; a longer first part is no push of a person. */
 const mostBytes = 1024 * 1024;
+
+const idOf = (id: string) => (/^0+$/.test(id) ? undefined : id);
 
 /** Reads the commands and options of a push from its first bytes, as they pass. They stand before the pack, uncompressed. */
 export function createPushReader() {
@@ -38,9 +42,9 @@ export function createPushReader() {
       options.set(name, value);
       return;
     }
-    const [, , to = "", ref, more] = command.exec(text) ?? [];
+    const [, from = "", to = "", ref, more] = command.exec(text) ?? [];
     if (more !== undefined) capabilities = more;
-    if (ref !== undefined) updates.push({ ref, commit: /^0+$/.test(to) ? undefined : to });
+    if (ref !== undefined) updates.push({ ref, commit: idOf(to), before: idOf(from) });
   };
 
   return {

@@ -5,6 +5,8 @@ import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/web.ts";
 import { createGitCommand } from "../runtime/git-command.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
+import type { RefUpdate } from "./push-request.ts";
+import { pushedBranches } from "./pushed-branches.ts";
 
 /** A repository by its organization and its name, `owner/repo`. */
 export interface RepositoryName {
@@ -169,8 +171,6 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     await git(args, { signal: closing.signal, timeout: "1h" });
   };
 
-  const branchOf = (ref: string | undefined) => /^refs\/heads\/(.+)$/.exec(ref ?? "")?.[1];
-
   return {
     /** Why a name cannot be that of a repository here; undefined for one that can. */
     refuses: (repo: string): string | undefined =>
@@ -211,24 +211,9 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       }
     },
 
-    /** The branches of a push that point to the pushed commit now, and the default branch. */
-    async pushed(name: RepositoryName, wanted: ReadonlyMap<string, string>) {
-      const path = pathOf(name);
-      const lines = (await read(path, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")) ?? "";
-      const present = new Map(lines.split("\n").map((line) => [line.slice(41), line.slice(0, 40)]));
-      const branches = [...wanted]
-        .filter(([ref, commit]) => present.get(ref) === commit)
-        .flatMap(([ref, commit]) => {
-          const branch = branchOf(ref);
-          return branch === undefined ? [] : [{ branch, commit }];
-        });
-      const head = await read(path, "symbolic-ref", "HEAD");
-      if (head !== undefined && present.has(head)) return { branches, defaultBranch: branchOf(head) };
-      // The first push decides: HEAD of an empty repository is main.
-      const first = ["main", "master"].find((one) => present.has(`refs/heads/${one}`)) ?? branches[0]?.branch;
-      if (first !== undefined) await read(path, "symbolic-ref", "HEAD", `refs/heads/${first}`);
-      return { branches, defaultBranch: first };
-    },
+    /** The branches of a push, and the default branch. */
+    pushed: (name: RepositoryName, updates: readonly RefUpdate[]) =>
+      pushedBranches((...args) => read(pathOf(name), ...args), updates),
 
     /** Ends what is under way. What was pushed in full stays. */
     close: () => closing.abort(),

@@ -48,6 +48,15 @@ const settings = record({
   schedules: v.optional(schedules, []),
 });
 
+/** The folder of a checked-out repository that is built. A link that leads out of the repository is none. */
+export function rootWithin(app: string, root: string | null): string {
+  if (root === null) return app;
+  const folder = join(app, root);
+  const real = existsSync(folder) ? realpathSync(folder) : undefined;
+  if (real?.startsWith(realpathSync(app) + sep) && statSync(real).isDirectory()) return folder;
+  throw new Failure(`the repository has no folder ${root}, which is the root of the environment or integration`);
+}
+
 const largestSetting = 1024 * 1024;
 
 /** The text of a file of the repository. A link that leads out of it counts as no file. */

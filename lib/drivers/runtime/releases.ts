@@ -6,6 +6,8 @@ import { plainFiles } from "../box/tenant-files.ts";
 
 const stored = v.object({
   commit: v.string(),
+  /** The folder of the repository where it was built and runs; empty for the top. */
+  root: v.optional(v.string(), ""),
   start: v.nullable(v.string()),
   folder: v.nullable(v.string()),
   // Releases of earlier versions have none of those with a default.

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { secretRule } from "../../deliveries/schema.ts";
 import { refRule, repoRule } from "../../deployments/source.ts";
-import { environmentName } from "../../environments/schema.ts";
+import { environmentName, rootFolder } from "../../environments/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { redaction } from "../../kernel/secret-values.ts";
 import { text } from "../../kernel/validation.ts";
@@ -24,6 +24,12 @@ const schema = v.object({
     field(
       v.nullable(text()),
       "The project that they deploy into. Without it, the one that deployed the repository last, else the only one of the organization.",
+    ),
+  ),
+  root: v.optional(
+    field(
+      v.nullable(rootFolder),
+      "The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts.",
     ),
   ),
   previews: v.optional(
