@@ -108,8 +108,23 @@ const appsRow = (local: string, { apps }: Options) =>
 const trustedRow = (networks: readonly string[]) =>
   `${networks.join(", ")}: no key for the control interface, plain http for receivers`;
 
+/** A folder that a runtime takes: a static site, and for `engine` alone a server of it. */
+const folderFor = (runtime: string) =>
+  runtime.includes("process")
+    ? "mkdir -p hello && echo 'Hello from my first app' > hello/index.html"
+    : "mkdir -p hello && printf 'FROM busybox\\nRUN mkdir /www && echo Hello > /www/index.html\\nCMD exec httpd -f -p $PORT -h /www\\n' > hello/Dockerfile";
+
 /** Each command works as printed, once the ones before it have run. */
-function commandsOf({ mode, url, base_url, api_key, options }: About): string[] {
+function commandsOf(about: About): string[] {
+  const { mode, url, base_url, api_key, apps_url, runtime, options } = about;
+  if (apps_url !== null && runtime && options.codeHost?.repos === undefined) {
+    const apps = new URL(apps_url);
+    return [
+      folderFor(runtime),
+      `SVC_API_KEY=${api_key ?? "sk_live_YOUR_KEY"} npx svc-server deploy hello --url ${url}`,
+      `curl -H 'Host: production-hello.${apps.hostname}' http://127.0.0.1:${apps.port}/`,
+    ];
+  }
   const auth = `-H 'Authorization: Bearer ${api_key ?? "sk_live_YOUR_KEY"}'`;
   const json = "-H 'Content-Type: application/json'";
   const newest = (list: string, prefix: string) =>

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { runHere } from "../helpers/cli-in-process.ts";
@@ -127,34 +126,6 @@ test("a manual clock is kept in the store and never goes back", async (t) => {
   );
 });
 
-test("the banner's curl lines work as they are printed", async (t) => {
-  if (spawnSync("curl", ["--version"]).status !== 0) return t.skip("curl is not installed");
-  const { banner } = await import("../../bin/banner.ts");
-  const server = await launch(t, ["dev", "--port", "0", "--clock", "manual"]);
-  const text = banner({
-    ...server,
-    mode: "dev",
-    options: { clock: "manual" },
-    isNew: false,
-    warnings: [],
-    color: false,
-  });
-  assert.match(
-    text,
-    /^ {2}Control {4}http:\/\/127\.0\.0\.1:\d+\/_svc: svc-server clock, trigger, inbox, mail, scenarios, faults, snapshots, reset$/m,
-  );
-  assert.match(text, /^ {2}Seed {7}none; --seed demo starts with/m);
-  const lines = text.split("\n").filter((line) => line.startsWith("  curl "));
-  const outputs = lines.map(
-    (line) => spawnSync("sh", ["-c", line.replace("curl", "curl --silent --fail")], { encoding: "utf8" }).stdout,
-  );
-  const log = outputs.pop() ?? "";
-  const [me, project, deployment, advanced, ...more] = outputs.map((text) => JSON.parse(text));
-  assert.deepEqual([me.organization.name, project.name, more], ["default", "my-project", []]);
-  assert.deepEqual([deployment.project_id, deployment.status, advanced.ran > 0], [project.id, "queued", true]);
-  assert.match(log, /event: end\ndata: .*"active"/, "the log of the deployment, to its end");
-});
-
 test("--repos names a folder, and is an option of dev alone", async (t) => {
   const folder = temporaryFolder(t);
   for (const [words, sentence] of [
@@ -165,29 +136,6 @@ test("--repos names a folder, and is an option of dev alone", async (t) => {
     const { status, stderr } = await runHere(words, folder);
     assert.deepEqual([status, sentence.test(stderr)], [2, true], stderr);
   }
-});
-
-test("the banner names a repository of the folder --repos", async (t) => {
-  const { banner } = await import("../../bin/banner.ts");
-  const folder = temporaryFolder(t);
-  const named = () => {
-    const about = { mode: "dev", url: "", base_url: "", dashboard_url: null, api_key: null, apps_url: null } as const;
-    const text = banner({
-      ...about,
-      options: { codeHost: { repos: folder } },
-      isNew: false,
-      warnings: [],
-      color: false,
-    });
-    return /"source":(\{.*?\})/.exec(text)?.[1];
-  };
-  assert.equal(named(), '{"type":"git","repo":"OWNER/REPO"}');
-  mkdirSync(join(folder, "notes/old"), { recursive: true });
-  mkdirSync(join(folder, "shop/api.git"), { recursive: true });
-  writeFileSync(join(folder, "shop/api.git/HEAD"), "ref: refs/heads/master\n");
-  assert.equal(named(), '{"type":"git","repo":"shop/api"}');
-  mkdirSync(join(folder, "app/.git"), { recursive: true });
-  assert.equal(named(), '{"type":"git","repo":"acme/app"}');
 });
 
 test("a port in use is explained, with the server that runs on the database, and hides no wrong option", async (t) => {
