@@ -29,7 +29,7 @@ const states: Readonly<Record<FormName, readonly string[]>> = {
 
 interface Stored {
   readonly statuses: StoredStatus[];
-  /** The states of requests by their numbers. */
+  /** The states of requests by their numbers; `hidden` is one that the token may not see. */
   readonly requests: ReadonlyMap<number, string>;
 }
 
@@ -45,6 +45,7 @@ function answerOf(
   const [, number] = (isGitlab ? /\/merge_requests\/(\d+)$/ : /^\/repos\/.+\/pulls\/(\d+)$/).exec(path) ?? [];
   if (method === "GET" && number !== undefined) {
     const state = requests.get(Number(number));
+    if (state === "hidden") return [403, { message: "Forbidden" }];
     return state ? [200, { state }] : [404, { message: "Not Found" }];
   }
   const asked = isGitlab ? /^\/projects\/([^/]+)\/statuses\/(\w+)$/ : /^\/repos\/(.+)\/statuses\/(\w+)$/;

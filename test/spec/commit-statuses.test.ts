@@ -19,7 +19,7 @@ async function telling(
   return {
     ...{ host, here, project_id },
     states: () => host.statuses.map(({ state }) => state),
-    pull: (action: string, commit = "one") => hook(here, id, pullRequest(action, { commit })),
+    pull: (action: string, commit = "one", number = 7) => hook(here, id, pullRequest(action, { commit, number })),
     advance: (by: string) => here.service.clock.advance(by),
   };
 }
@@ -109,7 +109,10 @@ test("a commit that the code host does not know is not told again, and the token
 
 test("a preview whose closing no hook told ends within a day, while the code host can be asked", async (t) => {
   const { here, host, pull, project_id, advance } = await telling(t);
+  expect(await pull("opened", "one", 6), 202);
+  await advance("1m");
   expect(await pull("opened"), 202);
+  host.requests.set(6, "hidden");
   const names = async () => {
     const { data } = expect(await here.call("viewer", "GET", `/v1/projects/${project_id}/environments`), 200);
     return data.map(({ name }: { name: string }) => name);
@@ -119,10 +122,10 @@ test("a preview whose closing no hook told ends within a day, while the code hos
   host.requests.set(7, "closed");
   host.fail(503);
   await advance("1d");
-  assert.deepEqual(await names(), ["pr-7"]);
+  assert.deepEqual(await names(), ["pr-6", "pr-7"]);
   host.fail(undefined);
   await advance("1d");
-  assert.deepEqual(await names(), []);
+  assert.deepEqual(await names(), ["pr-6"], "one request that the token does not see keeps no other");
   assert.deepEqual(await here.service.invariants(), []);
 });
 

@@ -12,6 +12,8 @@ export type CodeHost = NonNullable<ReturnType<typeof createCodeHost>>;
 const limits = { max_bytes: 1_048_576, timeout_ms: 10_000 };
 /** Statuses of a code host that is busy or down, or whose operator has yet to renew the token. */
 const mayPass = [401, 403, 408, 425, 429];
+/** Statuses of a request that the token does not see: its repository is gone, moved or closed to it. */
+const unseen = [301, 302, 307, 308, 403, 404, 410, 451];
 const request = v.pipe(v.string(), v.parseJson(), v.object({ state: v.string() }));
 
 /** The interface of the code host; undefined where it has none. Its answers never hold the token. */
@@ -44,7 +46,7 @@ export function createCodeHost(options: CodeHostOptions, outbound: Pick<Outbound
     /** Whether a pull or merge request is open; undefined for one that the token does not see. Throws for no answer. */
     async isOpen(repo: string, number: number): Promise<boolean | undefined> {
       const answer = await ask("GET", form.request(repo, number));
-      if (answer.status === 404) return undefined;
+      if (answer.status !== null && unseen.includes(answer.status)) return undefined;
       const found = v.safeParse(request, answer.bytes.toString());
       if (answer.status === 200 && found.success) return found.output.state === form.open;
       throw new Error(
