@@ -108,6 +108,7 @@ async function bundle(): Promise<void> {
     entryPoints: {
       ...Object.fromEntries(scripts.map((name) => [name, join(here, `${name}.ts`)])),
       claimers: resolve(here, "../postgres/claimers.child.ts"),
+      "svc-server": resolve(here, "../../bin/svc-server.ts"),
     },
     outdir: built,
     bundle: true,

@@ -1,17 +1,21 @@
 import { execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { Agent, createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
+import { request } from "node:http";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { createService } from "../../lib/index.ts";
+import { bareProxy } from "./bare-proxy.ts";
 import { engineFigures } from "./deploy-engine.ts";
+import { pushes, pushGoal } from "./deploy-push.ts";
 import { type Figure, figure, repeated, timed } from "./figures.ts";
 import type { Loaded, Round } from "./load.ts";
 
-/** Deployments that run for real, with the runtime `process` and its sandbox, and with `engine` where there is one; git repositories lie on the same disk. */
+/**
+ * Deployments that run for real, with the runtime `process` and its sandbox, and with `engine` where there is one; git
+ * repositories lie on the same disk. Each app keeps data and has a worker.
+ */
 const [folder = "", role = "bench"] = process.argv.slice(2);
 const repos = join(folder, "repos");
 const host = "production-web0.localhost";
@@ -20,8 +24,9 @@ const key = "sk_live_demo_bench";
 const switches = 20;
 const requests = 10_000;
 
-const start = () =>
-  createService({
+const start = () => {
+  mkdirSync(repos, { recursive: true });
+  return createService({
     database: join(folder, "deploy.db"),
     seed: {
       organizations: [
@@ -37,6 +42,7 @@ const start = () =>
     codeHost: { repos },
     deployments: { runtime: "process" },
   });
+};
 type Service = Awaited<ReturnType<typeof start>>;
 
 function commit(name: string, version: string, build?: string): void {
@@ -47,7 +53,13 @@ function commit(name: string, version: string, build?: string): void {
   git("init", "--quiet", "--initial-branch=main");
   const listens = `.listen(process.env.PORT, process.env.HOST)`;
   const answers = `(q, r) => r.end(q.url === "/port" ? process.env.PORT : "${version}")`;
-  writeFileSync(join(at, "server.js"), `require("node:http").createServer(${answers})${listens};\n`);
+  const keeps = `require("node:fs").appendFileSync(process.env.DATA_DIR + "/starts", "${version} ");`;
+  writeFileSync(join(at, "server.js"), `${keeps}\nrequire("node:http").createServer(${answers})${listens};\n`);
+  const works = `const { writeFileSync } = require("node:fs");
+setInterval(() => writeFileSync(process.env.DATA_DIR + "/worked", String(Date.now())), 100);
+`;
+  writeFileSync(join(at, "worker.js"), works);
+  writeFileSync(join(at, "Procfile"), "web: node server.js\nworker: node worker.js\n");
   writeFileSync(
     join(at, "package.json"),
     JSON.stringify({ scripts: { ...(build && { build }), start: "node server.js" } }),
@@ -121,28 +133,6 @@ async function underLoad(url: string, ms: number, work: (sent: () => number) => 
   ]);
   sender.send("end");
   return all;
-}
-
-/** The least that any proxy in Node does: one request in, one out, on kept connections. */
-async function bareProxy(port: number) {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 256 });
-  const server = createServer((asked, answer) => {
-    const sent = request({
-      host: "127.0.0.1",
-      port,
-      agent,
-      method: asked.method,
-      path: asked.url,
-      headers: asked.headers,
-    });
-    sent.on("response", (got) => {
-      answer.writeHead(got.statusCode ?? 502, got.headers);
-      got.pipe(answer);
-    });
-    asked.pipe(sent);
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => void server.close() };
 }
 
 async function proxyRatio(url: string): Promise<number[]> {
@@ -222,6 +212,7 @@ async function bench(): Promise<Figure[]> {
   });
   const ratios = await proxyRatio(url);
   const cancelled = await cancels(here, await here.project("slow"));
+  const { deployed, pushed, gone } = await pushes(service, { folder, key, project_id: project });
   await service.close();
   return [
     figure("a small Node app, from the POST to live", "ms", live, { floor: 1_000, aim: 700 }),
@@ -229,6 +220,12 @@ async function bench(): Promise<Figure[]> {
     figure(`the same under load, ${loaded.length} switches`, "ms", loaded),
     figure("requests during those switches, 0 failed", "", [sum(rounds)], { floor: requests, aim: 20_000 }),
     figure("requests a second through the proxy, of a bare loop's", "", ratios, { floor: 0.5, aim: 0.7 }),
+    figure("`svc-server deploy` of a small Node app, from its start to its end", "ms", deployed, pushGoal),
+    figure("a push of a small Node app, from its start to its end", "ms", pushed, pushGoal),
+    figure("from the close of a request until its preview no longer answers", "ms", gone, {
+      floor: 5_000,
+      aim: 1_000,
+    }),
     figure("cancel of a build until its processes are gone", "ms", cancelled, { floor: 1_000, aim: 300 }),
     figure("start after kill -9 until the app answers", "ms", await revivals(), { floor: 2_000, aim: 1_000 }),
     ...(await engineFigures()),
