@@ -37,19 +37,23 @@ export const verify = command(
     const junit = args["junit"] === undefined ? undefined : resolve(String(args["junit"]));
     if (junit !== undefined && !existsSync(dirname(junit)))
       throw new UsageError(`option --junit must name a file in a folder that exists; ${dirname(junit)} does not`);
-    const base = baseOf(connection.url);
+    if (key === undefined)
+      throw new UsageError("verify needs an API key of the server: set SVC_API_KEY, or give it with --key");
+    const base = baseOf(connection.url).replace(/\/$/, "");
     const stopping = new AbortController();
     const stop = () => {
       process.stderr.write("\nsvc-server: stopping; what the trial made is removed first. A second signal leaves it\n");
       stopping.abort(new EndedWith(1, "the trial was stopped"));
     };
     for (const signal of stopSignals) process.once(signal, stop);
-    await requireServer(base);
+    await requireServer(base, key);
     const findings = await tryAll({ base, key, pause, write: Boolean(args["write"]), stop: stopping.signal });
     if (junit !== undefined) writeFileSync(junit, junitOf(findings, connection.url));
     say(args["json"] ? JSON.stringify(findings) : asText(findings));
     const differs = count(findings, "differs");
     if (differs > 0) throw new EndedWith(1, `${differs} of ${findings.length} sentences differ`);
+    if (count(findings, "holds") === 0)
+      throw new EndedWith(1, `no sentence could be tried: ${findings.find(({ reason }) => reason)?.reason}`);
   },
 );
 

@@ -19,6 +19,10 @@ export interface Sent {
 export interface Probe {
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
   get(path: string): Promise<Answer>;
+  /** GET of any URL, or of a path of the server beside the interface, without a key. */
+  open(url: string): Promise<Answer>;
+  /** All answers of the interface to this trial so far, but those of its limit. */
+  readonly seen: readonly Answer[];
   /** The same answer for the same name: checks share what they read, and the project that they make. */
   once<T>(name: string, make: () => Promise<T>): Promise<T>;
   /** Runs at the end of the trial, the last one first. */
@@ -89,6 +93,15 @@ export function recordOf(answer: Answer): Readonly<Record<string, unknown>> {
   expect(typeof inner === "object" && inner !== null && !Array.isArray(inner), answer, "the body is no object");
   return inner as Readonly<Record<string, unknown>>;
 }
+
+/** The id of what an answer may have made. */
+export const idOf = ({ body }: Answer): unknown => field(body, "id") ?? field(field(body, "data"), "id");
+
+/** The place of a page in its list: `meta` in the flat form, `pagination` in the envelope. */
+export const pageOf = ({ body }: Answer) => {
+  const page = field(body, "pagination") ?? field(body, "meta");
+  return { per_page: field(page, "per_page"), next_cursor: field(page, "next_cursor") ?? undefined };
+};
 
 /** The items of a list. */
 export function itemsOf(answer: Answer): readonly Readonly<Record<string, unknown>>[] {

@@ -4,40 +4,20 @@ import {
   chapter,
   expect,
   expectRefusal,
-  expectStatus,
   field,
   itemsOf,
   type Probe,
+  pageOf,
   shown,
   Untried,
 } from "./check.ts";
 import { requestIdOf } from "./probe.ts";
+import { isDatetime } from "./shapes.ts";
 
-const unknownKey = "sk_live_verify00000000000000000000000000";
 const unknownId = "00000000000000000000000000";
 
 /** The first page of projects, which many checks look at. */
 export const projects = (on: Probe) => on.once("projects", () => on.get("/projects"));
-
-export const authentication: readonly Check[] = chapter("Authentication", {
-  "A missing key yields 401": async (on) => {
-    for (const path of [
-      "/projects",
-      "/deployments",
-      "/users",
-      "/integrations",
-      "/webhooks",
-      `/projects/proj_${unknownId}`,
-    ])
-      expectStatus(await on.send("GET", path, { key: null }), 401);
-  },
-  "A wrong key yields 401": async (on) => {
-    expectStatus(await on.send("GET", "/projects", { key: unknownKey }), 401);
-    expectStatus(await on.send("GET", "/projects", { key: "verify" }), 401);
-  },
-  "A write without a key yields 401": async (on) =>
-    expectStatus(await on.send("POST", "/projects", { key: null, body: {} }), 401),
-});
 
 /** The numbers of the rate-limit headers. */
 function windowOf(answer: Answer): { limit: number; remaining: number; reset: number } {
@@ -69,7 +49,11 @@ function timeOf(answer: Answer): number {
 const noLimit = 1_000_000;
 
 export const limits: readonly Check[] = chapter("Limits", {
-  "X-RateLimit-Limit, -Remaining and -Reset are on every response": async (on) => {
+  "A key has 1,000 requests in a window, or more": async (on) => {
+    const { limit } = windowOf(await projects(on));
+    expect(limit >= 1_000, await projects(on), `X-RateLimit-Limit is ${limit}`);
+  },
+  "X-RateLimit-Limit, -Remaining and -Reset are on reads and errors": async (on) => {
     const { limit, remaining } = windowOf(await projects(on));
     expect(remaining <= limit, await projects(on), `${remaining} requests remain of ${limit}`);
     windowOf(await on.send("GET", "/projects", { key: null }));
@@ -110,6 +94,12 @@ export const conventions: readonly Check[] = chapter("General conventions", {
     const answer = await on.get(`/projects/proj_${unknownId}`);
     expect(typeof field(field(answer.body, "meta"), "request_id") === "string", answer, "meta.request_id is missing");
   },
+  "meta.timestamp is an ISO 8601 datetime": async (on) => {
+    const answer = await projects(on);
+    const timestamp = field(field(answer.body, "meta"), "timestamp");
+    if (timestamp === undefined) throw new Untried("meta has no timestamp, which the flat form may leave out");
+    expect(isDatetime(timestamp), answer, `meta.timestamp is ${shown(timestamp)}`);
+  },
   "Each request has its own request id": async (on) => {
     const first = requestIdOf(await on.get("/projects?per_page=1"));
     if (first === undefined) throw new Untried("the answer has no request id");
@@ -147,7 +137,7 @@ async function walk(
     const again = items.find((id) => ids.includes(id));
     expect(again === undefined, answer, `${shown(again)} is on two pages`);
     ids.push(...items);
-    cursor = field(field(answer.body, "meta"), "next_cursor") ?? undefined;
+    cursor = pageOf(answer).next_cursor;
     expect(cursor === undefined || typeof cursor === "string", answer, `next_cursor is ${shown(cursor)}`);
     if (cursor === undefined) return { ids, isWhole: true };
     expect(items.length > 0, answer, "a page without items has a next_cursor");
@@ -161,11 +151,11 @@ export const pagination: readonly Check[] = chapter("Pagination", {
   "per_page is 20 by default": async (on) => {
     for (const path of paged) {
       const answer = await on.get(path);
-      const [items, per_page] = [itemsOf(answer), field(field(answer.body, "meta"), "per_page")];
+      const [items, { per_page }] = [itemsOf(answer), pageOf(answer)];
       expect(
         per_page === 20 && items.length <= 20,
         answer,
-        `meta.per_page is ${shown(per_page)}, with ${items.length} items`,
+        `per_page is ${shown(per_page)}, with ${items.length} items`,
       );
     }
   },
@@ -173,19 +163,15 @@ export const pagination: readonly Check[] = chapter("Pagination", {
     for (const path of paged) {
       const answer = await on.get(`${path}?per_page=101`);
       if (answer.status >= 400 && answer.status < 500) continue;
-      const [items, per_page] = [itemsOf(answer), field(field(answer.body, "meta"), "per_page")];
-      expect(Number(per_page) <= 100 && items.length <= 100, answer, `meta.per_page is ${shown(per_page)}`);
+      const [items, { per_page }] = [itemsOf(answer), pageOf(answer)];
+      expect(Number(per_page) <= 100 && items.length <= 100, answer, `per_page is ${shown(per_page)}`);
     }
   },
   "per_page=1 gives one item, and says so": async (on) => {
     for (const path of paged) {
       const answer = await on.get(`${path}?per_page=1`);
-      const [items, per_page] = [itemsOf(answer), field(field(answer.body, "meta"), "per_page")];
-      expect(
-        per_page === 1 && items.length <= 1,
-        answer,
-        `meta.per_page is ${shown(per_page)}, with ${items.length} items`,
-      );
+      const [items, { per_page }] = [itemsOf(answer), pageOf(answer)];
+      expect(per_page === 1 && items.length <= 1, answer, `per_page is ${shown(per_page)}, with ${items.length} items`);
     }
   },
   "next_cursor leads through the whole list, and is null or absent on the last page": async (on) => {
@@ -199,3 +185,25 @@ export const pagination: readonly Check[] = chapter("Pagination", {
     }
   },
 });
+
+/** Looks back at all that the trial was answered, so these come last. */
+export const everyAnswer: readonly Check[] = [
+  ...chapter("Limits", {
+    "X-RateLimit-Limit, -Remaining and -Reset are on every response": async (on) => {
+      for (const answer of seenBy(on)) windowOf(answer);
+    },
+  }),
+  ...chapter("General conventions", {
+    "meta.request_id is present on every response with a body": async (on) => {
+      for (const answer of seenBy(on).filter(({ status }) => status !== 204)) {
+        const id = field(field(answer.body, "meta"), "request_id");
+        expect(typeof id === "string" && id !== "", answer, `meta.request_id is ${shown(id)}`);
+      }
+    },
+  }),
+];
+
+function seenBy(on: Probe): readonly Answer[] {
+  if (on.seen.length === 0) throw new Untried("the server has answered nothing");
+  return on.seen;
+}

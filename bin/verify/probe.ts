@@ -6,7 +6,7 @@ import { type Answer, Differs, field, type Probe, type Sent, Untried } from "./c
 export interface Trial {
   /** A probe with a last answer of its own: checks run beside work that others look at. */
   probe(): Probe;
-  /** Removes what the trial has made. */
+  /** Removes what the trial has made, and lets nothing wait any more. */
   undo(): Promise<void>;
 }
 
@@ -40,6 +40,9 @@ export function createTrial({
   const undos: (() => Promise<unknown>)[] = [];
   let latest: Answer | undefined;
   let unanswered = 0;
+  let isLimited = false;
+  let isEnding = false;
+  const seen: Answer[] = [];
 
   /** One request. Rejects where no whole answer arrives in time. */
   const exchange = async (line: string, url: string, init: RequestInit): Promise<Answer> => {
@@ -69,13 +72,18 @@ export function createTrial({
       ...(body !== undefined && { "content-type": "application/json" }),
     };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const usedUp = new Untried("the key has used up its requests; try again in ten minutes");
+    if (isLimited) throw usedUp;
     for (let tries = 0; ; tries++) {
       const answer = await exchange(line, base + path, init);
       latest = answer;
-      if (answer.status !== 429) return answer;
+      if (answer.status !== 429) {
+        seen.push(answer);
+        return answer;
+      }
       const wait_s = Number(answer.headers.get("retry-after") ?? Number.NaN);
-      if (tries > 0 || !(wait_s <= longestWait_s))
-        throw new Untried("the key has used up its requests; try again in ten minutes");
+      isLimited = tries > 0 || !(wait_s <= longestWait_s);
+      if (isLimited) throw usedUp;
       await pause(wait_s * 1_000);
     }
   };
@@ -84,11 +92,16 @@ export function createTrial({
     let last: Answer | undefined;
     const noted = async (method: string, path: string, sent?: Sent) => {
       last = await send(method, path, sent);
+      // Its role or scopes do not reach; a refusal for that reason shows nothing else.
+      if (last.status === 403 && sent?.key === undefined)
+        throw new Untried(`the key may not ${last.line.split("?")[0]} (403)`);
       return last;
     };
     return {
       send: noted,
       get: (path) => noted("GET", path),
+      open: (url) => exchange(`GET ${url.slice(0, 200)}`, new URL(url, base).href, { method: "GET" }),
+      seen,
       once<T>(name: string, make: () => Promise<T>) {
         const before = made.get(name) as Promise<T> | undefined;
         const now = before ?? make();
@@ -96,7 +109,10 @@ export function createTrial({
         return now;
       },
       atEnd: (undo) => void undos.push(undo),
-      pause,
+      async pause(ms) {
+        if (isEnding) throw new Untried("the trial ends");
+        await pause(ms);
+      },
       patience_ms,
       get last() {
         return last ?? latest;
@@ -104,10 +120,17 @@ export function createTrial({
     };
   };
 
+  const removeAll = async () => {
+    for (const undo of undos.splice(0).reverse()) await undo().catch(() => {});
+  };
   return {
     probe,
     async undo() {
-      for (const undo of undos.splice(0).reverse()) await undo().catch(() => {});
+      isEnding = true;
+      await removeAll();
+      // What was being made beside the checks is there only now.
+      await Promise.allSettled(made.values());
+      await removeAll();
     },
   };
 }
@@ -143,12 +166,19 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message : message;
 }
 
-/** Throws where no server answers at all. */
-export async function requireServer(base: string): Promise<void> {
-  try {
-    const answer = await fetch(`${base}/projects`, { signal: AbortSignal.timeout(10_000), redirect: "manual" });
-    await answer.body?.cancel();
-  } catch (error) {
+/** Throws where no server answers at all, or another address does, or the key is refused: every sentence would differ. */
+export async function requireServer(base: string, key: string): Promise<void> {
+  const answer = await fetch(`${base}/projects?per_page=1`, {
+    headers: { accept: "application/json", authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(10_000),
+    redirect: "manual",
+  }).catch((error: unknown) => {
     throw new Error(`no server answers at ${base}: ${reasonOf(error)}`);
-  }
+  });
+  await answer.body?.cancel();
+  const to = answer.headers.get("location");
+  if (answer.status >= 300 && answer.status < 400 && to !== null)
+    throw new Error(`${base} redirects to ${to}; give the address that answers itself as --url`);
+  if (answer.status === 401)
+    throw new Error(`${base} refuses the API key (401); it is unknown, revoked or expired there`);
 }

@@ -21,7 +21,7 @@ export async function create(on: Probe, body: Item = {}): Promise<Made> {
 }
 
 /** The deployment once it has left all states but these. */
-async function after(on: Probe, id: unknown, ...states: readonly string[]): Promise<Made> {
+export async function after(on: Probe, id: unknown, ...states: readonly string[]): Promise<Made> {
   for (let waited = 0; ; waited += pause_ms) {
     const answer = await on.get(`/deployments/${id}`);
     const record = recordOf(answer);
@@ -58,6 +58,14 @@ export const observed = (on: Probe) =>
     for (let state = "queued"; order.slice(0, 3).includes(state); state = String(seen.at(-1)?.record["status"]))
       seen.push(await after(on, record["id"], state));
     return seen;
+  });
+
+export const rollback = (on: Probe, id: unknown) => on.send("POST", `/deployments/${id}/rollback`);
+/** What a rollback of the second release became. */
+export const restoredRelease = (on: Probe) =>
+  on.once("restored release", async () => {
+    const { id } = await secondRelease(on);
+    return ended(on, expectSuccess(await rollback(on, id))["id"]);
   });
 
 export const cancel = (on: Probe, id: unknown) => on.send("POST", `/deployments/${id}/cancel`);

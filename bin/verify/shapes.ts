@@ -4,13 +4,13 @@ import { type Answer, expect, shown } from "./check.ts";
 const prefixed = (prefix: string) => v.pipe(v.string(), v.startsWith(prefix, `begins with ${prefix}`));
 const oneOf = <const T extends string>(...words: readonly T[]) => v.picklist(words, `is one of ${words.join(", ")}`);
 /** ISO 8601, with a date, a time and a zone. */
+export const isDatetime = (value: unknown): boolean =>
+  typeof value === "string" &&
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(value) &&
+  !Number.isNaN(Date.parse(value));
 const datetime = v.pipe(
   v.string(),
-  v.check(
-    (text) =>
-      /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(text) && !Number.isNaN(Date.parse(text)),
-    "is an ISO 8601 datetime",
-  ),
+  v.check((text) => isDatetime(text), "is an ISO 8601 datetime"),
 );
 const characters = (least: number, most: number) =>
   v.pipe(
@@ -68,6 +68,14 @@ export const user = v.looseObject({
   role: oneOf(...roles),
   status: oneOf("active", "suspended"),
   joined_at: datetime,
+});
+
+export const invitation = v.looseObject({
+  id: prefixed("inv_"),
+  email: v.string(),
+  role: oneOf(...roles),
+  invited_at: datetime,
+  expires_at: datetime,
 });
 
 export const integrationItem = v.looseObject({

@@ -1,12 +1,12 @@
 import type { TestContext } from "node:test";
 import { type Finding, verify } from "../../bin/verify/trial.ts";
-import { createService, type Service } from "../../lib/index.ts";
+import { createService, type Options, type Service } from "../../lib/index.ts";
 import { git, keyOf, seed, start } from "./test-service.ts";
 
 export type Json = Record<string, unknown>;
 export interface Request {
   readonly method: string;
-  /** Below the version, with the query. */
+  /** Below the version, or of what is beside it; with the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly key: string | undefined;
@@ -24,13 +24,14 @@ export interface Reply {
 export type Before = (request: Request, serve: (request: Request) => Promise<Reply>) => Promise<Reply>;
 
 /** A service on a manual clock, which moves as a trial waits. */
-export async function emulator(t: TestContext): Promise<Service> {
+export async function emulator(t: TestContext, more: Options = {}): Promise<Service> {
   const service = await createService({
     clock: `manual@${start}`,
     seed,
     random: "verify",
     logLevel: "silent",
     generations: { media: "fast" },
+    ...more,
   });
   t.after(() => service.close());
   const { projects, deployments, webhooks, integrations } = service.client({ apiKey: keyOf("owner") });
@@ -65,13 +66,15 @@ export async function trial(
       "content-type": "application/json",
     };
     const sent = ["POST", "PUT"].includes(method) && Object.keys(body).length > 0 ? { body: JSON.stringify(body) } : {};
-    const answer = await service.fetch(`/v1${path}`, { method, headers, ...sent });
+    const isBeside = /^\/(_svc|assets)\//.test(path);
+    const answer = await service.fetch(isBeside ? path : `/v1${path}`, { method, headers, ...sent });
     const text = await answer.text();
+    const isJson = answer.headers.get("content-type")?.startsWith("application/json") && text !== "";
     return {
       status: answer.status,
       headers: new Headers(answer.headers),
       text,
-      body: text === "" ? undefined : JSON.parse(text),
+      body: isJson ? JSON.parse(text) : undefined,
     };
   };
   const fetch = async (url: string, init: RequestInit) => {

@@ -4,7 +4,7 @@ import { asked, type Before, each, is, on, success, without } from "./verify-tri
 /** Servers with one fault each in conventions and projects, and the sentence that finds it. */
 export const wrongServers: Readonly<Record<string, readonly [string, Before]>> = {
   "answers without a key": [
-    "A missing key yields 401",
+    "A missing key yields 401 on every endpoint that reads",
     asked(/^GET \/users$/, ({ key }) => ({ key: key ?? keyOf("owner") })),
   ],
   "answers 403 to a wrong key": [
@@ -14,13 +14,17 @@ export const wrongServers: Readonly<Record<string, readonly [string, Before]>> =
     }),
   ],
   "writes without a key": [
-    "A write without a key yields 401",
-    on(/^POST/, (reply) => {
-      if (reply.status === 401) reply.status = 422;
+    "A missing key yields 401 on every endpoint that writes",
+    on(/^DELETE \/webhooks/, (reply) => {
+      if (reply.status === 401) reply.status = 404;
     }),
   ],
+  "gives a key 60 requests": [
+    "A key has 1,000 requests in a window, or more",
+    on(/./, ({ headers }) => headers.set("x-ratelimit-limit", "60")),
+  ],
   "has no rate-limit headers on errors": [
-    "X-RateLimit-Limit, -Remaining and -Reset are on every response",
+    "X-RateLimit-Limit, -Remaining and -Reset are on reads and errors",
     on(/./, (reply) => {
       if (reply.status >= 400) reply.headers.delete("x-ratelimit-reset");
     }),
@@ -41,6 +45,12 @@ export const wrongServers: Readonly<Record<string, readonly [string, Before]>> =
     "meta.request_id is present on every response",
     on(/^GET \/webhooks/, ({ body }) => {
       delete body.meta.request_id;
+    }),
+  ],
+  "writes the time of an answer in seconds": [
+    "meta.timestamp is an ISO 8601 datetime",
+    on(/./, ({ body }) => {
+      if (body?.meta) body.meta.timestamp = 1_767_225_600;
     }),
   ],
   "lacks request ids of errors": [
@@ -146,6 +156,18 @@ export const wrongServers: Readonly<Record<string, readonly [string, Before]>> =
     on(/^POST \/projects$/, (reply, { body }) => {
       if (reply.status === 409) success(reply, { id: "proj_1", ...body }, 201);
     }),
+  ],
+  "updates to long names": [
+    "An update takes no name outside of 3 to 64 characters",
+    asked(/^PUT \/projects/, ({ body }) => ({
+      body: { ...body, ...(body["name"] ? { name: String(body["name"]).slice(0, 64) } : {}) },
+    })),
+  ],
+  "makes projects with long descriptions": [
+    "A description has at most 255 characters",
+    asked(/^POST \/projects$/, ({ body }) => ({
+      body: { ...body, ...(body["description"] ? { description: String(body["description"]).slice(0, 255) } : {}) },
+    })),
   ],
   "takes long descriptions": [
     "A description has at most 255 characters",
