@@ -65,7 +65,7 @@ test("the composite action runs its command beside an emulator, and ends as it d
 test("the words for containers start an emulator for the networks of containers", async (t) => {
   const { service } = parse(readFileSync(`${recipes}/github-actions.yml`, "utf8")).jobs;
   const words = service.services.svc.env.SVC_COMMAND.split(" ");
-  const [, other = ""] = /withCommand\((.*)\)/.exec(readFileSync(`${recipes}/testcontainers.mjs`, "utf8")) ?? [];
+  const [, other = ""] = /command = (\[.*\]);/.exec(readFileSync(`${recipes}/testcontainers.mjs`, "utf8")) ?? [];
   assert.deepEqual(JSON.parse(other), words);
   const server = await launch(t, [...words, "--host", "0.0.0.0", "--port", "0"]);
   assert.equal((await server.get("/v1/me", service.env.SVC_API_KEY)).status, 200);
