@@ -72,7 +72,7 @@ export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
   Object.fromEntries(
     allOptions.flatMap(({ flag, help, value: valueHint, mode: only = mode }) => {
       if (flag === undefined || only !== mode) return [];
-      // The tables of options name the mode of an option; here it is the command's.
+      // The tables of options name the mode of each option; here it is the command's.
       const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? ofStart : "", "");
       return [
         [flag, valueHint === undefined ? { type: "boolean", description } : { type: "string", description, valueHint }],

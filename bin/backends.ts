@@ -5,7 +5,7 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 
 type Backend = Settings["generations"]["backends"][string];
 
-/** What each type answers without running a model, and so without a bill. */
+/** A request to each type that runs no model, and so costs nothing. */
 const free = {
   openai: "/models",
   predictions: "/account",

@@ -13,7 +13,7 @@ const force: ArgsDef = { force: { type: "boolean", description: "Overwrite exist
 const missingFiles = (lost: readonly string[]) =>
   lost.length > 0 ? `\nBut ${describeLost(lost)}: their links answer 404.` : "";
 
-/** The apps' data that is not in the copy. The command has done the rest, and still fails. */
+/** The data of apps that is missing in the copy. The command has copied the rest, and still fails. */
 const incomplete = (unread: readonly string[]) => {
   if (unread.length > 0) throw new EndedWith(1, unread.join("\nsvc-server: "));
 };

@@ -19,7 +19,7 @@ interface About {
   readonly dashboard_url: string | null;
   readonly api_key: string | null;
   readonly apps_url: string | null;
-  /** What deployments run on; null where they are simulated. */
+  /** The runtimes of deployments; null if they are simulated. */
   readonly runtime?: string | null;
   /** The parts of the box in which builds and apps run. */
   readonly protections?: readonly string[];
@@ -88,7 +88,7 @@ function rowsOf(about: About): Row[] {
   ];
 }
 
-/** Where mails go. In `dev` it is said only where a server is named. */
+/** The destination of mails. In `dev` it is shown only if a server is named. */
 function mailRow({ mode, options }: Pick<About, "mode" | "options">): Row[] {
   const given = typeof options.mail === "function" ? { transport: options.mail } : options.mail;
   if (given?.transport) return [["Mail", "goes to the function mail.transport"]];

@@ -25,7 +25,7 @@ export const connectionArgs: ArgsDef = {
   ...json,
 };
 
-/** Commands that share their first word. That word alone runs the one called `usual`. */
+/** Commands that share their first word. The first word alone runs the command `usual`. */
 export const commandGroup = (name: string, description: string, usual: string, subCommands: SubCommandsDef) =>
   defineCommand({
     meta: { name, description },

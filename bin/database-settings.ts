@@ -15,7 +15,7 @@ export const givenValue = (args: Given, name: string): string | undefined =>
 
 const names: Readonly<Record<string, string>> = { encryptionKey: "SVC_ENCRYPTION_KEY", keyFile: "option --key-file" };
 
-/** The options of a server on the database. A file has its key beside it, so variables with a key are not for it. */
+/** The options of a server on the database. A file has its key beside it, so it ignores variables with a key. */
 export function settingsOf(database: string, args: Given): Settings {
   const key = isPostgres(database)
     ? { encryptionKey: fromEnvironment("SVC_ENCRYPTION_KEY"), keyFile: givenValue(args, "key-file") }

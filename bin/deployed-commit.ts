@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { UsageError } from "./arguments.ts";
 import type { Git } from "./git.ts";
 
-/** What is pushed of a folder. */
+/** The pushed state of a folder. */
 export interface Commit {
   readonly sha: string;
   readonly branch: string;
   /** Whether it replaces what the branch has. */
   readonly isForced: boolean;
-  /** What of the folder is not deployed. */
+  /** The files of the folder that are not deployed. */
   readonly note: string | undefined;
 }
 
@@ -24,7 +24,7 @@ const identity = {
   GIT_COMMITTER_NAME: name,
   GIT_COMMITTER_EMAIL: "deploy@localhost",
 };
-/** What a package manager makes is made anew by the build. A `.gitignore` may bring it back. */
+/** The build makes the files of package managers anew. A `.gitignore` may bring them back. */
 const usuallyLeftOut = "node_modules/\n.venv/\n__pycache__/\n";
 
 /** As git writes a path with special characters. */
@@ -59,7 +59,7 @@ export async function commitOf(
     const branch = (await there("symbolic-ref", "--quiet", "--short", "HEAD")) ?? usualBranch;
     const isDirty = (await there("status", "--porcelain", "--untracked-files=normal")) !== "";
     const note = isDirty ? "changes that are not committed are not deployed" : undefined;
-    // Without its history, as a CI checks it out, a commit cannot be pushed: its files are.
+    // A commit without its history, as in a CI check-out, cannot be pushed: its files are committed anew.
     if ((await there("rev-parse", "--is-shallow-repository")) === "true")
       return { sha: await commitTree(`${head}^{tree}`), branch, isForced: true, note };
     return { sha: head, branch, isForced, note };

@@ -5,10 +5,13 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 
-/** So far the clocks of the two machines may be apart; tokens are checked with the same tolerance. */
+/** The tolerated difference between the clocks of the two machines, as for tokens. */
 const apart_s = 30;
 
-/** What sign-in with OpenID Connect needs: an issuer that answers, knows the redirect address, and has the same time. */
+/**
+ * Checks the needs of sign-in with OpenID Connect: an issuer that answers, knows the redirect address, and has the same
+ * time.
+ */
 export function signInChecks(settings: Settings | undefined): [string, () => Promise<string>][] {
   const { oidc } = settings?.dashboard || {};
   if (!settings || !oidc) return [];

@@ -13,10 +13,13 @@ interface GitOptions {
 
 export type Git = ReturnType<typeof createGit>;
 
-/** What of the user's own environment is for git: how it reaches the network. Anything else would name another repository. */
+/**
+ * The part of the user's environment that git gets: how to reach the network. Other variables could name another
+ * repository.
+ */
 const kept = /^GIT_(SSL|CURL|TRACE|HTTP_|PROXY|EXEC_PATH)/;
 
-/** Settings of the user that would change what is deployed, ask something, or run something. */
+/** Settings of the user that would change the deployed files, ask something, or run something. */
 const fixed: Readonly<Record<string, string>> = {
   "core.hooksPath": "/dev/null",
   "core.autocrlf": "false",

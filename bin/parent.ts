@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { systemTimer } from "../lib/kernel/clock.ts";
 
-/** The name of a process and its parent; undefined for one that has ended, and where there is no /proc. */
+/** The name of a process and its parent; undefined if it has ended, and without /proc. */
 function lookUp(pid: number): { readonly name: string; readonly parent: number } | undefined {
   try {
     const [, name = "", parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
@@ -21,9 +21,9 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Stops a program that `npx` started when npx ends, as SIGTERM would. npx dies silently at some signals; others it passes to
- * its shell, which then ends alone. A program with any other parent may outlive it, such as one that a script of `npm run` puts
- * in the background.
+ * Stops a program that `npx` started when npx ends, as SIGTERM would. npx dies silently at some signals; others it
+ * passes to its shell, which then ends alone. A program with any other parent may outlive it, for example if a script
+ * of `npm run` puts it in the background.
  */
 export function stopWithNpx(): void {
   if (process.env["npm_command"] !== "exec") return;

@@ -32,7 +32,7 @@ const runtimes = {
   engine: async () => `with ${(await connectEngine()).name}`,
 } as const;
 
-/** Tries the runtimes. One that was not chosen may fail. `found` gets the parts of the box of `process`. */
+/** Tries the runtimes. A runtime that was not chosen may fail. `found` gets the parts of the box of `process`. */
 export async function tryRuntimes(
   settings: Settings | undefined,
   found: (protections: readonly Protection[]) => void,

@@ -19,7 +19,7 @@ import { codeHostWarnings } from "./organizations/code-host-rights.ts";
 import { asDatabaseError } from "./store/database-error.ts";
 import { describeDatabase, withoutPassword } from "./store/database-url.ts";
 
-/** The options with which each start has a key: of a new database without a seed, or the one that is given. */
+/** The options with which every start has a key to show: a new database without a seed, or the option `key`. */
 export type WithKey =
   | { readonly database?: ":memory:" | undefined; readonly seed?: undefined }
   | { readonly key: string };
@@ -43,7 +43,7 @@ interface Begun {
   readonly protections: readonly string[];
 }
 
-/** The same, with warnings for the operator, which are logged too: `notes` first, then those about the database. */
+/** The same, with warnings for the operator: `notes` first, then those about the database. The log gets them too. */
 export async function beginService(options: Options, notes: readonly string[] = []): Promise<Begun> {
   const settings = parseOptions(options);
   await loadOidc(settings);
@@ -65,7 +65,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await requireSeparation(features, settings, protections);
     await host.runtimes.open(crowdOf(() => ({ foundation, wiring })));
     await features.apps.open();
-    // Before any job writes a file, which the sweep would take for one that a crash left.
+    // Before any job writes a file: the sweep would take a new file for one that a crash left behind.
     await features.generations.sweep();
     await loop.start("after a crash");
     await features.rollout.resume();

@@ -8,7 +8,7 @@ export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.t
 
 type CleanUp = () => Promise<void>;
 
-/** The context of a test: `t` of node:test, or that of Vitest; Jest has none. */
+/** The context of a test: `t` of node:test or of Vitest. Jest has none. */
 export type Test = { after(cleanUp: CleanUp): unknown } | { onTestFinished(cleanUp: CleanUp): unknown } | undefined;
 
 type Hook = (run: () => void | Promise<void>) => void;
@@ -76,7 +76,7 @@ export async function forkTestService<Key extends string | null>(
   t: Test,
   service: Service<Key>,
 ): Promise<Service<Key>> {
-  // It can be undefined in JavaScript, and where a `beforeEach` makes it too late.
+  // In JavaScript it can be undefined, and also if `beforeEach` creates it too late.
   if (!service) throw new TypeError("pass the service to fork: forkTestService(t, service)");
   return forTest(t, () => service.fork());
 }

@@ -12,7 +12,10 @@ export interface AppsFolder {
   release(): void;
 }
 
-/** Takes a folder for this process alone. The lock ends with the process, so whatever an earlier process left there is dead. */
+/**
+ * Locks the folder for this process. The lock ends with the process, so everything that an earlier process left there
+ * is dead.
+ */
 export function takeAppsFolder(given: string): AppsFolder {
   const folder = resolve(given);
   let release = () => {};

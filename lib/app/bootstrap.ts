@@ -28,7 +28,7 @@ export async function bootstrap(
   return firstKey(foundation, features, settings, seed, isFirst);
 }
 
-/** Inserts the seed into an empty database. If several processes start first at once, one of them does it. */
+/** Inserts the seed into an empty database. If several processes start at once, one of them does it. */
 async function fill({ store }: Foundation, features: Features, { regions }: Settings, seed: ParsedSeed) {
   const { isEmpty } = features.organizations;
   if (!(await isEmpty())) return false;

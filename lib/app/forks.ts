@@ -6,8 +6,8 @@ export interface ForkOptions {
   /** A snapshot to begin from, instead of the present. */
   readonly from?: string | undefined;
   /**
-   * Lets nothing leave: every delivery counts as answered by its script or with 200, functions among the options are not
-   * called, and their work is simulated. It logs nothing.
+   * Lets nothing leave: every delivery is answered by its script or with 200, functions of the options are not called,
+   * their work is simulated, and nothing is logged.
    */
   readonly muted?: boolean | undefined;
 }

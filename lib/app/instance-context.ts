@@ -19,7 +19,7 @@ export interface InstanceContext {
   readonly snapshots: Snapshots;
   /** The forks that the control interface made. */
   readonly forks: Forks;
-  /** Those of the service that it belongs to, if it is a world itself. */
+  /** A world uses those of the service that it belongs to. */
   readonly worlds: Worlds;
   readonly isWorld: boolean;
   preview(target: PreviewTarget): Promise<Preview>;

@@ -7,10 +7,9 @@ import { writeTime } from "../store/service-state.ts";
 import type { Foundation } from "./open-store.ts";
 
 /**
- * Follows the machine's clock where it was set, while the service ran or before it started. In one transaction the clock
- * moves and all due times with it, so waiting work keeps the time that it still has to wait. Calls `moved` after that.
- *
- * Where the database's clock was ahead at the start, the warning of the start says so.
+ * Follows the machine's clock when it was set, while the service ran or before it started. One transaction moves the
+ * clock and all due times, so waiting work keeps its remaining time. Then `moved` is called. If the database's clock
+ * was ahead at the start, the warning of the start says so.
  */
 export function followMachineClock(foundation: Foundation, moved: () => void): void {
   const { store, clock, log, serviceState, opened } = foundation;
@@ -58,7 +57,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
     const end = () => {
       busy = false;
     };
-    // Not within the reading of the clock, which may be in a transaction.
+    // Not while the clock is being read, which may be inside a transaction.
     systemTimer(0, () => {
       follow().then(end, (error) => {
         if (store.retired) return;

@@ -42,7 +42,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
   const { store, opened } = foundation;
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);
   const outbound = createOutbound({ mode: "start" });
-  // Nothing runs beside a server, so these settings name no runtime.
+  // No work runs beside a server, so these settings name no runtime.
   const { driver, proxy, appsUrl } = createRuntimes(settings);
   const ports = { wake: () => {}, origin: () => "", outbound, driver, proxy, appsUrl };
   const features = createFeatures(foundation, settings, ports);
@@ -52,7 +52,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
       throw new Error(name === undefined ? "there is no organization yet" : `no organization is named "${name}"`);
     return found.id;
   };
-  /** The entry of a change that a command makes: the operator's, who has no user and no key. */
+  /** The audit entry of a change made by a command: the operator has no user and no key. */
   const command = (tx: Tx, organization_id: string, action: string, target: string) =>
     features.audit.record(tx, { organization_id, action, target, via: "command" });
   return {

@@ -18,7 +18,7 @@ export async function loadOidc({ dashboard }: WithOidc): Promise<void> {
   if (oidc) await loadOpenidClient();
 }
 
-/** A warning where nobody can sign in at the issuer, because it is not known to which organization. */
+/** A warning if nobody can sign in at the issuer, because its organization is not known. */
 export async function oidcWarnings({ dashboard }: WithOidc, { organizations }: Features): Promise<string[]> {
   const { oidc } = dashboard || {};
   if (!oidc || (await organizations.chosen(oidc.organization))) return [];
@@ -38,7 +38,8 @@ export function waysInTable(
   const { keySignIn: key = true, oidc = undefined } = dashboard || {};
   if (!oidc) return { waysIn: { key, oidc: null }, routes: [] as Route[] };
   const { name = new URL(oidc.issuer).host, ...client } = oidc;
-  // The issuer sends browsers back to the public URL, so they begin there too, or their cookie would stay elsewhere.
+  // The issuer sends browsers back to the public URL, so the sign-in starts there too. Otherwise its cookie belongs
+  // to another host.
   const waysIn = { key, oidc: { name, url: `${publicUrl ?? ""}/dashboard/oidc` } };
   const { sessions } = features;
   const issuer = createIssuer({ ...client, name }, outbound);

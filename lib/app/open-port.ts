@@ -22,7 +22,7 @@ interface Host extends Pick<InstanceContext, "mayBeReached" | "hosts" | "listeni
   readonly state: HostState;
 }
 
-/** Where a port says that it closes connections. A replaced state logs nothing, so it is the present one's. */
+/** The log of a port that closes connections. A replaced state logs nothing, so this is the log of the current one. */
 export const crowdOf = (state: () => Pick<HostState, "foundation" | "wiring">): Crowd => ({
   get log() {
     return state().foundation.log;

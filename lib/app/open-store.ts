@@ -37,11 +37,11 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
     if (opened.cluster) clock.follow(opened.cluster.now);
-    // The rows follow the machine's clock too, once the service runs.
+    // After the start, the rows follow the machine's clock as well.
     if (exclusive) clock.whenSet(() => {});
     const clockWarning = aheadWarning(clock, (await serviceState().read({ name: "clock_mode" }))?.value);
     const starts = Number((await serviceState().read({ name: "starts" }))?.value ?? "0");
-    // Starts after the first add their number to the seed. Otherwise each would draw the same secrets again.
+    // Later starts add their number to the seed. Otherwise each would draw the same secrets again.
     const random = createRandom(
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
@@ -113,7 +113,10 @@ export function copyFoundation(
   };
 }
 
-/** The warning about a database whose clock was moved, or ran fast, past the machine's; undefined for any other. */
+/**
+ * The warning about a database whose clock is ahead of the machine's, because it was moved or ran fast; undefined for
+ * any other.
+ */
 function aheadWarning(clock: Clock, lastMode: string | undefined): string | undefined {
   const ahead = -clock.setBy();
   if (ahead <= 0 || lastMode === undefined || lastMode === "real") return undefined;
@@ -155,8 +158,8 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
 }
 
 /**
- * The key of a PostgreSQL database. No start makes one, since another process would make a different one. `mayBeNew`: an empty
- * database, for which the operator has to make a key.
+ * The key of a PostgreSQL database. No start makes one, because another process would make a different key. `mayBeNew`
+ * allows an empty database, for which the operator has to make a key.
  */
 export function givenKey(
   { database, encryptionKey, keyFile }: GivenKey,

@@ -2,7 +2,7 @@ import type { Journal, JournalEntry } from "../instruments/journal.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Advanced, ClockControl } from "./advance-clock.ts";
 
-/** How far a preview looks: by a duration, to an instant, to the next due work, or until no work waits any more. */
+/** The end of a preview: after a duration, at an instant, at the next due work, or when no work waits. */
 export type PreviewTarget = { readonly by: number } | { readonly to: number } | "next" | "idle";
 
 /** What would happen until then. */
@@ -13,14 +13,14 @@ export interface Preview extends Advanced {
   readonly entries: readonly JournalEntry[];
 }
 
-/** Moves the clock: by a duration, to an instant, to the next due work, or until no work waits any more. */
+/** Moves the clock by a duration, to an instant, to the next due work, or until no work waits. */
 export function moveClock(control: ClockControl, target: PreviewTarget): Promise<Advanced> {
   if (target === "idle") return control.runUntilIdle();
   if (target === "next") return control.advanceToNext();
   return "by" in target ? control.advanceBy(target.by) : control.advanceTo(target.to);
 }
 
-/** Moves the clock of a muted fork, and answers what its journal gained. */
+/** Moves the clock of a muted fork, and returns the new entries of its journal. */
 export async function lookAhead(
   { clock, clockControl, journal }: { clock: Clock; clockControl: ClockControl; journal: Journal },
   target: PreviewTarget,

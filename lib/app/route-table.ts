@@ -154,7 +154,7 @@ function gitTable(
   ];
 }
 
-/** Where several servers share the rows, those with a runtime host the repositories. */
+/** Of several servers that share the rows, those with a runtime host the repositories. */
 const gitElsewhere = ({ apps }: Features): string | undefined => {
   const hosts = apps.sharing?.registry.known() ?? [];
   if (hosts.length === 0) return undefined;
@@ -176,7 +176,7 @@ const uncached = (route: Route): Route => ({
   },
 });
 
-/** The rows of the dashboard, which calls the operations of `/v1` for a session, or in `dev` for a person. */
+/** The routes of the dashboard. They call the operations of `/v1` for a session, or in `dev` for a chosen person. */
 function dashboardTable(
   foundation: Foundation,
   settings: Settings,

@@ -31,7 +31,7 @@ export interface Runtimes {
   readonly appsUrl: () => string | undefined;
   /** The name of this server's runtime on the other servers; undefined without a runtime, and for a database file. */
   readonly id: string | undefined;
-  /** Opens the port of the apps; does nothing where none run. */
+  /** Opens the port of the apps; does nothing without a runtime. */
   open(crowd: Crowd): Promise<void>;
   close(): Promise<void>;
   /** Releases the folder to other processes, once nothing runs there any more. */
@@ -40,7 +40,7 @@ export interface Runtimes {
 
 /** An app may take an upload of any length, so requests have no time limit. */
 const timeouts = { headersTimeout: 60_000, requestTimeout: 0, connectionsCheckingInterval: 5_000 };
-/** While the server stops, requests and apps have ten seconds together. */
+/** While the server stops, requests and apps share ten seconds. */
 const closingGrace = "5s";
 
 export function createRuntimes(settings: Settings): Runtimes {
@@ -82,7 +82,7 @@ export function createRuntimes(settings: Settings): Runtimes {
   };
 }
 
-/** Where builds and releases lie, and where repositories. */
+/** The folders of builds and releases, and of repositories. */
 function realFolders({ database, apps, repositories }: Settings) {
   const isLasting = database !== ":memory:";
   const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();

@@ -19,8 +19,8 @@ import type { ServiceInstance } from "./service-instance.ts";
 import { type StateTools, stateTools } from "./state-tools.ts";
 
 /**
- * A whole deployment-and-generation service, in this process. `Key` is `string` where the options say that each start has
- * a key.
+ * A whole deployment-and-generation service in this process. `Key` is `string` if the options guarantee a key at every
+ * start.
  */
 export interface Service<Key extends string | null = string | null>
   extends Instruments<Service<Key>>,
@@ -30,7 +30,7 @@ export interface Service<Key extends string | null = string | null>
   /** The address of the open port; undefined without one. */
   readonly url: string | undefined;
   /**
-   * Where deployed apps are on this machine: `http://<environment>-<project>.` before its host, whatever the option
+   * The URL of deployed apps on this machine; `http://<environment>-<project>.` comes before its host, whatever
    * `apps.url` says. Null without a runtime.
    */
   readonly appsUrl: string | null;
@@ -66,7 +66,7 @@ export interface Service<Key extends string | null = string | null>
     /** Stops the clock: from now on it is a manual one. Restoring an earlier snapshot restarts the clock (`dev`). */
     freeze(): void;
   };
-  /** Runs everything that is due now, and resolves when nothing is due any more. */
+  /** Runs all due work, and resolves when none is left. */
   settle(): Promise<Advanced>;
   readonly keys: {
     /** Makes an API key for a user of this role. Makes the user, too, if the organization has none. */
@@ -82,16 +82,16 @@ export interface Service<Key extends string | null = string | null>
     create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
   };
   /**
-   * Checks the rules of the store, such as "a job sends what is pending", and answers those that are broken: none, when all
-   * is well. Reads every row, in a thread of its own where the database is a file. `svc-server doctor --deep` checks the
-   * same rules.
+   * Checks the rules of the store, such as "a job sends what is pending", and returns the broken ones; an empty list
+   * means that all hold. Reads every row; for a database file, in a thread of its own. `svc-server doctor --deep`
+   * checks the same rules.
    */
   invariants(): Promise<readonly Violation[]>;
-  /** What sinks threw, oldest first. `createTestService` fails its test for it. */
+  /** The errors that sinks threw, oldest first. With any of them, `createTestService` fails its test. */
   readonly sinkErrors: readonly SinkError[];
   /** The number of jobs that run because a manual clock is being moved or settled. */
   readonly busy: number;
-  /** Ends everything: ports, job loop, store. No timer and no handle stays. */
+  /** Ends everything: ports, job loop, store. It leaves no timer and no handle. */
   close(): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) }
 export function createFacade(host: ServiceInstance): Service {
   const app = () => host.state.wiring.app;
   const states = stateTools(host, createFacade);
-  /** The current state, refused in the mode start as every instrument is. */
+  /** The current state. Throws in the mode `start`, like every instrument. */
   const inDev = () => requireDev(host.state.wiring);
   const tools = instruments(inDev, states.fork);
   const isClosed = () => host.state.wiring.closing.signal.aborted;
@@ -126,7 +126,7 @@ export function createFacade(host: ServiceInstance): Service {
     async fetch(input, init) {
       const current = app();
       const request = ownRequest(input, init);
-      // There is no await in between, so a call made before close() begins before it.
+      // Nothing is awaited in between, so a call made before close() begins before it.
       return current.fetch(request instanceof Promise ? await request : request);
     },
     client(as = {}) {

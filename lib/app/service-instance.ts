@@ -34,7 +34,7 @@ export interface ServiceInstance extends InstanceContext {
   start(state: HostState): Promise<void>;
   /** Replaces the current state by a snapshot, on a database of its own. */
   load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation, isFrozen?: boolean): Promise<void>;
-  /** `isFrozen`: under a manual clock, so that nothing runs before it is moved. */
+  /** `isFrozen` keeps a manual clock, so that nothing runs before the clock moves. */
   fork(options?: ForkOptions & { readonly isFrozen?: boolean }): Promise<ServiceInstance>;
   close(): Promise<void>;
 }
@@ -99,7 +99,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
     if (shutdown) throw new Error("the service is closed; make a new one");
     return current();
   };
-  /** Taken between two transactions, so nothing in it is half done and no running work has to end first. */
+  /** Taken between two transactions: nothing in it is half done, and running work need not end first. */
   const take = async () => {
     const images = imagesOf(openState());
     return images.between(() => snapshotOf(openState(), imagesOf(openState())));
@@ -117,7 +117,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
     }
     await wiring.loop.start("after a pause");
   };
-  /** One restore at a time, or one would start a state that the next has already replaced. */
+  /** One restore at a time. Otherwise one would start a state that the next has already replaced. */
   const restore = (snapshot: Snapshot | undefined, missing: () => Problem): Promise<string> => {
     imagesOf(openState());
     if (!snapshot) throw missing();
@@ -156,7 +156,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
   };
   const deliverInEveryOrder: ServiceInstance["deliverInEveryOrder"] = ({ deliveries, muted }) =>
     attemptsInEveryOrder(async () => {
-      // Its clock stands still, so it sends these and nothing else.
+      // Its clock stands still, so it sends these deliveries only.
       const forked = await fork({ muted, isFrozen: true });
       const { features, journal } = forked.state.wiring;
       return { deliver: features.outbox.deliver, journal, close: forked.close };

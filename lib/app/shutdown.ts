@@ -48,7 +48,7 @@ export async function shutDown(
     };
     const closeMailer = async () => mailer?.close();
     const saveTime = () => storeClock(clock.now());
-    // Jobs are released first: a request that is cut off after that does not count as a failed attempt.
+    // Jobs are released first, so that a request that is cut off afterwards does not count as a failed attempt.
     for (const step of [loop.release, outbound.close, closeMailer, deferredWrites.flush, saveTime, warnOfUnused]) {
       await step().catch((error) => {
         if (!isLogged(error)) log.error("some writes failed while the service closed", { reason: reasonOf(error) });
@@ -63,7 +63,7 @@ export async function shutDown(
   return unused;
 }
 
-/** Ends a replaced state at once: requests in flight are cut off, and nothing is written any more. */
+/** Ends a replaced state at once: cuts off its requests, and writes nothing more. */
 export async function discardState({ foundation, wiring }: HostState, successor: HostState): Promise<void> {
   const { store } = foundation;
   const { closing, loop, features, outbound, mailer, deferredWrites } = wiring;

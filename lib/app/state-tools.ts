@@ -17,8 +17,8 @@ export interface StateTools<Fork> {
     remove(id: string): void;
   };
   /**
-   * The records that were added, changed and removed between two snapshots; without `to`, between a snapshot and now. Of
-   * secrets it tells that they changed (`dev`).
+   * The records that were added, changed and removed between two snapshots; without `to`, between a snapshot and now.
+   * Shows that a secret changed, and not its value (`dev`).
    */
   compare(of: { from: string; to?: string }): Promise<Comparison>;
   /**

@@ -3,9 +3,8 @@ import { describeProtection, type Protection, separationLacks } from "../drivers
 import type { Features } from "./features.ts";
 
 /**
- * Refuses a start in which the code of several organizations would run side by side on a machine that does not keep them
- * apart.
- * @throws {BadOptions} with what is missing, and the command that adds it.
+ * Refuses to start if the code of several organizations would run side by side on a machine that cannot keep it apart.
+ * @throws {BadOptions} naming the missing part and the command that adds it.
  */
 export async function requireSeparation(
   { organizations }: Pick<Features, "organizations">,

@@ -127,7 +127,7 @@ function wireLimits({ store, clock, log, encryption, opened }: Foundation, { key
   return { limits: { windows, idempotency: createIdempotency({ store, clock, encryption }) }, deferredWrites };
 }
 
-/** What a tester reads of the service beside its records. */
+/** The parts of a service that a tester reads beside its records. */
 function wireJournal(clock: Clock, features: Features, mode: Settings["mode"]) {
   const notices = createNotices();
   const journal = createJournal(clock, () => notices.tell("journal"));
@@ -140,7 +140,7 @@ function networkOf({ strict, mode, trustNetwork: trusted, outbound: { allow, sen
   return strict ? closedOutbound : createOutbound({ mode, allow, trusted, confined });
 }
 
-/** Without one mails are kept. A muted fork hands nothing over, and says that it did. */
+/** Without a mail server, mails are kept. A muted fork sends none, and reports them as sent. */
 function mailerOf(settings: Settings, { isMuted }: InstanceContext): Mailer | undefined {
   const { url = "", transport, insecure } = settings.mail;
   if (!sendsMail(settings)) return undefined;

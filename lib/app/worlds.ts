@@ -21,7 +21,7 @@ interface World {
   readonly made: Promise<Forked>;
   /** Requests and connections that are in it now. */
   open: number;
-  /** When the last of them ended, in milliseconds of the machine. */
+  /** When the last use ended, in milliseconds of the machine's clock. */
   usedAt: number;
 }
 
@@ -45,7 +45,10 @@ const tooMany = () =>
     `there are ${maxWorlds} worlds already; each goes an hour after its last request, or with DELETE /_svc/worlds/{name}`,
   );
 
-/** The worlds of a service. `make` forks its first state; `failed` hears of a world that did not end well by itself. */
+/**
+ * The worlds of a service. `make` forks its first state; `failed` gets the error of a world that did not close
+ * properly.
+ */
 export function createWorlds(make: () => Promise<Forked>, failed: (error: unknown) => void): Worlds {
   const worlds = new Map<string, World>();
   let cancel: (() => void) | undefined;
@@ -119,7 +122,7 @@ export function withWorlds(own: Handler, { worlds, hosts }: { worlds: Pick<World
   return (request, route) => {
     const name = request.header("x-svc-world");
     if (name === undefined) return own(request, route);
-    // A request to a foreign host may not use the service, so it makes no world: it is 421.
+    // A request to a foreign host gets 421 and makes no world.
     const isForeign = request.incoming !== undefined && !hosts.knows(request.header("host"));
     return isForeign ? own(request, route) : elsewhere(name, request, route);
   };

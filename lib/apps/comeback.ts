@@ -22,7 +22,7 @@ type Record = v.InferOutput<typeof record>;
 
 const firstWait_ms = 1_000;
 const longestWait_ms = 60_000;
-/** A start that hangs delays the others no longer than this. */
+/** The longest time for which a hanging start delays the others. */
 const longestTurn = "10s";
 /** A server that ran this long has survived its apps. */
 const calm_ms = milliseconds("10m");
@@ -46,7 +46,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
 
   const write = (value: Record | null) => {
     const next = () => store.transaction("rows", (tx) => settings(tx).write({ name, value: JSON.stringify(value) }));
-    // If the store cannot be written, apps start all the same.
+    // If the store cannot be written, apps start anyway.
     written = written.then(next).catch(() => {});
     return written;
   };

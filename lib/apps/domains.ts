@@ -40,7 +40,7 @@ export const tokenOf = (organization_id: string) => `svc-domain=${organization_i
 /** Until when a host that is given up now stays with its organization. */
 export const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
 
-/** The own host names of environments. Any number of environments may wait for one; it serves one of them. */
+/** The host names of environments. Several environments may wait for one name; it serves one of them. */
 export function createDomains(ports: Ports) {
   const { store, clock, queue, domains, ownHost, textRecords, verifies, changed } = ports;
   const rows = store.using(appsRepository);
@@ -78,7 +78,7 @@ export function createDomains(ports: Ports) {
       wait_ms,
     );
 
-  /** The domain serves, unless another environment was faster. That one may still give it up. */
+  /** The domain serves, unless another environment was faster. The other one may still give it up. */
   const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined && tries < mostTries)
@@ -95,7 +95,7 @@ export function createDomains(ports: Ports) {
   return {
     keptFor,
 
-    /** Replaces the domains of an environment. Those that are new, or still wait, are looked up at once. */
+    /** Replaces the domains of an environment. New and waiting ones are looked up at once. */
     async set(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
       for (const [i, name] of names.entries()) await refuse(tx, key, name, i);
       const { organization_id, project_id, environment } = key;

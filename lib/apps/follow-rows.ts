@@ -39,7 +39,9 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   let looking: Promise<void> | undefined;
   let again = false;
   let isWaiting = false;
-  /** Live releases that did not run here at the last look: a deployment that has just ended comes by itself. */
+  /**
+   * Live releases that did not run here at the last check. A deployment that has just ended starts its release itself.
+   */
   let missed: ReadonlySet<string> = new Set();
 
   const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;

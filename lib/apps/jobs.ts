@@ -7,7 +7,7 @@ const key = { organization_id: v.string(), project_id: v.string(), environment: 
 const names = v.array(v.string());
 
 /**
- * Orders from one server to the one that runs an environment. Their kind ends with the id of its runtime. Any server looks
+ * Orders to the server that runs an environment. Their kind ends with the id of its runtime. Any server may look
  * domains up.
  */
 export const appsJobs = [

@@ -99,7 +99,7 @@ export function createAppLifecycle(ports: Ports) {
       sizes.begin();
     },
 
-    /** Ends builds at once, and what runs once its requests are answered. The next start brings it back. */
+    /** Ends builds at once, and apps after they have answered their requests. The next start brings them back. */
     async close(drained: Promise<unknown>): Promise<void> {
       // A database that hangs must not keep apps alive.
       const unregistered = sharing?.rows.end();

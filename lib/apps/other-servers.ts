@@ -32,7 +32,7 @@ interface Ports {
   readonly registry: Registry;
 }
 
-/** How often a waiting request checks whether its work is done. Usually a message tells it first. */
+/** How often a waiting request checks whether its work is done. Usually a message arrives earlier. */
 const pause = "1s";
 
 const isDown = () =>

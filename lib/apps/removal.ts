@@ -39,7 +39,7 @@ export function createAppRemoval(ports: Ports) {
 
   const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
     await Promise.all([
-      // At once: an environment of the same name may begin before the apps of this one have ended.
+      // At once: a new environment of the same name may begin before the old apps have ended.
       ...(project_id === null ? keys : []).map((key) => runtime?.retireData?.(key)),
       ...keys.map((key) => schedules.stop(key)),
       ...keys.map((key) => supervisor?.stop(key)),

@@ -30,7 +30,7 @@ export function createRestarts({ store, logs, supervisor, others, runtimeName }:
   };
 
   return {
-    /** Throws `no_previous_version` if nothing is live, and `unavailable` while the server that runs it is down. */
+    /** Throws `no_previous_version` if no release is live, and `unavailable` while the server that runs it is down. */
     async requireLive(tx: Tx, key: AppKey): Promise<void> {
       if (others && (await rows(tx).find(key))?.deployment_id) return others.requireUp(key, tx);
       if (supervisor?.liveIn(key)) return;

@@ -11,9 +11,9 @@ import type { AppKey } from "./supervisor.ts";
 
 type Registered = Row<"runtimes">;
 
-/** A server renews its lease three times in that time. */
+/** A server renews its lease three times within this time. */
 const lease_ms = milliseconds("15s");
-/** A runtime that has been down for so long has its environments taken over. A restart of its server is shorter. */
+/** Another runtime takes over after this time. Restarting a server takes less. */
 const absence_ms = milliseconds("60s");
 
 interface Ports {
@@ -142,7 +142,10 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
       });
     },
 
-    /** Gives up runtimes that are down, but for those of these names. This server's runtime takes their place, or none does. */
+    /**
+     * Gives up all runtimes that are down, except those with these names. This server's runtime takes their place, if
+     * it has one.
+     */
     async forget(names?: string): Promise<void> {
       const isForgotten = (one: Registered) => !isUp(one) && one.names !== names;
       if (!(await look()).some(isForgotten)) return;

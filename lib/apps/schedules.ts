@@ -26,7 +26,7 @@ interface Ports {
   readonly feed: Pick<ChangeFeed, "publish">;
   readonly logs: Pick<AppLogs, "append">;
   readonly runtime: Runtime | undefined;
-  /** What other servers know the runtime by, where several share the rows. */
+  /** The name by which other servers know the runtime, if several share the rows. */
   readonly runtimeId: string | undefined;
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   /** Whether an environment runs on this server, not on another one. */
@@ -39,7 +39,7 @@ type Run = Row<"schedule_runs">;
 
 /** A job answers at least this often, so that it never holds a lease for long. */
 const longest_ms = 5_000;
-/** How often a schedule of a stopped app looks whether that was started. */
+/** How often a schedule checks whether its stopped app was started. */
 const stopped_ms = 60_000;
 
 const nameOf = ({ project_id, environment, name }: ScheduleKey) => `${project_id} ${environment} ${name}`;
@@ -107,7 +107,10 @@ export function createSchedules(ports: Ports) {
   };
 
   return {
-    /** A release is live: its schedules are those of the environment. One that has the same times keeps its next one. */
+    /**
+     * A release went live: its schedules replace those of the environment. A schedule with unchanged times keeps its
+     * next run.
+     */
     async set(tx: Tx, key: AppKey, given: readonly Schedule[]): Promise<void> {
       await endInterrupted(tx, key);
       const before = await rows(tx).ofEnvironment(key);
@@ -120,7 +123,7 @@ export function createSchedules(ports: Ports) {
       }
     },
 
-    /** At a start, and where this server takes environments over: runs were interrupted, and jobs may be missing. */
+    /** At a start, and when this server takes environments over: runs were interrupted, and jobs may be missing. */
     async recover(keys: readonly AppKey[]): Promise<void> {
       for (const key of keys) {
         const [its, left] = [await rows().ofEnvironment(key), await rows().running(key)];
@@ -167,7 +170,7 @@ export function createSchedules(ports: Ports) {
       return snooze(1);
     },
 
-    /** Ends what runs of an environment that is deleted. Resolves once it has ended: its data may go then. */
+    /** Ends the runs of a deleted environment. Resolves once they have ended and its data may be removed. */
     async stop(key: AppKey): Promise<void> {
       const its = [...running.values()].filter(
         ({ run }) => run.project_id === key.project_id && run.environment === key.environment,

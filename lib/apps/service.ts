@@ -137,7 +137,7 @@ export function appsService(ports: Ports) {
 
     ofProject,
     ...{ urlsOf, hasHost },
-    /** Whether the environment of a deployment was deleted, so that nothing of it may run. */
+    /** Whether the environment of a deployment was deleted, so that none of its work may go on. */
     async isGone(key: Environment, tx?: Tx): Promise<boolean> {
       return runtime !== undefined && !(await rows(tx).find(key));
     },
@@ -220,7 +220,7 @@ const hostGiver =
     }
   };
 
-/** What follows from a change of how an environment is reached: here, on other servers, and in open pages. */
+/** Applies a change of how an environment is reached: here, on other servers, and in open pages. */
 const accessChanges =
   (ports: {
     readonly rows: (tx: Tx) => Pick<ReturnType<typeof appsRepository>, "find">;

@@ -68,7 +68,7 @@ interface Entry {
   readonly slug: string;
   deployment_id: string;
   instance: Instance | undefined;
-  /** Whether it stays stopped since a start without apps. */
+  /** Whether it is still stopped after a start without apps. */
   isLeft?: boolean;
   /** The end of the workers of earlier releases: each worker runs once. */
   workers: Promise<unknown>;
@@ -184,13 +184,13 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
         ? Promise.resolve()
         : new Promise((resolve) => void bring(entryOf(key, live), turn, resolve)),
 
-    /** At a start without apps: a restart or a deployment starts it. */
+    /** At a start without apps: the app stays stopped until a restart or a deployment. */
     leave(key: AppKey, live: Live): void {
       entryOf(key, live).isLeft = true;
       void proxy.route(nameOf(key), nothing);
     },
 
-    /** Whether its app is stopped since a start without apps. */
+    /** Whether its app is still stopped after a start without apps. */
     isLeft: (key: AppKey): boolean => entries.get(nameOf(key))?.isLeft ?? false,
 
     setAccess(key: AppKey, access: Access): void {

@@ -33,7 +33,7 @@ export interface DomainStatus {
   readonly reason: string | null;
 }
 
-/** Without a runtime, an environment has no URL, and only its domains are shown, if there are any. */
+/** Without a runtime, an environment has no URL. Its domains are shown if it has any. */
 export interface EnvironmentApp {
   domains?: string[];
   domain_status?: DomainStatus[];
@@ -119,7 +119,7 @@ export function createAppUrls(ports: Ports) {
       };
     },
 
-    /** The URLs of deployments that are live, as the rows say; undefined where this server knows them without. */
+    /** The URLs of live deployments, from the rows; undefined if this server knows them already. */
     urlsOf:
       others &&
       (async (given: readonly Deployment[]) => {

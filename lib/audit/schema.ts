@@ -22,7 +22,10 @@ export const auditEntry = field(
     target: field(v.nullable(v.string()), "The identifier of the record that was changed; null where there is none."),
     user_id: field(v.nullable(v.string()), "The person who did it; null for nobody who is known."),
     key_id: field(v.nullable(v.string()), "The API key of the call; null where there was none."),
-    via: field(v.picklist(ways), "The way in: the interface, the dashboard, a hook of a code host such as of a pull request, or a command."),
+    via: field(
+      v.picklist(ways),
+      "The way in: the interface, the dashboard, a hook of a code host such as of a pull request, or a command.",
+    ),
     address: field(v.nullable(v.string()), "The network address of the client; null for a call in the process."),
     request_id: field(v.nullable(v.string()), "The request, as in the header `X-Request-Id`."),
   }),

@@ -9,7 +9,7 @@ export interface ClientOptions {
   readonly world?: string | undefined;
   /** The function that sends requests, such as `service.fetch` of a service in this process. Default: the platform's fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** The limit of one attempt, in milliseconds; a call with `wait` has so many seconds more. Default 30,000. */
+  /** The limit of one attempt, in milliseconds. A call with `wait` has that much more time. Default 30,000. */
   readonly timeout?: number | undefined;
   /** The number of retries after 429, 502, 503, 504, a lost connection or an incomplete answer. Default 3. */
   readonly retries?: number | undefined;
@@ -195,7 +195,7 @@ function baseOf(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** The same rule as parseUrl of the kernel, which explains what is wrong with URL.canParse. */
+/** The same rule as parseUrl of the kernel, where a comment explains the fault of URL.canParse. */
 function urlOf(text: string): URL | undefined {
   try {
     return new URL(text);

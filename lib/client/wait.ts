@@ -11,10 +11,9 @@ export interface WaitOptions extends CallOptions {
 /** The features whose records end by themselves. */
 export interface Waits<T> {
   /**
-   * The record once its work has ended, with any outcome. `timeout` (milliseconds, none by default) or a `signal` limits the
-   * wait. Rejects with `timed_out` after that, and once nobody has moved a manual clock for two seconds; over a port that takes
-   * four seconds at the beginning of the wait, and half a minute later.
-   *
+   * Resolves with the record once its work has ended, with any outcome. `timeout` (milliseconds, none by default) or a
+   * `signal` limits the wait. Rejects with `timed_out` after that time, and also if nobody has moved a manual clock for
+   * two seconds; over a port, noticing this takes four seconds at the beginning of the wait, and half a minute later.
    * @example await client.deployments.waitUntilDone(id, { timeout: 60_000 })
    */
   waitUntilDone(id: string, options?: WaitOptions): Promise<T & WithMeta>;
@@ -22,7 +21,7 @@ export interface Waits<T> {
 
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
 
-/** How many seconds the service holds a request: at first, when a stopped clock should be noticed soon, and later. */
+/** Seconds for which the service holds a request: few at first, to notice a stopped clock soon, and more later. */
 const first_s = 2;
 const later_s = 15;
 
@@ -31,7 +30,7 @@ interface Work {
   readonly meta?: { readonly timestamp?: string };
 }
 
-/** The request for the record, which the service holds for so many seconds if the work goes on. */
+/** The request for the record, which the service holds for this many seconds unless the work ends. */
 type Get = (wait: number) => Request;
 
 /**

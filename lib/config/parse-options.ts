@@ -37,7 +37,7 @@ export const domainsOf = ({ domain, url }: Settings["apps"]): readonly string[] 
   ...new Set(url === undefined ? [domain] : [domain, new URL(url).hostname]),
 ];
 
-/** Whether mails are handed over. In `dev` nothing leaves for the world without `outbound.send`. */
+/** Whether mails are sent. In `dev`, none leaves the machine without `outbound.send`. */
 export const sendsMail = ({ mode, strict, mail: { url, transport }, outbound: { send } }: Settings): boolean =>
   transport !== undefined || (url !== undefined && !strict && (mode === "start" || send === true));
 

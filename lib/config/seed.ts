@@ -126,7 +126,7 @@ function issuesOf(given: unknown): Detail[] {
   return [...unknown.map(detailOf), ...issuesOf(rest)];
 }
 
-/** The entries of a list in what was parsed, where anything may be wrong or missing. */
+/** The entries of a list in parsed JSON, where any part may be wrong or missing. */
 function entriesOf(parent: unknown, name: string): readonly Readonly<Record<string, unknown>>[] {
   const list = (parent as Readonly<Record<string, unknown>> | null | undefined)?.[name];
   return Array.isArray(list) ? list.map((one) => (typeof one === "object" && one !== null ? one : {})) : [];

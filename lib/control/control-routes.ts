@@ -26,8 +26,8 @@ const noFields = record({});
 const bodyLimit = 16 * 1024 * 1024;
 
 /**
- * The rows of the control interface (mode `dev`; schema/testing.md#control-interface). It needs no key. So it answers on
- * loopback and in trusted networks alone, to a `Host` of these alone, and to no page of another origin.
+ * The routes of the control interface (mode `dev`; schema/testing.md#control-interface). It needs no key. So it answers
+ * on loopback and in trusted networks only, for a `Host` of these only, and never to a page of another origin.
  */
 export function controlRoutes<P>({ calls, ports, now, changed, rules }: Ports<P>): Route[] {
   const access: Access = (request) => {
@@ -75,7 +75,7 @@ async function bodyOf(request: RequestContext, schema: Schema, rules: Rules): Pr
   return check(schema, (bytes && parseBody(bytes, false)) ?? {}, rules);
 }
 
-/** A browser sends `Origin` with the requests of a page: only pages of this same address may send them. */
+/** A browser sends `Origin` with the requests of a page. Only pages of this address are allowed. */
 function refuseForeign({ header }: RequestContext): void {
   const origin = header("origin");
   if (origin === undefined || origin === `http://${header("host")}`) return;

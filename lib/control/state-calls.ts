@@ -9,7 +9,7 @@ import { type Call, callsWith } from "./call.ts";
 export interface Snapshots {
   snapshot(options?: { readonly name?: string | undefined }): Promise<{ readonly id: string; readonly now: string }>;
   restore(id: string): Promise<{ readonly id: string; readonly now: string }>;
-  /** Restores the state just after the start. Rejects with 409 if that was too large to be stored. */
+  /** Restores the state just after the start. Rejects with 409 if that state was too large to keep. */
   reset(): Promise<{ readonly now: string }>;
   list(): StoredSnapshot[];
   remove(id: string): void;

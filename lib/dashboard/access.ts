@@ -47,14 +47,20 @@ export function createDashboardAccess(ports: Ports) {
     return behindProxy && request.header("x-forwarded-proto") === "https";
   };
 
-  /** The name of the session's cookie, which belongs to this host and port alone; undefined if no cookie may be set. */
+  /**
+   * The name of the session's cookie, which belongs to this host and port only; undefined if the request may set no
+   * cookie.
+   */
   const cookieName = (request: RequestContext): string | undefined => {
     if (isHttps(request)) return "__Host-svc";
     const { hostname = "", port = "" } = parseUrl(`http://${hostOf(request)}`) ?? {};
     return isLoopbackName(hostname) ? `svc_${port || "80"}` : undefined;
   };
 
-  /** Lets through requests of pages of this origin, and of no page at all. Cookies ignore ports, so the check is on Origin. */
+  /**
+   * Accepts requests from pages of this origin and requests without a page. Cookies ignore ports, so the check uses
+   * `Origin`.
+   */
   const refuseForeign = (request: RequestContext): void => {
     const origin = request.header("origin");
     const site = request.header("sec-fetch-site");
@@ -68,7 +74,7 @@ export function createDashboardAccess(ports: Ports) {
     if (mode === "dev") requireNear(request, noNetworks, "the dashboard of dev");
   };
 
-  /** The page itself is open: it holds nothing, and links lead to it from mails. */
+  /** The page itself is open: it contains no data, and links in mails lead to it. */
   const open: Access = (request) => {
     requireHere(request);
     if (request.header("origin") !== undefined) refuseForeign(request);
@@ -103,7 +109,7 @@ export function createDashboardAccess(ports: Ports) {
     cookieName,
     isHttps,
     tokenOf,
-    /** Authenticates the operations of the dashboard. They count in no window of a key. */
+    /** Authenticates the operations of the dashboard. They count against no key's window. */
     authenticator: {
       byKey,
       byAddress(request: RequestContext) {

@@ -15,9 +15,9 @@ export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
   readonly status: number;
   readonly reason: string;
-  /** Where the sign-in was to lead; null where that is not known. */
+  /** The organization of the sign-in; null if unknown. */
   readonly organization_id: string | null;
-  /** The user of the address; null where there is none. */
+  /** The user with the address; null if there is none. */
   readonly user_id: string | null;
 
   constructor(
@@ -47,8 +47,8 @@ interface Ports {
 }
 
 /**
- * Begins the session of a person whom the issuer knows: of the active user with the verified address. Rejects with
- * {SignInRefused}. The names of other people are not told, because an issuer may know more people than the organization.
+ * Begins the session of the active user with the verified address. Rejects with {SignInRefused}. Refusals name no other
+ * person, because an issuer may know more people than the organization.
  */
 export const createOidcPeople =
   ({ sessions, organizations, users, invitations, audit, oidc }: Ports) =>

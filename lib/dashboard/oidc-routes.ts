@@ -43,7 +43,9 @@ const path = `${home}/oidc`;
 /** A sign-in takes no longer than this. */
 const lasts_ms = milliseconds("10m");
 
-/** What the browser keeps of a sign-in that is under way, sealed: then every server can end it, and none remembers it. */
+/**
+ * The state of an open sign-in, sealed in the browser's cookie. So every server can finish it, and no server stores it.
+ */
 const underWay = v.object({
   state: v.string(),
   nonce: v.string(),
@@ -99,14 +101,17 @@ export function oidcRoutes(ports: Ports): Route[] {
   return withOtherMethods([row(path, begin(ports)), row(`${path}/callback`, end(ports))]);
 }
 
-/** What is unexpected is a fault of the service. */
+/** Any other error is a fault of the service. */
 function refusalOf(error: unknown): SignInRefused {
   if (error instanceof SignInRefused) return error;
   if (error instanceof IssuerError) return new SignInRefused(error.status, "issuer", error.message, { cause: error });
   throw error;
 }
 
-/** Beside the session's own cookie: it comes with the issuer's redirect, from another site, and with nothing else. */
+/**
+ * A second cookie beside the session's: the browser must send it with the issuer's redirect, which comes from another
+ * site.
+ */
 const cookieOf = (access: DashboardAccess, request: RequestContext) =>
   `${access.cookieName(request) ?? "svc"}${access.isHttps(request) ? "-oidc" : "_oidc"}`;
 
@@ -122,7 +127,7 @@ const redirect = (location: string, cookie: string, { id }: RequestContext): Ans
   request_id: id,
 });
 
-/** The name under which the seal of the cookie is made, and none of another purpose is good. */
+/** The purpose that the seal of the cookie is bound to. Seals for other purposes are refused. */
 const seal = "dashboard.oidc";
 
 const begin =
@@ -162,7 +167,7 @@ const end =
     return redirect(kept.to, sessionCookie(access, request, token), request);
   };
 
-/** What is in the cookie; undefined for anything that this service has not sealed. */
+/** The content of the cookie; undefined unless this service has sealed it. */
 function opened(encryption: Encryption, sealed: string | undefined): UnderWay | undefined {
   if (sealed === undefined) return undefined;
   try {

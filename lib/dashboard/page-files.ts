@@ -32,7 +32,7 @@ export function pageFiles(): Promise<PageFiles> {
   return known;
 }
 
-/** The name of the page's program, which another version of the page does not have. */
+/** The name of the page's program, which differs in every version of the page. */
 export async function programOfPage(): Promise<string> {
   return [...(await pageFiles()).keys()].find((name) => /^app-.*\.js$/.test(name)) ?? "";
 }

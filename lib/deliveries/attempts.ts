@@ -26,7 +26,7 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
   readonly outbound: Pick<Outbound, "send">;
-  /** Does `work` once a further request may be open, and says whether it had to wait. */
+  /** Does `work` once another outbound request may be opened, and tells `work` whether it had to wait. */
   readonly withRequestSlot: <T>(work: (hasWaited: boolean) => Promise<T>) => Promise<T>;
   /** The largest share by which a retry delay grows at random, 0 to 0.1. */
   readonly jitter: number;

@@ -54,13 +54,13 @@ export const headersIn = (secrets: Headers): Headers =>
     ),
   );
 
-/** The field of responses, which shows no value; none without headers. */
+/** The field `headers` of answers, without values; left out if there are none. */
 export const shownHeaders = (names: readonly string[]): { headers?: Headers } =>
   names.length === 0 ? {} : { headers: Object.fromEntries(names.map((one) => [one, redacted])) };
 
 /**
- * The headers after a change: `[redacted]` keeps a stored value. No stored value goes along to another origin: the caller
- * cannot read it, and could choose a server of their own.
+ * The headers after a change: `[redacted]` keeps a stored value. A change of the origin drops stored values: the caller
+ * cannot read them, and could send them to a server of their own.
  */
 export function keptHeaders(
   given: Headers | undefined,

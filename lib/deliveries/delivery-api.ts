@@ -39,7 +39,7 @@ const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
 
 export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
 
-/** The deliveries of webhooks and integrations, as callers see them (schema/webhooks.md#deliveries). */
+/** The deliveries of webhooks and integrations, in the form of the interface (schema/webhooks.md#deliveries). */
 export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox, attempts: sender }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
@@ -126,7 +126,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
       for (;;) {
         const next = await deliveries().oldestFirst.rows(key, { after, page: 1, per_page: recoveryBatch });
         const to = next.length > recoveryBatch ? next[recoveryBatch - 1]?.id : undefined;
-        // Only the last answer is stored for the idempotency key: it has the total.
+        // The idempotency key stores only the last answer, which has the total.
         if (to === undefined) return recoverRange({ after, to: afterEveryId }, queued, caller);
         ({ queued } = await recoverRange({ after, to }, queued, between));
         after = to;

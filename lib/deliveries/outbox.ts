@@ -134,7 +134,7 @@ export function createOutbox(ports: Ports) {
       while ((await store.transaction("rows", (tx) => deliveries(tx).prune({ below }))) > 0);
     },
 
-    /** Whether an active endpoint of any organization gets deliveries of this event, or of any where it is `*`. */
+    /** Whether an active endpoint of any organization receives this event; `*` means any event. */
     async isHeard(event: string): Promise<boolean> {
       const types = Object.keys(formats) as Endpoint["type"][];
       const found = (await Promise.all(types.map((type) => endpointRows().ofType({ type })))).flat();

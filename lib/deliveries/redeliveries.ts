@@ -46,7 +46,7 @@ export function createRedeliveries({ store, endpoints, attempts }: Ports) {
       for (const id of new Set(ordered)) if (!(await deliveries().forJob({ id }))) throw notFound("delivery");
       for (const id of ordered) {
         const result = await sendAgain(id);
-        // The receiver of an earlier one may have deleted it.
+        // The receiver of an earlier delivery may have deleted it.
         if (!result || result === "lease_lost") throw notFound("delivery");
         await store.transaction(result.delivery, (tx) => attempts.settleRedelivery(tx, result));
       }

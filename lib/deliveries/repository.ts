@@ -197,7 +197,7 @@ export function deliveriesRepository(query: Queries) {
         .selectFrom("deliveries")
         .where((row) => row.or([row("status", "!=", "pending"), row.not(isCurrent)]));
       const oldest = ended.select("id").where("id", "<", p.below).orderBy("id").limit(sql.lit(removalBatch));
-      // One that is locked is recovered at this moment.
+      // A locked delivery is being recovered by another transaction.
       const old = db.with("old", () => query.unlocked(oldest));
       return old.deleteFrom("deliveries").where("id", "in", (eb) => eb.selectFrom("old").select("id"));
     }),

@@ -5,7 +5,7 @@ export const redacted = "[redacted]";
 /** Three characters or fewer occur everywhere. */
 const shortest = 4;
 
-/** The text without the beginning of a secret at its end, where the end of the stored response cut it. */
+/** Removes the beginning of a secret at the end of the text, where the stored response was cut. */
 function withoutCut(secret: string, text: string): string {
   for (let length = Math.min(secret.length - 1, text.length); length >= shortest; length--)
     if (text.endsWith(secret.slice(0, length))) return text.slice(0, -length) + redacted;
@@ -18,7 +18,7 @@ export function redactor(secrets: Readonly<Record<string, string>>): (response: 
     const url = secret.startsWith("https://") ? parseUrl(secret) : undefined;
     return url ? [secret, url.pathname] : [secret];
   });
-  // The longest first, or the rest of one that contains another would stay.
+  // The longest first. Otherwise the rest of a secret that contains another one would stay.
   const hidden = words.filter((word) => word.length >= shortest).sort((a, b) => b.length - a.length);
   return (response) => {
     if (response === null) return null;

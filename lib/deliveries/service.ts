@@ -49,7 +49,7 @@ interface Ports {
   readonly encryption: Encryption;
 }
 
-/** The rows behind webhooks and integrations. Secrets are encrypted, bound to their row. */
+/** The rows of webhooks and integrations. Each secret is encrypted and bound to its row. */
 export function createEndpoints({ store, clock, ids, queue, feed, encryption }: Ports) {
   const endpoints = store.using(endpointsRepository);
   const deliveries = store.using(deliveriesRepository);

@@ -10,7 +10,7 @@ import type { Rollout } from "./rollout.ts";
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 
-/** The end of deployments before their time: of one, or of an environment's. */
+/** Ends deployments early: one, or all of an environment. */
 export function createCancellation({ store, rollout }: { readonly store: Store; readonly rollout: Rollout }) {
   const deployments = store.using(deploymentsRepository);
   const inEnvironment = store.using(environmentDeploymentsRepository);
@@ -39,9 +39,9 @@ export function createCancellation({ store, rollout }: { readonly store: Store; 
     /** When an environment was deployed last. */
     deployedAt: async (tx: Tx, key: EnvironmentKey) => (await inEnvironment(tx).newest(key))?.created_at,
 
-    /** Ends what is queued or runs in an environment: a deployment that rolls out fails. */
+    /** Ends the queued and running deployments of an environment. One that rolls out fails. */
     async cancelAll(tx: Tx, key: EnvironmentKey): Promise<void> {
-      // What is queued goes first, so that none of it takes the place of what runs.
+      // The queued ones first, so that none starts when a running one ends.
       for (let next = await deployments(tx).head(key); next; next = await deployments(tx).head(key)) {
         const row = await deployments(tx).find(next);
         if (!row || !(await cancel(tx, row))) return;

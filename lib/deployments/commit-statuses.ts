@@ -16,7 +16,7 @@ type Deployment = Row<"deployments">;
 
 /** A commit in an environment: the code host shows one status of it, that of its newest deployment. */
 type Key = Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly commit: string };
-/** What the job carries from one try to the next: the state that was not taken, and how often. */
+/** The state of the job between tries: the status that the code host refused, and the number of tries. */
 export interface Tried {
   readonly state?: string | undefined;
   readonly tries?: number | undefined;
@@ -37,7 +37,7 @@ interface Ports {
   readonly urlOf: (deployment: Deployment) => Promise<string>;
 }
 
-/** The waits after the first, second, … failed try to tell a state. One more failure is the last. */
+/** The waits after the first, second, … failed try to report a status. One more failure is the last. */
 const waits_ms = ["1m", "5m", "15m", "30m", "30m", "1h", "2h", "6h", "12h"].map((wait) => milliseconds(wait));
 
 const states: Readonly<Record<Deployment["status"], readonly [CommitStatus["state"], string]>> = {
@@ -68,7 +68,7 @@ export function createCommitStatuses(ports: Ports) {
   const { store, clock, log, queue, codeHost, rights, isOwn, projectName, urlOf } = ports;
   const inEnvironment = store.using(environmentDeploymentsRepository);
 
-  /** What to tell now; undefined where the deployment was removed. */
+  /** The status to report now; undefined if the deployment was removed. */
   const read = async (key: Key, tx?: Tx) => {
     const row = await inEnvironment(tx).newestOf(key);
     return row && { row, state: `${row.id} ${states[row.status][0]}` };
@@ -82,7 +82,7 @@ export function createCommitStatuses(ports: Ports) {
 
   const changed = async (tx: Tx, row: Deployment): Promise<void> => {
     const commit = commitOf(row);
-    // Of a pending commit nothing new is to be told, but where it was not known before.
+    // A pending commit needs no new report, unless its commit was unknown before.
     const wasKnown = row.revision !== null || row.restores !== null;
     if (commit === undefined || row.status === "building" || (row.status === "deploying" && wasKnown)) return;
     const { organization_id, project_id, environment } = row;
@@ -91,7 +91,7 @@ export function createCommitStatuses(ports: Ports) {
   };
 
   return {
-    /** A deployment has entered its state. Undefined where nobody is told. */
+    /** A deployment has entered its state. Undefined without a code host to report to. */
     changed: codeHost && changed,
 
     /** The job `deployments.tell`: one try. */

@@ -119,7 +119,7 @@ export function createEnvironmentQueues(
 
   return {
     isNext,
-    /** A deployment was queued: later ones of its group need not look (a POST waits for no answer then). */
+    /** A deployment was queued. Later ones of the same commit group need no look-up (so a POST waits for no answer). */
     wasQueued({ group }: Tx, environment: EnvironmentKey) {
       if (!group) return;
       const names = added.get(group) ?? new Set();

@@ -36,7 +36,7 @@ const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
     message.split(/\r\n|\n|\r/).map((line) => ({ level, message: withoutControlCharacters(line) })),
   );
 
-/** How far lines may go. One more entry has room behind them, for how the deployment ended. */
+/** The limits of log lines. One more entry has room after them, for the end of the deployment. */
 const room = { entries: logLimits.entries - 1, bytes: logLimits.bytes - 512 } as const;
 
 /**

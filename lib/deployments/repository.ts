@@ -189,7 +189,7 @@ export function deploymentsRepository(query: Queries) {
         .orderBy("id", "desc")
         .limit(sql.lit(1)),
     ),
-    /** The stored releases of an environment, newest first; one that a rollback brought back stands here twice. */
+    /** The stored releases of an environment, newest first. A release that a rollback brought back occurs twice. */
     releases: query.all((db, p: EnvironmentKey) =>
       inEnvironment(db, p).select("release").where(released).orderBy("id", "desc").limit(sql.lit(releasesRead)),
     ),

@@ -24,10 +24,10 @@ interface Ports extends QueuePorts, ReadOrder {
   readonly driver: DeploymentDriver;
   /** The apps that run after a deployment. */
   readonly apps: {
-    /** Whether its environment was deleted, so that nothing of it may run. */
+    /** Whether its environment was deleted, so that none of its work may go on. */
     isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
     succeeded(tx: Tx, deployment: Deployment, made: Progress & { state: "done" }): Promise<void>;
-    /** Removes everything of it. Called again if a driver still works for it, perhaps after its project was deleted. */
+    /** Removes all traces of it. Called again if a driver still works for it, perhaps after its project was deleted. */
     ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): Promise<void>;
     /** Undefined if there is one server. */
     readonly sharing: Pick<Sharing, "assign" | "registry"> | undefined;
@@ -71,7 +71,7 @@ export function createRollout(ports: Ports) {
     return row;
   };
 
-  /** `runtime_id`: with several servers, the only runtime that goes on with it. */
+  /** With several servers, `runtime_id` is the only runtime that continues it. */
   const scheduleAdvance = async (tx: Tx, row: Deployment, runtime_id?: string) => {
     const order = { deployment_id: row.id, ...(runtime_id !== undefined && { runtime_id }) };
     if (!isStepped(row)) await queue.add(tx, kindAt("deployments.advance", runtime_id), order);

@@ -42,12 +42,12 @@ export interface Ports {
   readonly projects: ProjectsService;
   readonly environments: EnvironmentsService;
   readonly driver: Pick<DeploymentDriver, "delay">;
-  /** The rule that a source breaks; undefined for one that can be deployed. */
+  /** The rule that a source breaks; undefined if it can be deployed. */
   readonly refusalOf: (source: Source) => string | undefined;
   readonly rollout: Rollout;
   readonly waiting: Waiting;
   readonly apps: Pick<AppsService, "urlOf" | "urlsOf" | "runtimeName">;
-  /** What the first log entry of every deployment adds. */
+  /** The text that the first log entry of every deployment adds. */
   readonly notices: () => readonly string[];
   /** Undefined in the mode `start`, and where the driver takes no scenarios. */
   readonly scenarios: Pick<ScenariosService, "take"> | undefined;

@@ -14,7 +14,7 @@ export type ReadVariables = (of: {
   name: string;
 }) => Promise<{ readonly variables: Readonly<Record<string, string>>; readonly secrets: readonly string[] }>;
 
-/** The parts of an order that its row does not hold. */
+/** The parts of an order that are not in its row. */
 export interface ReadOrder {
   readonly variables: ReadVariables;
   /** Whether the operator's credential of the code host may fetch a repository for an organization. */

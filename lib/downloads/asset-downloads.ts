@@ -14,8 +14,8 @@ const guarded = {
 } as const;
 
 /**
- * The rows of signed links, beside `/v1`: files of generations, without a key (schema/generations.md#files). The dashboard has
- * them below a prefix of its own, because a browser that shows a picture must leave no trace.
+ * The routes of signed links, beside `/v1`: files of generations, without a key (schema/generations.md#files). The
+ * dashboard serves them under its own prefix, because a browser that shows a picture must leave no trace in the journal.
  */
 export function assetRoutes(
   { generations, links }: { generations: GenerationsService; links: AssetLinks },

@@ -9,14 +9,14 @@ import type { environmentChanges } from "./schema.ts";
 
 type Given = v.InferOutput<typeof environmentChanges>["protect"];
 
-/** What callers see of protection and root: never the password. Without a runtime, nothing where none is set. */
+/** Protection and root as callers see them, without the password. Without a runtime, those that are not set are left out. */
 export function runView({ protect, root }: Row<"environments">, isRun: boolean) {
   const protection = protectionOf(protect);
   const shown = protection && { user: protection.user, password: redaction };
   return { ...((shown || isRun) && { protect: shown ?? null }), ...((root !== null || isRun) && { root }) };
 }
 
-/** What is stored of a given protection. Hashing takes a while, so it comes before the transaction. */
+/** The stored form of a protection. Hashing takes time, so it happens before the transaction. */
 export async function hashed(given: Given): Promise<Protection | null | undefined> {
   if (!given) return given;
   const { user, password } = given;

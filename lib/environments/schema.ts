@@ -41,7 +41,7 @@ const given = v.strictObject({
 /** Plain as text, secret as `{"value": "…", "secret": true}`. */
 export const variables = named(v.union([value, given], 'must be text, or {"value", "secret"}'));
 
-/** A secret as it is read: sent back, it stays as it is. */
+/** A secret as answers show it. Sent back, it keeps its value. */
 const storedSecret = v.strictObject({ secret: field(v.literal(true), "The value is secret, and stays as it is.") });
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
@@ -137,7 +137,7 @@ const preview = field(
 );
 export type Preview = v.InferOutput<typeof preview>;
 
-/** Without a runtime, domains are shown where there are any, and no URL. */
+/** Without a runtime, an environment shows no URL, and its domains only if it has some. */
 export const environment = v.object({
   name: field(v.string(), "The name of the environment, unique in its project.", "production"),
   variables: field(

@@ -25,7 +25,7 @@ type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer 
 
 const noneOfThisName = () => new Problem("not_found", "the project has no environment of this name");
 
-/** The stored variables: a secret is encrypted, and opens under its environment and name alone. */
+/** Variables as stored: a secret is encrypted, bound to its environment and name. */
 type Stored = Record<string, { value: string } | { sealed: string }>;
 
 /** The environments that pull requests have. */
@@ -105,7 +105,7 @@ export function environmentsService({
     return { row, key: { organization_id, project_id, environment: name } };
   };
 
-  /** Removes an environment with what runs of it; answers whether there was one. */
+  /** Removes an environment with its apps; returns whether there was one. */
   const removeIn = async (tx: Tx, key: AppKey): Promise<boolean> => {
     const { organization_id, project_id, environment: name } = key;
     if ((await environments(tx).remove({ project_id, name })) === 0) return false;
@@ -136,7 +136,7 @@ export function environmentsService({
       return mapPage(page, await viewIn(project_id));
     },
 
-    /** Replaces all variables of an environment, and makes it where there is none yet. */
+    /** Replaces all variables of an environment, and creates the environment if needed. */
     async put(caller: Caller, id: string, name: string, { variables, domains, protect, root }: Changes) {
       // An encoded slash or `;x` makes another path.
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
@@ -189,8 +189,8 @@ export function environmentsService({
       (await environments(tx).find({ project_id, name })) !== undefined,
 
     /**
-     * Gives an environment the variables and the root of another one of its project, and a new one its protection too. Further
-     * variables that it has stay.
+     * Copies the variables and the root of another environment of the project; a new environment also gets its protection.
+     * Variables that only the target has stay.
      */
     async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied) {
       const { project_id, environment: name } = key;
@@ -233,7 +233,7 @@ export function environmentsService({
       return apps.runs(key, query);
     },
 
-    /** Starts what is live in an environment anew, with its present variables. */
+    /** Restarts the live release of an environment with its present variables. */
     async restart(caller: Caller, id: string, name: string) {
       let restarting: AppKey | undefined;
       const answer = await store.transaction(caller, async (tx) => {

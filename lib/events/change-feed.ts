@@ -28,7 +28,7 @@ export type Change =
       /** Of a generation whose driver knows it: the part that is done, 0 to 1. */
       readonly progress?: number;
     }
-  /** An attempt of a delivery ended; it started at `at`. */
+  /** An attempt of a delivery ended. `at` is its start. */
   | {
       readonly kind: "try";
       readonly organization_id: string;
@@ -59,18 +59,21 @@ export type Change =
 
 /** Publishes committed changes to listeners, so that nothing polls. */
 export interface ChangeFeed {
-  /** Publishes once the transaction is durable, never if it is rolled back; in the other processes of the service too. */
+  /** Publishes once the transaction is durable, never after a rollback, and in the other processes too. */
   publish(tx: Tx, change: Change): void;
   /** Counts changes of rights in this process, both when they are made and when they are committed. */
   rightsChanges(): number;
-  /** Hears the changes of all processes, those of an organization in the order of their commits. Returns the function that stops listening. */
+  /**
+   * Listens to the changes of all processes, in commit order within an organization. Returns the function that stops
+   * listening.
+   */
   listen(listener: (change: Change) => void): () => void;
-  /** Hears the changes of this process alone, for its metrics. */
+  /** Listens to the changes of this process only, for its metrics. */
   listenHere(listener: (change: Change) => void): void;
   /** Announces work of this name to the processes that run it. */
   wake(tx: Tx, name: string): void;
   onWake(listener: (name: string) => void): void;
-  /** From now on it hears other processes, where there are any. */
+  /** Starts listening to other processes, if there are any. */
   begin(): Promise<void>;
 }
 

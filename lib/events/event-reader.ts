@@ -17,8 +17,8 @@ export interface EventReader {
 }
 
 /**
- * Publishes the events of all processes from their rows, those of an organization in the order of their identifiers. That is
- * the order of their commits, so none comes after a later one, however the hints arrive.
+ * Publishes the events of all processes from their rows, in the order of their identifiers within an organization. This
+ * is their commit order, so no event follows a later one, whatever the order of the hints.
  */
 export function createEventReader(ports: {
   readonly store: Store;
@@ -69,7 +69,7 @@ export function createEventReader(ports: {
     work(last).catch((error) => {
       if (store.ended) return;
       if (!isLogged(error)) log.warn("events could not be read", { reason: reasonOf(error) });
-      // The connections of reads may come back after that of the messages.
+      // The connections for reads may recover later than the connection for messages.
       cancelRetry();
       cancelRetry = systemTimer("1s", readAll);
     });

@@ -9,7 +9,7 @@ export const organizationsBatch = 8;
 export function eventsRepository(query: Queries) {
   return {
     insert: query.insert("events"),
-    /** No index has the name: a list of a rare one is scanned in batches. */
+    /** No index contains the name, so a list of a rare event is scanned in batches. */
     list: query.pages({ table: "events", within: ["organization_id"], filters: ["event"], indexes: [[]] }),
     /** Of each organization, for the streams of this process. */
     newest: query.all((db, _: object) =>

@@ -52,8 +52,8 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     ];
     signal.addEventListener("abort", end);
     if (seconds !== undefined) {
-      // The machine's clock counts too: a stopped clock must not hold a client forever. Its timer keeps a process alive
-      // that only waits.
+      // The machine's clock counts too: a stopped service clock must not hold a client forever. This timer keeps a
+      // process alive that only waits.
       cleanUp.push(clock.alarmAfter(seconds * 1000, end), systemTimer(seconds * 1000, end, { hold: true }));
     }
     return {

@@ -19,7 +19,7 @@ export interface AnnouncementsPorts {
   readonly finishedStatus: (typeof finished)[number];
 }
 
-/** What others hear of a generation: its state, how much of it is done, and its end. */
+/** The published part of a generation: its state, its progress, and its end. */
 export function generationAnnouncements({ clock, bus, feed, driverOf, finishedStatus }: AnnouncementsPorts) {
   /** The state in the words of the interface. */
   const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);

@@ -30,7 +30,7 @@ interface Ports extends AnnouncementsPorts {
   readonly concurrency: number;
 }
 
-/** When a file is stored again that found no room. */
+/** The wait before a file is stored again after the disk was full. */
 const untilRoom_ms = milliseconds("10s");
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
@@ -158,7 +158,7 @@ export function createExecution(ports: Ports) {
     async runStart(): Promise<Outcome> {
       const [oldest] = await generations().ready({ now: clock.iso() });
       if (oldest) return done((tx) => startReady(tx, oldest), oldest);
-      // The clock may have been set between its reading and that of the rows. In a transaction both belong to one moment.
+      // In one transaction, because the clock may be set between reading it and reading the rows.
       const isReady = async (tx: Tx) => (await generations(tx).ready({ now: clock.iso() })).length > 0;
       return snoozeUntil(async (tx) => ((await isReady(tx)) ? clock.now() : undefined), "rows");
     },
@@ -238,7 +238,7 @@ export function createExecution(ports: Ports) {
       if (!row) return done();
       if (row.status === "failed") await assets.remove(generation_id);
       await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
-      // A program or a request is known to the process that began it alone.
+      // Only the process that started a program or a request knows it.
       return done(async (tx) => feed.wake(tx, `cancelled ${generation_id}`), row);
     },
 

@@ -46,7 +46,7 @@ const lookUp = <T>(table: Readonly<Record<string, T>>, value: unknown): T | unde
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-/** What it understands is used, what it does not falls back to the default. */
+/** Known values are used; unknown ones fall back to the default. */
 export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
   const { prompt, output_format, seed, duration } = inputs;
   const { output_format: defaultFormat } = defaults[kind];

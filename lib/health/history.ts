@@ -108,7 +108,7 @@ export function quantileOf(buckets: readonly number[], quantile: number): number
   if (total === 0) return undefined;
   let [before, below] = [0, 0];
   for (const [i, count] of buckets.entries()) {
-    // Beyond the last bound nothing is known but that bound.
+    // Beyond the last bound, that bound is the only known value.
     const above = bounds[i] ?? below;
     if (before + count >= quantile * total && count > 0)
       return below + ((above - below) * (quantile * total - before)) / count;

@@ -143,8 +143,8 @@ async function ofWork(counts: Counts, read: Ports, organization_id?: string): Pr
 }
 
 /**
- * The metrics in the text format of Prometheus: of the service, or of one organization, without what tells of others.
- * Counters start with the process, or with the snapshot that was restored last.
+ * The metrics in the text format of Prometheus: of the whole service, or of one organization, without numbers that
+ * reveal others. Counters start with the process, or with the last restored snapshot.
  */
 export function createMetrics(ports: Ports): (organization_id?: string) => Promise<string> {
   const { meter, feed, clock, closing, mode, ...read } = ports;

@@ -30,9 +30,9 @@ const ok = (request_id: string, state: object = { status: "ok" }): Answer => ({
 });
 
 /**
- * The rows for supervisors, beside `/v1`: `/healthz` says whether the process answers, `/readyz` whether it accepts work,
- * and `/metrics` shows its numbers. The first two need no key and say nothing else. A store that
- * cannot be written is ready: it answers reads, and a supervisor that takes it away makes the fault larger.
+ * The routes for supervisors, beside `/v1`: `/healthz` says whether the process answers, `/readyz` whether it accepts
+ * work, and `/metrics` shows its numbers. The first two need no key and tell nothing else. A store that cannot be
+ * written counts as ready: it answers reads, and taking the server away would make the outage worse.
  */
 export function healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }: Ports): Route[] {
   const routine = { method: "GET", name: unnamed, isRoutine: true } as const;
@@ -64,7 +64,10 @@ export function healthRoutes({ authenticator, readable, obstacle, metrics, behin
   ]);
 }
 
-/** The whole is open to this machine and to the operator's key; owners and admins see their organization, here too. */
+/**
+ * The metrics of the whole service are open to this machine and to the operator's key. Owners and admins see their
+ * organization.
+ */
 const metricsAccess =
   ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean, metricsKey: string | undefined): Access =>
   async (request: RequestContext): Promise<Authentication> => {

@@ -9,13 +9,13 @@ interface Ports {
   readonly publicUrl: string | undefined;
 }
 
-/** A proxy that forwards a request adds one of these, whatever it is called. */
+/** A forwarding proxy adds one of these headers. */
 const forwarding = /^(forwarded|via|x-(original-)?forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip)$/;
 const longest = 253;
 
 /**
- * The row that a proxy of this machine asks before it gets a certificate for a host. It is not there for anybody else: the
- * answers would tell which hosts there are.
+ * The route that a proxy on this machine asks before it gets a certificate for a host. It is hidden from all others,
+ * because its answers reveal which hosts exist.
  */
 export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
   const own = publicUrl && new URL(publicUrl).hostname;

@@ -17,7 +17,7 @@ interface Ports {
   readonly writer: Writer;
   /** Option `codeHost.secret`: of the connected app, for integrations without a secret of their own. */
   readonly secret: string | undefined;
-  /** In the mode dev a push is taken without a secret, where none is set. */
+  /** In the mode dev, pushes need no signature if no secret is set. */
   readonly mode: "dev" | "start";
   readonly audit: Pick<AuditService, "record">;
   readonly behindProxy: boolean;
@@ -31,9 +31,9 @@ const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
 
 /**
- * The rows that code hosts post pushes to: one path an integration, and one for the connected app
- * (schema/webhooks.md#hooks-of-a-code-host). A request counts for its address before its body is read, so that nobody makes
- * the service read 5 MiB after 5 MiB.
+ * The routes that code hosts post to: one path for each integration, and one for the connected app
+ * (schema/webhooks.md#hooks-of-a-code-host). A request counts for its address before its body is read, so that no
+ * client can make the service read 5 MiB again and again.
  */
 export function hookRoutes({ authenticator, pushes, writer, secret, mode, audit, behindProxy }: Ports): Route[] {
   /** Adds the entries of a request's changes to the audit log. */

@@ -4,7 +4,7 @@ import { refRule } from "../deployments/source.ts";
 import { isSameSecret } from "../kernel/constant-time.ts";
 import { check, text, textLike } from "../kernel/validation.ts";
 
-/** A push, whichever of the three code hosts sent it. */
+/** A push, of any of the three code hosts. */
 export interface Push {
   readonly repo: string;
   /** A branch with the commit that it points to now, or a tag. */
@@ -61,7 +61,7 @@ const ofProject = v.object({ ...pushed, project: v.object({ path_with_namespace:
 export function pushOf(event: string | undefined, body: unknown): Push | undefined {
   if (event === undefined || !pushes.includes(event)) return undefined;
   const [usual, other] = event === "push" ? [ofRepository, ofProject] : [ofProject, ofRepository];
-  // Either form is taken, whichever name the event has. Any other body is checked against the usual form.
+  // Either form is accepted under any event name. Any other body is checked against the usual form.
   const payload = check(v.is(other, body) ? other : usual, body);
   // A branch or tag that was deleted points to a commit of forty zeros.
   if (/^0+$/.test(payload.after)) return undefined;

@@ -8,7 +8,7 @@ import { commit } from "./push-payload.ts";
 
 const events = ["pull_request", "Merge Request Hook"];
 
-/** The actions that can change a preview, as GitHub, Gitea and GitLab name them. Labels and comments are none of them. */
+/** The actions that can change a preview, as GitHub, Gitea and GitLab name them. Labels and comments change none. */
 const effects: Readonly<Record<string, PullRequest["action"]>> = {
   opened: "push",
   synchronize: "push",

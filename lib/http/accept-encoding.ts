@@ -1,6 +1,6 @@
 /**
- * The coding in which to send a file that exists in some of them, by the request's `Accept-Encoding`: the one with the
- * highest q-value, of equal ones the first. Undefined: as it is, which is also the answer where nothing else is accepted.
+ * Chooses the coding of a file by the request's `Accept-Encoding`: the available coding with the highest q-value, the
+ * first of equal ones. Undefined means no coding, also if the client accepts none of them.
  */
 export function acceptedEncoding<T extends string>(header: string | undefined, available: readonly T[]): T | undefined {
   const rated = new Map(

@@ -25,9 +25,11 @@ import { refuseUpgrade, send, sent, stamped, whole } from "./send.ts";
 export interface App {
   fetch(request: Request): Promise<Response>;
   readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
-  /** An operation by its name. Rejects where the connection of a request would have broken. */
+  /** Calls an operation by its name. Rejects where a request's connection would have broken. */
   call(id: string, call: Call): Promise<Answer>;
-  /** A request that another service has routed. Routes that only the other one has are answered by the last row. */
+  /**
+   * Answers a request that another service has routed. The last route answers paths that only the other service has.
+   */
   answer(request: RequestContext, route: Route): Promise<Outcome>;
   /** A request to upgrade to another protocol. */
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
@@ -48,7 +50,10 @@ interface Ports {
 export function createApp(ports: Ports): App {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
-  /** Made for the first request: calls by name do not need it, and it is a fifth of the cost of a service that gets only those. */
+  /**
+   * Made at the first request. Calls by name do not need it, and making it is a fifth of the cost of a service that
+   * gets only those.
+   */
   let app: H3 | undefined;
   const byName = new Map(table.map((route) => [route.name, route]));
   let byPath: Map<string, Route> | undefined;
@@ -106,7 +111,7 @@ export function createApp(ports: Ports): App {
     },
     async upgrade(incoming, socket, head) {
       const path = incoming.url?.split("?", 1)[0] ?? "";
-      // A path that is written in another way is another path: no upgrade gets around the checks of its route.
+      // A path that is written differently is a different path, so no upgrade bypasses the checks of its route.
       const route = upgrades.find((one) => one.path === path) ?? upgrades.at(-1);
       const request = contextOfUpgrade(incoming, route?.leavesNoTrace ? otherIds : ids, behindProxy);
       try {
@@ -123,8 +128,8 @@ export function createApp(ports: Ports): App {
 }
 
 /**
- * srvx makes a URL of the Host where the path has to be normalized, and throws for `127.0.0.1:99999`. Only path and query
- * of the URL are used, and the handler checks the Host.
+ * For a path that has to be normalized, srvx makes a URL of the Host, and throws for `127.0.0.1:99999`. Only path and
+ * query of the URL are used, and the handler checks the Host.
  */
 function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
   const request: Request & { _url?: URL } = new NodeRequest({ req, res });
@@ -143,20 +148,21 @@ function routerOf({ table, handler, ids, otherIds, behindProxy }: Ports, leave: 
     const prefix = route.takesSlash ? route : prefixAround(route, table);
     const serve = async (event: H3Event): Promise<Response> => {
       const request = contextOfEvent(event, route.leavesNoTrace ? otherIds : ids, behindProxy);
-      // h3 treats a path with a trailing slash like the path without it; the contract does not.
+      // h3 treats a path with a trailing slash like the path without it. Here it is another path
+      // (schema/http.md#the-order-of-checks).
       const chosen = request.path.endsWith("/") ? prefix : route;
       return send(await handler(request, chosen), request, leave);
     };
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
     if (route.method === "*") app.all(path, serve);
     else app.on(route.method, path, serve);
-    // h3 answers HEAD for GET only as long as no other method has a handler of the path.
+    // h3 answers HEAD like GET only if no other method has a handler for the path.
     if (route.method === "GET") app.on("HEAD", path, serve);
   }
   return app;
 }
 
-/** The route for all other paths below this one's; itself where it is already a prefix. */
+/** The route for all paths below this one; the path itself if it is a prefix already. */
 function prefixAround(route: Route, table: readonly Route[]): Route {
   if (route.path.endsWith("/**")) return route;
   const isAround = ({ method, path }: Route) =>

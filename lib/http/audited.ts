@@ -28,15 +28,15 @@ interface Ports {
 
 /** One change of the audit log. */
 interface Audited {
-  /** The caller, whose first transaction that commits holds the entry. */
+  /** The caller. Their first transaction that commits stores the entry. */
   readonly caller: Caller;
-  /** Adds the entry where the operation had no transaction of its caller. */
+  /** Adds the entry if the operation had no transaction of its caller. */
   complete(result: unknown): Promise<void>;
 }
 
 export type Audit = (operation: Operation, request: RequestContext, by: Caller) => Audited;
 
-/** The record of a change: the new one, or that which the path names. */
+/** The record of a change: the new record, or the one in the path. */
 function targetOf({ answers }: Operation, { params }: RequestContext, result: unknown): string | null {
   const named = params["dlv"] ?? params["id"];
   if (named !== undefined && answers !== "created") return named;
@@ -47,8 +47,8 @@ function targetOf({ answers }: Operation, { params }: RequestContext, result: un
 }
 
 /**
- * The audit log of the operations of one way in. An operation needs nothing for it: the entry goes into the transaction
- * of its caller, and is undone with it.
+ * Writes the audit log for the operations of one way in. Operations do nothing for it: the entry is part of the
+ * caller's transaction, and is rolled back with it.
  */
 export const createAudit =
   ({ store, behindProxy, record, via }: Ports): Audit =>

@@ -52,7 +52,7 @@ export interface Authenticator {
   watch(authentication: Authentication, lost: () => void): () => void;
   /** The address's window, without counting. */
   look(request: RequestContext): Window;
-  /** The caller of a write, whose rights are read again in its transaction: 401 or 403 where they have changed. */
+  /** The caller of a write, whose rights are read again in its transaction. Throws 401 or 403 if they have changed. */
   confirmed(authentication: Authentication): Caller;
 }
 
@@ -60,7 +60,9 @@ const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
 const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
 
-/** One text for every reason, so that it reveals nothing about a key. A preflight never has a key: `cors` allows it. */
+/**
+ * One text for every reason, so that it reveals nothing about a key. A preflight has no key: `cors` answers it before.
+ */
 const unauthorized = (request?: RequestContext) => {
   const isPreflight = request?.method === "OPTIONS" && request.header("access-control-request-method") !== undefined;
   const origin = isPreflight ? request.header("origin") : undefined;
@@ -106,7 +108,7 @@ export function createAuthenticator(ports: {
   identify: Identify;
   watchKey: WatchKey;
   windows: RateLimits;
-  /** Requests a window of a key with this limit of its own, or without one (null). */
+  /** Requests per window for a key with its own limit, or without one (null). */
   keyLimit: (own: number | null) => number;
   /** Option `addressRateLimit`: requests a window without a valid key, for each address. */
   addressRateLimit: number;

@@ -7,8 +7,7 @@ import type { RequestContext } from "./request-context.ts";
 const deepest = 32;
 
 /**
- * The bytes of a body, at most `limit` of them; none where none was sent. Rejects with 415 for any type but JSON, then with
- * 413.
+ * The bytes of a body, at most `limit`; empty if none was sent. Rejects with 415 for any type but JSON, then with 413.
  */
 export async function readBody(request: RequestContext, limit: number): Promise<Buffer> {
   const declared = Number(request.header("content-length") ?? "0");
@@ -75,7 +74,9 @@ function collect(incoming: IncomingMessage, limit: number, checkType: () => void
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The object in a body; undefined for an empty one. Throws `invalid_json`, for an empty one where it is `needed`. */
+/**
+ * The object in a body; undefined for an empty body. Throws `invalid_json`, also for an empty body that is `needed`.
+ */
 export function parseBody(bytes: Buffer, needed: boolean): object | undefined {
   if (bytes.length === 0) {
     if (needed) throw new Problem("invalid_json", "the body is missing: send a JSON object");

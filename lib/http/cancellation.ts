@@ -23,7 +23,10 @@ const stoppedKey = () =>
     headers: { "www-authenticate": "Bearer" },
   });
 
-/** The cancellation of a request: watches its client, its key (by `watch`), and the service, whose signal has a Problem. */
+/**
+ * The cancellation of a request: watches its client, its key (by `watch`), and the service, whose signal carries a
+ * Problem.
+ */
 export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal,

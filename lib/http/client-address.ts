@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * The address that a request without a valid key is counted for. Behind a proxy that the options name, it is the last
- * address of `X-Forwarded-For`, which that proxy saw itself.
+ * The address to which a request without a valid key counts. Behind a trusted proxy it is the last address of
+ * `X-Forwarded-For`, which that proxy added.
  */
 export function clientAddress(incoming: IncomingMessage, behindProxy: boolean): string {
   const address = wholeAddress(incoming, behindProxy);
-  // One host can choose from a whole /64 of IPv6 addresses, so they share one count.
+  // A host can choose any address of its IPv6 /64, so all of them share one count.
   return address.includes(":") ? network(address) : address;
 }
 

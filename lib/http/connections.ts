@@ -28,11 +28,11 @@ interface Connection {
   answers: number;
   /** The last request. */
   request: ServerResponse["req"] | undefined;
-  /** It changed its protocol. This server no longer ends it, except for want of room. */
+  /** It changed its protocol. This server ends it only to make room. */
   isUpgraded?: true;
 }
 
-/** Whether the client is to send the next bytes: a request, or the rest of its body. */
+/** Whether the server waits for the client: for a request, or for the rest of its body. */
 const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answers === 1 && !request?.complete);
 
 // All ports of a process share its descriptors.
@@ -40,7 +40,7 @@ const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answer
 const connections = new Map<Socket, Connection>();
 /** Those that changed their protocol and stay open. */
 const others = new Map<Socket, Port>();
-/** The ports that have closed connections to make room, until there is some again. */
+/** The ports that have closed connections to make room, until there is room again. */
 const crowded = new Set<Port>();
 let taken = 0;
 
@@ -75,7 +75,7 @@ function makeRoom(): boolean {
   return false;
 }
 
-/** Keeps a connection open that changed its protocol, however many others come. Its client is known. */
+/** Protects a connection with another protocol from being closed for room. Its client is known. */
 export function keepOpen(socket: Socket): void {
   const connection = connections.get(socket);
   if (!connection) return;
@@ -91,17 +91,16 @@ function answered(this: ServerResponse): void {
 interface Limits {
   /** How many descriptors the connections of the process may take when this port gets one more. */
   readonly most?: number;
-  /** How many a connection takes: two at a proxy, which has another one with an app. */
+  /** Descriptors for one connection: two at a proxy, which also opens one to the app. */
   readonly descriptors?: number;
 }
 
 /**
  * The open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which closes a
- * connection whose slow reader has not taken the whole answer yet, and keeps one that never sent a request.
- *
- * Beyond `most`, each new connection closes that which has waited longest for its client. So slow clients, however many,
- * shut nobody out; without room for a descriptor, accepting fails for everybody. The log has a line when that begins, and
- * one when half of the connections are gone.
+ * connection whose slow reader has not read the whole answer yet, and keeps a connection without any request. Beyond
+ * `most`, each new connection closes the one that has waited longest for its client. So slow clients shut nobody out;
+ * without a free descriptor, accepting would fail for everybody. The log has a line when this begins, and one when half
+ * of the connections are gone.
  */
 export function trackConnections(
   server: Server,
@@ -123,7 +122,7 @@ export function trackConnections(
   server.closeIdleConnections = closeIdle;
   return {
     closeIdle,
-    /** Node's own closeAllConnections() knows nothing of connections that changed their protocol. */
+    /** Node's closeAllConnections() does not know connections that changed their protocol. */
     closeAll(): void {
       for (const [socket, at] of others) if (at === port) socket.destroy();
       for (const [socket, { port: at }] of connections) if (at === port) socket.destroy();

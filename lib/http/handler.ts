@@ -9,7 +9,7 @@ import type { Route } from "./route.ts";
 /** The answer to a request, and the data for its headers and the log. */
 export interface Outcome {
   readonly answer: Answer;
-  /** The window that the rate-limit headers show; undefined where they are left out. */
+  /** The window of the rate-limit headers; undefined if the answer has none. */
   readonly window: Window | undefined;
   /** Null where the key is not known. */
   readonly key_id: string | null;
@@ -24,7 +24,7 @@ interface Ports {
   readonly log: Log;
   /** Aborted, with a Problem, when the service shuts down or its state is replaced: 503 from then on. */
   readonly closing: AbortSignal;
-  /** Throws 421. In process there is no `Host`, and it is not called. */
+  /** Throws 421. Calls in process have no `Host` and skip it. */
   readonly checkHost: (host: string | undefined) => void;
 }
 
@@ -45,7 +45,7 @@ export function createHandler({ authenticator, writer, log, closing, checkHost }
       return error;
     }
     log.error("a request failed unexpectedly", { request_id, method, path, reason: reasonOf(error) });
-    // A request that lasts longer than its service finds the store closed.
+    // A request that outlives its service finds the store closed.
     if (closing.aborted) return closing.reason;
     return new Problem("internal_error", "the service failed; quote the request id when you ask for support");
   };
@@ -60,7 +60,7 @@ export function createHandler({ authenticator, writer, log, closing, checkHost }
       const answer = await route.answer(request, authentication);
       return { answer, window: authentication.window, key_id: authentication.key_id };
     } catch (error) {
-      // A request that is refused before it is counted shows its address's window.
+      // A request that was refused before counting shows the window of its address.
       const window = authentication.window ?? (isVersioned(request) ? authenticator.look(request) : undefined);
       const answer = writer.problem(problemOf(error, request), request.id);
       return { answer, window, key_id: authentication.key_id };

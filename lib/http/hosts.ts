@@ -59,8 +59,9 @@ export function createHosts(known: readonly string[]): Hosts {
 }
 
 /**
- * The reason to keep a request from the routes that need no key; undefined if there is none. They are open in process, over a
- * loopback address with a loopback name (whatever other hosts are known), and to trusted networks with any known name.
+ * The reason to refuse a request for the routes without a key; undefined if it may pass. They are open in process, over
+ * a loopback address with a loopback name (whatever other hosts are known), and to trusted networks with any known
+ * name.
  */
 function obstacle({ incoming, header }: RequestContext, trusted: Networks): string | undefined {
   if (!incoming) return undefined;

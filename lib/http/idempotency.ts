@@ -24,11 +24,11 @@ interface IdempotencyKey {
 interface AnswerStore {
   /** In the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
-  /** In a transaction of its own, which the steps of the request can refuse. */
+  /** Stores the answer in a transaction of its own, which the steps of the request can refuse. */
   alone(answer: Answer, scope: OrganizationScope): Promise<Answer>;
 }
 
-/** Another process ran the same request meanwhile. The work of this one is rolled back. */
+/** Another process ran the same request meanwhile, so this work is rolled back. */
 class AnsweredElsewhere extends Error {}
 
 export type Idempotency = ReturnType<typeof createIdempotency>;

@@ -28,9 +28,9 @@ interface Bucket {
   requests: number;
   unwritten: boolean;
 }
-/** At the end of a window, all processes count so many requests one by one. */
+/** Near the limit, all processes count this many requests one by one. */
 const exact = 1_000;
-/** Before that, a process counts at most this part of the rest ahead. */
+/** Before that, a process counts at most this fraction of the rest ahead. */
 const ahead = 1 / 16;
 const second_ms = 1_000;
 
@@ -128,7 +128,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     requests: number,
   ) => {
     const counted = await together?.count({ bucket: name, started_at, requests, most: limit - exact - requests });
-    // Other processes were faster: one by one from now on.
+    // Other processes were faster: count one by one from now on.
     bucket.requests = Math.max(bucket.requests, counted?.requests ?? limit - exact);
     if (!counted) return;
     bucket.left += requests;
@@ -143,7 +143,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     return bucket;
   };
 
-  /** A window that is used up stays so, and costs no statement. */
+  /** A window that is used up stays so, and needs no statement. */
   const countTogether = async (bucket: CommonBucket, name: string, limit: number, started_at: number) => {
     while (bucket.left === 0) {
       if (bucket.requests >= limit) return windowOf(bucket.requests, limit, started_at);

@@ -22,9 +22,9 @@ export function httpRepository(query: Queries) {
           })),
         ),
     ),
-    /** Counts requests in one statement, of all processes; undefined where the limit has no room for them. */
+    /** Counts requests of all processes in one statement; undefined if the limit has no room for them. */
     count: query.first((db, p: { bucket: string; started_at: number; requests: number; most: number }) => {
-      // Near the end of a window, processes may disagree which one it is. The later one counts.
+      // Near the end of a window, processes may disagree about the current window. The later one counts.
       const isNew = sql<boolean>`rate_windows.started_at < excluded.started_at`;
       return db
         .insertInto("rate_windows")

@@ -21,11 +21,11 @@ export interface Route {
   /** Monitoring calls it every few seconds, so its log level is debug. */
   readonly isRoutine?: boolean;
   /**
-   * Whether its requests change nothing that a program sees: their ids are not of the service's sequence, and the journal
+   * Whether its requests change nothing that programs see: their ids are not of the service's sequence, and the journal
    * leaves them out.
    */
   readonly leavesNoTrace?: boolean;
-  /** Whether it answers while the service shuts down; all other routes are 503 then. */
+  /** Whether it answers during shutdown. All other routes are 503 then. */
   readonly outlivesShutdown?: boolean;
 }
 

@@ -15,7 +15,7 @@ export const eventHeaders = {
 
 /** How often a comment keeps the connection alive; proxies give up a silent one after half a minute or more. */
 const heartbeat = "15s";
-/** The number of heartbeats after which a reader that reads nothing is dropped. */
+/** A reader that reads nothing is dropped after this many heartbeats. */
 const mostMissedHeartbeats = 2;
 
 const line = (name: string, value: string) => `${name}: ${value}\n`;

@@ -21,15 +21,15 @@ export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
 
-/** How long a client may take to send a request, in milliseconds. Node answers 408 and closes the connection. */
+/** The time limits for a client's request, in milliseconds. Node answers 408 and closes the connection. */
 export interface RequestTimeouts {
-  /** Until the head has arrived, counted from the connection or from the head's first byte. Default: 10 s. */
+  /** For the head, from the connection or from its first byte. Default: 10 s. */
   readonly headersTimeout: number;
-  /** Until the whole request has arrived, counted likewise, however late its body is read. Default: 30 s. */
+  /** For the whole request, from the same moment, even if its body is read late. Default: 30 s. */
   readonly requestTimeout: number;
   /** How often Node looks for late requests. Default: 1 s. */
   readonly connectionsCheckingInterval: number;
-  /** Until the next request on the same connection, which is closed then. Default: 65 s. */
+  /** For the next request on the same connection, which is closed after that. Default: 65 s. */
   readonly keepAliveTimeout?: number;
 }
 
@@ -95,14 +95,14 @@ const ignore = () => {};
 const longBodies = new WeakSet<object>();
 
 /**
- * Lets a request last longer than others may: the push of a large repository. Its reader ends one that sends nothing. Node has
- * no limit of its own for one request, and reports each late one once.
+ * Lets a request last longer than others: the push of a large repository. Its reader ends a silent one. Node has no
+ * time limit for a single request, and reports each late request once.
  */
 export function allowLongBody({ socket }: IncomingMessage): void {
   longBodies.add(socket);
 }
 
-/** As Node does without a listener: the status alone, where no answer has begun. */
+/** As Node does without a listener: the status only, if no answer has begun. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
   if (isLate && longBodies.delete(socket)) return;

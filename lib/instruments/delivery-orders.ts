@@ -38,7 +38,7 @@ export async function inEveryOrder<F extends DeliveryFork>(
   }
 }
 
-/** How a receiver answered an attempt. Both are null while its answer is open, as that of a simulated time-out is. */
+/** A receiver's answer to an attempt. Both fields are null while it is open, as in a simulated time-out. */
 interface OrderedAttempt {
   readonly delivery_id: string;
   readonly status: number | null;

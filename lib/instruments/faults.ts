@@ -139,7 +139,9 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
   /** The number of faults added, so that no identifier repeats. */
   let added = 0;
 
-  /** Ends by whichever clock is first: clients time out by the machine's clock, and testers advance the service's. */
+  /**
+   * Ends with the first of the two clocks: clients time out by the machine's clock, and testers advance the service's.
+   */
   const pause = (ms: number) => (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
       const undo: (() => void)[] = [];

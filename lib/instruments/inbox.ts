@@ -46,7 +46,7 @@ export const inboxOf = (url: string): string | undefined =>
 export const hostOf = (url: string): string => hostPortOf(new URL(url)).host;
 
 export interface Inbox extends Outbound, Snapshotable {
-  /** From now on a function answers the deliveries to `https://NAME.inbox.test/…`; it goes before any script. */
+  /** A function answers the deliveries to `https://NAME.inbox.test/…` from now on, before any script. */
   sink(name: string, answer: Sink): void;
   /** The deliveries, oldest first; of one inbox, or of all. */
   list(endpoint?: string): Caught[];

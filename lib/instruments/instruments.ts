@@ -67,8 +67,8 @@ export interface Instruments<Fork> {
   };
   readonly deployments: {
     /**
-     * Moves a deployment whose scenario has the pace `manual` or `polls` to its next state, and answers that state. Rejects
-     * with `validation_failed` for a deployment of another pace and for one that has ended (`dev`).
+     * Moves a deployment whose scenario has the pace `manual` or `polls` to its next state, and returns that state.
+     * Rejects with `validation_failed` for any other pace, and for a deployment that has ended (`dev`).
      */
     step(id: string): Promise<string>;
   };
@@ -95,10 +95,10 @@ export interface Instruments<Fork> {
      */
     deliver(deliveries: readonly string[]): Promise<void>;
     /**
-     * The oldest delivery of this event that a receiver answered and no earlier call returned; `*` takes any event, and a
-     * function takes the deliveries that it accepts. Under a manual clock it first runs what is due, and rejects if no such
-     * delivery arrived; under any other clock it waits for `timeout` of the service's clock (5 s). Closing the service or
-     * restoring a snapshot ends the wait. Rejects with `validation_failed` for an unknown event.
+     * Returns the oldest delivery of this event that a receiver answered and no earlier call returned. `*` takes any
+     * event; a function takes the deliveries that it accepts. Under a manual clock, it first runs all due work, and
+     * rejects if no delivery arrived. Under any other clock, it waits for `timeout` of the service's clock (5 s).
+     * Closing the service or restoring a snapshot ends the wait. Rejects with `validation_failed` for an unknown event.
      */
     waitFor<E extends DeliveredEvent | "*" = "*">(
       event: E | ((delivery: ReceivedDelivery) => boolean),

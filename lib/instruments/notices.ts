@@ -1,7 +1,7 @@
-/** What changed around the service, where no record did: a new entry of the journal, the clock, an instrument. */
+/** A change that is not in a record: a new journal entry, the clock, an instrument. */
 type Notice = "journal" | "instruments";
 
-/** Tells open dashboards that something changed. It says nothing of records, which the change feed does. */
+/** Tells open dashboards about such a change. The change feed tells them about records. */
 export interface Notices {
   tell(notice: Notice): void;
   /** Returns the function that stops listening. */

@@ -50,7 +50,7 @@ export async function waitForDelivery(
   const until = clock.now() + milliseconds(timeout);
   const name = typeof event === "string" ? event : "*";
   const failure = `no delivery${name === "*" ? "" : ` of ${name}`} was received`;
-  /** The error, with a hint unless no time brings a delivery. A test event goes to any endpoint, all others to subscribers. */
+  /** The error. It has a hint if waiting cannot help. A test event goes to any endpoint, all others to subscribers. */
   const explained = async (sentence: string) =>
     (await outbox.isHeard(name in catalog ? name : "*"))
       ? new Error(sentence)

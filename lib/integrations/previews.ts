@@ -14,7 +14,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { previewsRepository } from "./repository.ts";
 
-/** A pull or merge request, as a hook tells of it. */
+/** A pull or merge request, as a hook describes it. */
 export interface PullRequest {
   readonly repo: string;
   readonly number: number;
@@ -25,11 +25,11 @@ export interface PullRequest {
   readonly isFork: boolean;
   readonly branch: string;
   readonly commit: string;
-  /** The code host's time of the change; null where it told none. */
+  /** The time of the change at the code host; null if the hook has none. */
   readonly changed_at: string | null;
 }
 
-/** What a hook did to the preview of its request. */
+/** The effect of a hook on the preview of its request. */
 export interface Told {
   readonly integration_id: string;
   /** Null where it deployed nothing. */
@@ -67,7 +67,7 @@ interface Ports {
 type PreviewRow = Row<"previews">;
 type Key = Pick<PreviewRow, "organization_id" | "integration_id" | "number">;
 
-/** Ended previews are remembered so long: a late hook must not begin one again. */
+/** Ended previews are remembered for this long, so that a late hook does not begin one again. */
 const retention_ms = milliseconds("7d");
 
 export type PreviewsService = ReturnType<typeof previewsService>;
@@ -82,7 +82,7 @@ export function previewsService(ports: Ports) {
     await previews(tx).insert(row);
   };
 
-  /** Ends an open preview: what builds is cancelled, and its environment goes with app, data and hosts. */
+  /** Ends an open preview: cancels its builds, and removes its environment with app, data and hosts. */
   const end = async (tx: Tx, row: PreviewRow) => {
     await deployments.cancelAll(tx, row);
     await environments.removeIn(tx, row);
@@ -93,7 +93,7 @@ export function previewsService(ports: Ports) {
     return queue.addUnique(tx, "previews.end", { organization_id, integration_id, number }, key, wait_ms);
   };
 
-  /** Ends the previews whose request was closed without a hook: it was lost, or the service was down. */
+  /** Ends the previews of requests whose closing hook was lost, or came while the service was down. */
   const endClosed = async () => {
     for (const { organization_id, integration_id, number, repo } of codeHost ? await previews().open({}) : []) {
       if (!(await rights.serve(organization_id, repo)) || (await codeHost?.isOpen(repo, number)) !== false) continue;
@@ -106,7 +106,7 @@ export function previewsService(ports: Ports) {
     }
   };
 
-  /** Whether a hook tells of an earlier time than one before it. Code hosts send them out of order, and again. */
+  /** Whether a hook is older than an earlier one. Code hosts send hooks out of order, and repeat them. */
   const isLate = (before: PreviewRow, { action, changed_at }: PullRequest) => {
     const isOver = before.status === "closed" && action === "push";
     if (changed_at === null || before.changed_at === null) return isOver;
@@ -120,7 +120,7 @@ export function previewsService(ports: Ports) {
     before.repo === place.repo;
 
   return {
-    /** Brings the preview of a request in an integration up to date; undefined where the hook changes nothing. */
+    /** Updates the preview of a request in an integration; undefined if the hook changes nothing. */
     async receive(
       tx: Tx,
       integration: Row<"endpoints">,

@@ -30,7 +30,10 @@ export interface PushOrigin {
   readonly delivery: string | undefined;
   /** "An integration with a secret of its own is never served unsigned." */
   readonly signed: boolean;
-  /** Whether the connected app signed it, and no integration's own secret: the app serves whom the operator names. */
+  /**
+   * Whether the connected app signed it instead of an integration. The app serves the organizations that the operator
+   * names.
+   */
   readonly byApp: boolean;
   /** Absent for a push to a repository of this service, whose pusher is the caller. */
   readonly recordChange?: RecordChange;
@@ -60,7 +63,7 @@ export interface Created {
 
 export type PushesService = ReturnType<typeof pushesService>;
 
-/** Inbound hooks: a push makes a deployment in every integration of that repository and branch, a request its preview. */
+/** Inbound hooks. A push deploys in every integration of its repository and branch; a request gets its preview. */
 export function pushesService({ store, clock, endpoints, deployments, rights, previews }: Ports) {
   const pushes = store.using(pushesRepository);
 
@@ -72,7 +75,10 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     return !byApp || rights.serve(integration.organization_id, repo, tx);
   };
 
-  /** What an integration deploys of a push: the repository and branch that it stores; those of the push are only compared. */
+  /**
+   * The source that an integration deploys for a push: its own repository and branch. Those of the push are only
+   * compared.
+   */
   const orderOf = (integration: Integration, push: Push) => {
     const { config } = endpoints.settingsOf(integration);
     const { repo, branch, environment, project_id, root } = config as Record<string, string>;
@@ -85,7 +91,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     return { project_id, repo, environment, root, paths: push.paths, ...ref };
   };
 
-  /** Serves a hook in an integration, as it is in this transaction. */
+  /** Serves a hook in an integration, as stored in this transaction. */
   const serve = async (
     tx: Tx,
     integration_id: string,
@@ -101,15 +107,15 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   };
 
   return {
-    /** The integration that an address names, with its secret if it has one; undefined where there is none. */
+    /** The integration of an address, with its secret if it has one; undefined if there is none. */
     async target(id: string) {
       const found = await endpoints.codeHost(id);
       return found && { secret: endpoints.settingsOf(found).secrets.secret };
     },
 
     /**
-     * Serves a hook once; "a repeated delivery id creates nothing". One of the connected app is served organization by
-     * organization: where it failed halfway, the rest follows when the code host sends it again.
+     * Serves a hook once; "a repeated delivery id creates nothing". A hook of the connected app is served organization
+     * by organization: after a failure halfway, the code host's next try serves the rest.
      */
     async receive(hook: Hook, origin: PushOrigin): Promise<readonly (Told | Created)[]> {
       const { id, delivery } = origin;

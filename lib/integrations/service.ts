@@ -26,7 +26,7 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly outbound: Pick<Outbound, "checkUrl">;
   readonly projects: Pick<ProjectsService, "exists">;
-  /** The organization's plan; in a transaction the one of that moment, since it may change while a request arrives. */
+  /** The organization's plan. In a transaction it is the current one, since it may change while a request arrives. */
   readonly planOf: (organization_id: string, tx?: Tx) => Promise<Plan>;
   readonly rules: Rules;
   readonly previews: Pick<PreviewsService, "integrationRemoved">;
@@ -62,7 +62,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     return integrationTypes[type].parse(check(schema, { config }, rules).config);
   };
 
-  /** Fields that are left out keep their values, secrets too where they come back redacted; null removes a field. */
+  /** Fields that are left out keep their values, as do secrets that come back redacted; null removes a field. */
   const merge = (before: Endpoint, config: unknown): unknown => {
     if (typeof config !== "object" || config === null || Array.isArray(config)) return config;
     const { config: stored, secrets } = endpoints.settingsOf(before);
@@ -103,7 +103,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), item),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
-    /** The plan is judged as soon as the type is known. */
+    /** The plan is checked as soon as the type is known. */
     async requirePlan(caller: Caller, body: unknown) {
       if (v.is(monitored, body)) refusePlan(body.type, await planOf(caller.organization_id));
     },
@@ -132,7 +132,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
         const parsed = parseFor(before);
         if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
         const settings = endpoints.settingsOf(before);
-        // Only where it changes: a stored project that was deleted since must not block other changes.
+        // Only if it changes: a project that was deleted since must not block other changes.
         const { project_id } = settings.config;
         if (parsed && parsed.config.project_id !== project_id) await refuseProject(tx, caller, parsed);
         const unchanged = { ...settings, name: before.name, events: JSON.parse(before.events) as string[] };

@@ -81,8 +81,8 @@ export function invitationsService({
   };
 
   /**
-   * A token, and what an invitation has from its sender. The first key of the invited has the scopes of the key that it was
-   * sent with; in `dev` the dashboard acts for a person without a key, with every scope.
+   * A token, and the fields that an invitation gets from its sender. The first key of the invitee has the scopes of the
+   * sender's key; in `dev` the dashboard acts for a person without a key, with every scope.
    */
   const renewal = ({ user_id, key_id, scopes }: Caller): Renewal & { readonly token: string } => {
     const token = random.alphanumeric(43);
@@ -106,7 +106,7 @@ export function invitationsService({
     return mails.send(tx, organization_id, { to, token, link, invitation_id, ...invitationMail(about) });
   };
 
-  /** The mail of an invitation that no longer holds is sent no more. */
+  /** Stops sending the mail of an invitation that is no longer open. */
   const withdraw = async (tx: Tx, organization_id: string, id: string | null, reason: string) => {
     if (id !== null) await mails.withdraw(tx, { organization_id, id }, reason);
   };
@@ -176,7 +176,7 @@ export function invitationsService({
 
     /** An expired, a used and an unknown token get the same 404. */
     async accept(caller: Caller, { token, name }: v.InferOutput<typeof acceptance>) {
-      // Before the transaction: it names the organization, and a wrong token waits for nobody.
+      // Before the transaction: this finds the organization, and a wrong token waits for no lock.
       const { organization_id } = await pendingWith(token);
       return store.transaction({ ...caller, organization_id }, async (tx) => {
         const found = await pendingWith(token, tx);
@@ -194,7 +194,7 @@ export function invitationsService({
       });
     },
 
-    /** Removes the invitation to an address whose person has become a member in another way. */
+    /** Removes the invitation of an address whose owner became a member in another way. */
     async withdraw(tx: Tx, organization_id: string, email: string) {
       const found = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
       if (!found) return;
@@ -212,7 +212,7 @@ export function invitationsService({
       }
     },
 
-    /** The same for those that were sent with keys that ended with all that came of them. */
+    /** The same for invitations that were sent with keys that a cascade revoked. */
     async voidSentWith(tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) {
       const at = clock.iso();
       for (const { id, mail_id, invited_by_key_id } of await invitations(tx).openWithKeys({ organization_id, at })) {

@@ -7,7 +7,10 @@ import type { Row } from "../store/tables.ts";
 import type { jobsRepository } from "./repository.ts";
 
 const lease_ms = milliseconds("60s");
-/** A process takes its lease for lost so long before others do: their clocks differ by a few milliseconds. */
+/**
+ * A process treats its lease as lost this much earlier than others do, because their clocks differ by a few
+ * milliseconds.
+ */
 const margin_ms = milliseconds("1s");
 
 interface Ports {
@@ -19,10 +22,10 @@ interface Ports {
 /** The leases of the jobs that this process runs. */
 export function createLeases({ store, clock, rows }: Ports) {
   const held = new Map<string, { readonly attempt: number; until: number }>();
-  // A scaled clock runs through leases faster than they are renewed.
+  // Under a faster clock, leases end sooner than they are renewed.
   const expires = clock.mode !== "scaled";
   const isCurrent = ({ id, attempt }: Pick<Row<"jobs">, "id" | "attempt">) => held.get(id)?.attempt === attempt;
-  /** Renews one, and returns its new end; undefined where another process has it, or locks it at this moment. */
+  /** Renews one, and returns its new end; undefined if another process holds it or has it locked. */
   const renew = async (tx: Tx, id: string, attempt: number) => {
     const until = clock.now() + lease_ms;
     return (await rows(tx).renew({ id, attempt, until: isoOf(until) })) > 0 ? until : undefined;
@@ -53,7 +56,7 @@ export function createLeases({ store, clock, rows }: Ports) {
         return ends;
       });
       for (const [i, { id, lease }] of leases.entries()) {
-        // Others have some locked for a moment. Who waits for one has no other one locked.
+        // Other transactions may hold some locks for a moment. A transaction that waits for one holds no other.
         const until =
           ends[i] ??
           (await store.transaction("rows", async (tx) => {

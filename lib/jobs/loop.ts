@@ -20,13 +20,13 @@ const longestTimer_ms = milliseconds("60s");
  */
 export interface Loop {
   /**
-   * Starts the loop. Jobs that the rows show as running count a crash each `after a crash`, and none `after a pause`,
-   * where a snapshot was taken while they ran.
+   * Starts the loop. Jobs that the rows show as running each count a crash `after a crash`, and none `after a pause`,
+   * when a snapshot was taken while they ran.
    */
   start(resume: "after a crash" | "after a pause"): Promise<void>;
   /** A job was added that is due at `at`. */
   wake(at: number): void;
-  /** Runs every due job, and those that become due by it at the same instant. Answers how many jobs ran. */
+  /** Runs every due job, and those that become due meanwhile at the same instant. Returns how many ran. */
   settle(): Promise<number>;
   /** Moves a manual clock to `target`, and runs the jobs of every due time on the way, in order. */
   advance(target: (now: number) => number): Promise<number>;
@@ -160,7 +160,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       }
     } while (pumpAgain && !stopped);
     const next = await runner.next();
-    // A due job that was not claimed waits until another one ends, which starts the next pump, or a transaction that locks it.
+    // An unclaimed due job waits for a transaction that locks it, or for another job to end, which starts the next pump.
     const mayClaim = running.size < (isShared ? concurrency : 1);
     const isLocked = isShared && next !== undefined && next <= claimedAt;
     if (next !== undefined && (next > clock.now() || mayClaim)) arm(Math.max(next, clock.now() + (isLocked ? 50 : 5)));

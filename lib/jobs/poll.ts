@@ -8,13 +8,13 @@ const pause = "1s";
 interface Ports {
   readonly runner: Pick<Runner, "rescue">;
   readonly log: Log;
-  /** Claims what is due. */
+  /** Claims due jobs. */
   readonly pump: () => void;
 }
 
 /**
- * Each second: takes the jobs of ended processes back, and claims jobs that other processes added. Returns the function that
- * stops it.
+ * Once a second: takes back the jobs of ended processes, and claims jobs that other processes added. Returns the
+ * function that stops it.
  */
 export function pollJobs({ runner, log, pump }: Ports): () => void {
   let hasEnded = false;

@@ -20,7 +20,7 @@ const untried = { attempt: 0, failures: 0, crashes: 0, strikes: 0 };
 export function jobsRepository(query: Queries) {
   const waiting = sql<boolean>`state = 'waiting'`;
   const running = sql<boolean>`state = 'running'`;
-  /** Jobs whose lease has expired. One that is locked is settled at this moment. */
+  /** Jobs whose lease has expired. A locked one is being settled. */
   const expired = (db: QueryBuilder, before: string) =>
     query.unlocked(db.selectFrom("jobs").select("id").where(running).where("lease_until", "<=", before));
   return {
@@ -84,7 +84,7 @@ export function jobsRepository(query: Queries) {
       query.locked(db.selectFrom("jobs").select("id").where("id", "=", p.id)),
     ),
     ...ofRuntimes(query),
-    /** The running jobs that are suspects, or are with one more crash. */
+    /** The running jobs that are suspects, or would be after one more crash. */
     suspected: query.all((db, p: { before: string }) =>
       query.unlocked(
         db
@@ -193,7 +193,7 @@ interface Lease {
 /** Claims the first due jobs of those that are `claimable`. */
 const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: RawBuilder<boolean>) =>
   db
-    // Not in the condition, where PostgreSQL may run it again for each row, and lock more rows than the limit.
+    // Not in the condition: PostgreSQL may evaluate that again for each row, and lock more rows than the limit.
     .with("due", (due) =>
       unlocked(
         due

@@ -14,7 +14,7 @@ import { jobsRepository, suspect } from "./repository.ts";
 import { claimable, declaredKind } from "./runtime-jobs.ts";
 import { scopeOf, settle } from "./settle.ts";
 
-/** The pause before work runs again that ended while the store took no writes. */
+/** The pause before a job runs again whose work ended while the store took no writes. */
 const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
 /** Later than every instant. */
@@ -42,8 +42,8 @@ export interface Runner {
   /** Gives running jobs back to the queue, without counting a crash. */
   release(): Promise<void>;
   /**
-   * Gives every job that an earlier process left running back to the queue, and counts a crash. Suspects that waited did not
-   * end that process, so they are suspects no more.
+   * Gives every job that an earlier process left running back to the queue, and counts a crash. Suspects that waited
+   * did not end that process, so they are cleared.
    */
   reclaim(): Promise<void>;
   /** Renews the leases of this process, and gives jobs with an expired lease back to the queue. */
@@ -172,7 +172,7 @@ export function createRunner(ports: {
     const taken = await store.transaction("rows", async (tx) => {
       const before = end();
       const suspected = await rows(tx).suspected({ before });
-      // The end of another process proves nothing about them.
+      // The end of another process proves nothing about these jobs.
       if (before === always) await rows(tx).acquit({});
       const count = await rows(tx).reclaim({ before });
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });

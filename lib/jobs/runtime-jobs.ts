@@ -35,7 +35,7 @@ export function createRuntimeJobs(store: Store) {
     /** The process that ran them has ended, so their leases end too. */
     endLeases: (tx: Tx, runtime_id: string, now: string) => jobs(tx).endLeases({ own: patternOf(runtime_id), now }),
 
-    /** Another runtime continues the deployments of one that is gone. Its other jobs have no use any more. */
+    /** Another runtime continues the deployments of a runtime that is gone. Its other jobs are of no use any more. */
     async moveAdvances(tx: Tx, from: string, to: string | undefined): Promise<void> {
       const kind = "deployments.advance";
       await jobs(tx).setKind({ from: kindAt(kind, from), to: kindAt(kind, to) });

@@ -16,15 +16,15 @@ export interface Clock extends Snapshotable {
   until(at: number): number | undefined;
   /** Calls `run` once when this clock shows `at`, and never synchronously. Returns the function that cancels it. */
   alarm(at: number, run: () => void): () => void;
-  /** The same after `ms` of this clock, however the machine's clock is set meanwhile. */
+  /** The same after `ms` of this clock, even if the machine's clock is set meanwhile. */
   alarmAfter(ms: number, run: () => void): () => void;
   /** Sets a manual clock forward. Throws for the other modes, and for an earlier time. */
   moveTo(at: number): void;
   /** Stops the clock at the current instant and makes it a manual clock. */
   freeze(): void;
   /**
-   * From now on, the clock `real` goes on steadily where the machine's clock is set, and calls `run` at each reading
-   * until `shift` follows it. Without `run` it follows at once.
+   * From now on, the clock `real` continues steadily when the machine's clock is set, and calls `run` at each reading
+   * until `shift` is called. Without `run` it follows at once.
    */
   whenSet(run: () => void): void;
   /** From now on, the clock `real` shows this time and not the machine's. */
@@ -150,8 +150,8 @@ function clockOf(state: ClockState): Clock {
 const tolerance_ms = 1_000;
 
 /**
- * The machine's time, which never goes back by itself. Where the machine's clock is set, or at the start shows less than
- * `notBefore`, it goes on steadily until `shift`.
+ * The machine's time, which never goes back by itself. When the machine's clock is set, or is earlier than `notBefore`
+ * at the start, this clock continues steadily until `shift`.
  */
 function createMachineTime(notBefore: number, time: () => number) {
   let latest = Math.max(time(), notBefore);
@@ -185,7 +185,7 @@ function createMachineTime(notBefore: number, time: () => number) {
 interface Alarm {
   at: number;
   readonly run: () => void;
-  /** Whether it moves with the clock when that follows the machine's. */
+  /** Whether it moves along when the clock follows the machine's. */
   readonly follows: boolean;
   cancel: () => void;
 }

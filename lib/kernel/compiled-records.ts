@@ -19,7 +19,7 @@ export function compileRecord(names: readonly string[]): MakeRecord {
   return makeRecord;
 }
 
-/** What JSON.stringify would write as it stands, between quotes. */
+/** Text that JSON.stringify would only put in quotes. */
 const needsNoEscape = /^[ !#-[\]-~]*$/;
 
 /**

@@ -153,7 +153,7 @@ export function invalid(path: string, message: string): Problem {
   });
 }
 
-/** Whether the log has this error already: one line for a full disk, and not one for each request and job. */
+/** Whether the log has this error already: a full disk is one line, not one for each request and job. */
 export const isLogged = (error: unknown): boolean => error instanceof Problem && error.isLogged;
 
 /** 404, the same for an unknown identifier and one of another organization. */

@@ -40,7 +40,7 @@ const timeOf = (at: number): string => {
 export interface Ids extends Snapshotable {
   /** A new identifier, greater than all earlier ones of this generator. */
   next(prefix: Prefix): string;
-  /** The next identifiers are greater than this one, which another process has created. */
+  /** Makes the next identifiers greater than this one, which another process created. */
   follow(id: string): void;
 }
 
@@ -51,7 +51,7 @@ export interface Ids extends Snapshotable {
 export function createIds(clock: Clock, random: Random, after?: string): Ids {
   let last = -1;
   let tail = new Uint8Array(16);
-  /** All but the last digit: 31 times out of 32 only that one changes from one identifier to the next. */
+  /** All but the last digit: in 31 of 32 identifiers only the last digit changes. */
   let stem = "";
   const write = () => {
     stem = timeOf(last);

@@ -40,7 +40,9 @@ export const snooze = (
 /** The job has become pointless: its record is gone, or something else ended the work. */
 export const discard = (reason: string): Outcome => ({ kind: "discard", reason });
 
-/** The right of a process to run a job. Where it ended, another process may run the job, so this one sends nothing more. */
+/**
+ * The right of a process to run a job. After it ends, another process may run the job, so this one sends nothing more.
+ */
 export interface Lease {
   isHeld(): boolean;
 }

@@ -82,9 +82,9 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly answers: Kind;
   /** The path of the created record, for `created` only. Default: the path of the operation, then the id. */
   readonly location?: string;
-  /** Not in the specification: the OpenAPI document marks it. */
+  /** An addition to the specification. The OpenAPI document marks it. */
   readonly addition?: true;
-  /** False where the created record itself says who made it and when. Default: every change is in the audit log. */
+  /** False if the created record itself says who made it and when. By default, the audit log has every change. */
   readonly audited?: false;
   readonly params?: P;
   readonly query?: Q;

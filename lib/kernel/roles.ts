@@ -30,7 +30,7 @@ const needs = Object.fromEntries(
   ]),
 ) as Record<Need, { roles: readonly Role[]; write: string; read: string | undefined }>;
 
-/** The roles that have a capability, in the order of the specification's table. */
+/** The roles that have a capability, in the order of the table of roles. */
 export const rolesFor = (need: Need): readonly Role[] => needs[need].roles;
 
 /** Whether the scopes of a key include everything that `scope` grants. */

@@ -5,8 +5,8 @@ export interface Tx {
   /** A message to the other processes of the service, right after the commit. It does nothing where there are none. */
   tell(message: string): void;
   /**
-   * The transactions that one commit makes durable, one after the other: on PostgreSQL those of an organization. None of
-   * another process comes between them. Undefined where that is not known.
+   * The transactions that one commit makes durable, one after the other; on PostgreSQL, those of an organization. No
+   * transaction of another process runs between them. Undefined if this is unknown.
    */
   readonly group?: { readonly organization_id?: string } | undefined;
   /**
@@ -15,8 +15,8 @@ export interface Tx {
    */
   readonly newest?: string | undefined;
   /**
-   * Waits until no other transaction is past this point, until the commit: for a limit over all organizations. Undefined
-   * where transactions run one after the other. It comes before rows of jobs that others add to.
+   * Takes a lock for a limit over all organizations, and holds it until the commit. Undefined where transactions run
+   * one after the other. Take it before locking rows of jobs that others add to.
    */
   readonly lockLimit?: ((limit: "deployments" | "generations" | "scenarios") => Promise<void>) | undefined;
 }

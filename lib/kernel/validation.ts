@@ -148,7 +148,7 @@ export interface Rules {
 
 let inForce: Rules = { trusted: noNetworks };
 
-/** The rules of the check that runs. A schema asks for them while it validates, which is synchronous. */
+/** The rules of the running check. Schemas ask for them while they validate, which is synchronous. */
 export const rulesInForce = (): Rules => inForce;
 
 /** Runs a check with the rules of a service. */
@@ -191,7 +191,9 @@ export function checkArgument<S extends Schema>(
   return check(schema, given);
 }
 
-/** Refuses the arguments of a library function that takes none. `instead` says what does what they may have meant. */
+/**
+ * Refuses the arguments of a library function that takes none. `instead` names the function that was probably meant.
+ */
 export function refuseArguments(name: string, given: readonly unknown[], instead: string): void {
   if (given.length > 0) throw invalid(name, `takes no arguments; ${instead}`);
 }

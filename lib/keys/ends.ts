@@ -13,7 +13,7 @@ export interface EndsPorts {
 
 type Key = Pick<Row<"api_keys">, "organization_id" | "user_id" | "id">;
 
-/** Revokes keys. Running requests are checked again before they write, and listeners of longer work are told. */
+/** Revokes keys. Running requests are checked again before they write, and longer work is notified. */
 export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
   const keys = store.using(keysRepository);
   return {
@@ -24,7 +24,7 @@ export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
       feed.publish(tx, { kind: "rights", organization_id, user_id });
     },
 
-    /** Removes a key and all that came of it. A key makes keys of its own user alone. */
+    /** Removes a key and everything that was made with it. A key makes keys of its own user only. */
     async removeWithMade(tx: Tx, { organization_id, user_id, id }: Key) {
       const ended = await keys(tx).removeWithMade({ organization_id, id });
       feed.publish(tx, { kind: "rights", organization_id, user_id });

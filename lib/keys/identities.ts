@@ -14,7 +14,7 @@ export interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
   readonly expires_at: string | null;
-  /** Whether no rights have changed since, in any process: then nothing of this has to be read again. */
+  /** Whether no rights have changed since, in any process, so that nothing has to be read again. */
   isCurrent(): boolean;
 }
 
@@ -24,7 +24,7 @@ interface Known extends Identity {
 }
 
 const minute_ms = milliseconds("1m");
-/** How many are remembered. One more forgets all of them. */
+/** The number of remembered callers. One more clears them all. */
 const mostKnown = 1_000;
 
 /** Keys are long and random, so one round of SHA-256 is enough; a slow hash would slow down every request. */
@@ -49,7 +49,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
   const lastUse = (id: string, written: string | null) => pendingUses.get(id)?.at ?? written;
   const hasExpired = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
 
-  /** Noted once a minute at most, and written by the next flush: a read must not need a commit. */
+  /** Noted once a minute at most, and written by the next flush, so that a read needs no commit. */
   const noteUse = (identity: Known) => {
     const now = clock.now();
     if (now < identity.noted_ms + minute_ms) return;

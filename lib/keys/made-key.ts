@@ -3,7 +3,7 @@ import { invalid, Problem } from "../kernel/errors.ts";
 import { covers, type Scope } from "../kernel/roles.ts";
 import type { Row } from "../store/tables.ts";
 
-/** What a key may give to one that it makes: no more than it has (schema/records.md#api-keys). */
+/** The limits of a key that another key makes: no more than its maker has (schema/records.md#api-keys). */
 
 type Maker = Pick<Row<"api_keys">, "expires_at" | "rate_limit"> | undefined;
 
@@ -25,7 +25,10 @@ export function expiryOf(maker: Maker, wanted: number | undefined): string | und
   return expires_at;
 }
 
-/** The rate limit of the new key: at most its maker's, where 0 is none. `usual` is that of keys without one of their own. */
+/**
+ * The rate limit of the new key: at most its maker's, where 0 means none. `usual` is the limit of keys without their
+ * own.
+ */
 export function rateLimitOf(maker: Maker, given: number | null | undefined, usual: number): number | undefined {
   if (given === undefined || given === null) return maker?.rate_limit ?? undefined;
   const most = maker ? (maker.rate_limit ?? usual) : 0;

@@ -25,7 +25,7 @@ export function keysRepository(query: Queries) {
         .where("api_keys.hash", "=", p.hash),
     ),
     insertSession: query.insert("sessions"),
-    /** The user of a session, and its key where it has one, read at every request like those of a key. */
+    /** The user of a session, and its key if it has one. Read at every request, like those of a key. */
     identifySession: query.first((db, p: { hash: string }) =>
       db
         .selectFrom("sessions")
@@ -77,7 +77,7 @@ export function keysRepository(query: Queries) {
     remove: query.write((db, p: Key) =>
       db.deleteFrom("api_keys").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),
-    /** The keys that a key made count as made by its own maker, once it is gone. */
+    /** When a key is removed, the keys that it made count as made by its maker. */
     leaveToMaker: query.write((db, p: Key) =>
       db
         .updateTable("api_keys")
@@ -88,7 +88,7 @@ export function keysRepository(query: Queries) {
         .where("maker_key_id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** Removes a key and all that came of it, in one statement, however long the chain; answers them. */
+    /** Removes a key and all keys made with it, in one statement, however long the chain; returns them. */
     removeWithMade: query.all(
       (_, p: Key) => sql<{ id: string }>`
         with recursive ended (id) as (

@@ -37,7 +37,7 @@ export const madeApiKey = field(
   "A new API key, with the key itself, which is shown once.",
 );
 
-/** Defaults: the scopes, the expiry and the rate limit of the key that makes it. */
+/** Defaults: the scopes, the expiry and the rate limit of the calling key. */
 export const newApiKey = v.object({
   name: field(keyName, "A name for people.", "ci"),
   scopes: v.optional(
@@ -59,7 +59,7 @@ export const newApiKey = v.object({
     ),
   ),
 });
-/** `cascade=true` ends the keys that the key made as well, and theirs. */
+/** `cascade=true` also revokes the keys that the key made, and the keys that those made. */
 export const keyRevocation = v.object({
   cascade: v.optional(
     field(

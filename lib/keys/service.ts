@@ -51,7 +51,7 @@ export function keysService({
   const keys = store.using(keysRepository);
   const ends = createKeyEnds({ store, feed, onEnded });
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });
-  /** The row without the hash, and without what is for the cascade alone. */
+  /** The row without the hash, and without the columns of the cascade. */
   const view = ({ hash: _, maker_key_id: _maker, scopes, ...row }: Row<"api_keys">) => {
     return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: lastUse(row.id, row.last_used_at) };
   };
@@ -113,7 +113,7 @@ export function keysService({
       return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), view);
     },
 
-    /** Makes a key of the caller. Its scopes, rate limit and expiry do not exceed those of the key that makes it. */
+    /** Makes a key for the caller. Its scopes, rate limit and expiry do not exceed those of the calling key. */
     async create(caller: Caller, { name, scopes, expires_at: given, ...limits }: v.InferOutput<typeof newApiKey>) {
       const { organization_id, user_id, key_id } = caller;
       refuseScopes(caller.scopes, scopes ?? []);

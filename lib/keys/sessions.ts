@@ -16,8 +16,8 @@ export type Sessions = ReturnType<typeof createSessions>;
 
 /**
  * Sign-ins of the dashboard: a random token instead of the key, so that a browser need not keep the key. Every request
- * reads the user and the key again, so a session ends at once with either of them. One that began with OpenID Connect has
- * no key, and every scope.
+ * reads the user and the key again, so a session ends at once with either of them. A session from OpenID Connect has no
+ * key, and every scope.
  */
 export function createSessions({
   store,
@@ -34,7 +34,7 @@ export function createSessions({
 }) {
   const rows = store.using(keysRepository);
 
-  /** The caller of a session; undefined if it has ended, for any reason. It is no use of the key. */
+  /** The caller of a session; undefined if it has ended, for any reason. This does not count as a use of the key. */
   const identify = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
     const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
     const row = await rows(tx).identifySession({ hash: hashOf(token) });
@@ -75,13 +75,16 @@ export function createSessions({
       });
     },
 
-    /** Begins a session without a key, of the user whom `find` answers within the transaction; it throws for none. */
+    /**
+     * Begins a session without a key for the user whom `find` returns within the transaction. `find` throws if there is
+     * none.
+     */
     beginFor: (organization_id: string, find: (tx: Tx) => Promise<string>): Promise<string> =>
       store.transaction({ organization_id }, async (tx) =>
         insert(tx, { organization_id, user_id: await find(tx), api_key_id: null }),
       ),
 
-    /** Whether this is the first use of a sign-in that nobody can use after `expires_at`, on all servers. */
+    /** Whether a sign-in, which is valid until `expires_at`, is used for the first time, on all servers. */
     async use(state: string, expires_at: string): Promise<boolean> {
       try {
         await store.transaction("rows", (tx) => rows(tx).insertUsed({ hash: hashOf(state), expires_at }));

@@ -49,7 +49,7 @@ export class Subscriber {
   readonly #wanted: ReadonlySet<string>;
   #waiting: [Message, string][] | undefined;
   #unsent = 0;
-  /** The newest event that was replayed. A process may publish it after that, if another one announced it. */
+  /** The newest replayed event. This process may publish it again later, if another process announced it. */
   #replayed = "";
   /** Whether a pong came since the last ping. */
   isAlive = true;
@@ -64,7 +64,7 @@ export class Subscriber {
     this.#waiting = [];
   }
 
-  /** Publishes the messages that waited, without events up to `last`, which were replayed. */
+  /** Sends the messages that waited, without the replayed events up to `last`. */
   resume(last: string): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
@@ -91,7 +91,7 @@ export class Subscriber {
     if (this.socket.bufferedAmount > mostUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
-  /** Closes the connection, and cuts it where the client has not closed its end within a second. */
+  /** Closes the connection, and cuts it if the client has not closed its end within a second. */
   close(code: number, reason: string): void {
     if (this.socket.readyState === this.socket.OPEN) this.socket.close(code, reason);
     const cancel = systemTimer("1s", () => this.socket.terminate());

@@ -34,7 +34,7 @@ const style = `
 }
 @media (max-width: 480px) { .card { padding: 24px !important; } }`;
 
-/** The HTML part: tables and styles on the elements, because programs for mail read little else. Nothing is loaded. */
+/** The HTML part: tables, and styles on the elements, because mail programs read little else. It loads nothing. */
 export function htmlOf({ heading, lines, button, command, footer }: MailContent): string {
   const hint = `margin:0 0 12px;font:14px/1.5 ${font};color:#5b636c`;
   const parts = [

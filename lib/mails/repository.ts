@@ -12,7 +12,7 @@ export function mailsRepository(query: Queries) {
     ),
     /** Of every organization, for the operator: the control interface and the command line. */
     all: query.all((db, _: object) => db.selectFrom("mails").selectAll().orderBy("id")),
-    /** The result of a try. Nothing where the mail waits no more. */
+    /** Stores the result of a try. Does nothing if the mail no longer waits. */
     settle: query.change((db, p: Key & { status: MailStatus; attempts: string }) =>
       db
         .updateTable("mails")

@@ -36,16 +36,16 @@ export interface SentMail {
   readonly link: string;
   /** When it was written. */
   readonly sent_at: string;
-  /** `kept` where no server takes mails, `pending` between tries, `failed` after the last one or a refusal for good. */
+  /** `kept` without a mail server, `pending` between tries, `failed` after the last try or a permanent refusal. */
   readonly status: MailStatus;
   /** The same at every try; null for a mail that was kept. */
   readonly message_id: string | null;
-  /** The tries, oldest first. `error` is null for the one that succeeded. */
+  /** The tries, oldest first. `error` is null for a success. */
   readonly attempts: readonly { readonly at: string; readonly error: string | null }[];
   readonly invitation_id: string | null;
 }
 
-/** What is stored encrypted. */
+/** The encrypted part of the row. */
 type Sealed = Pick<SentMail, "text" | "token" | "link"> & { readonly html?: string };
 type Key = { readonly organization_id: string; readonly id: string };
 
@@ -65,7 +65,7 @@ interface Ports {
   readonly mailer: Mailer | undefined;
   readonly from: () => string;
   readonly queue: { add(tx: Tx, kind: string, args: object): Promise<void> };
-  /** The invitation of this mail gets to know how it went. */
+  /** Called with the result of a mail, for its invitation. */
   readonly onResult: (tx: Tx, organization_id: string, mail_id: string, result: MailResult) => Promise<void>;
 }
 
@@ -77,8 +77,8 @@ const waits_ms = ["1m", "5m", "30m", "2h", "6h"].map((wait) => milliseconds(wait
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
- * Stores the mails of the service in the transaction of what they say, so no crash loses one; encrypted, because they hold
- * tokens. With a mail server each has a job that hands it over.
+ * Stores each mail in the transaction that causes it, so no crash loses one; encrypted, because mails contain tokens.
+ * With a mail server, a job sends each mail.
  */
 export function mailsService({ store, clock, ids, encryption, log, mailer, from, queue, onResult }: Ports) {
   const mails = store.using(mailsRepository);
@@ -140,13 +140,13 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       return handed.kind === "cut off" ? snooze(0) : outcomeOf(row, handed);
     },
 
-    /** The job failed for a reason that is no answer of a server. */
+    /** The job failed for a reason other than a server's answer. */
     async giveUp(tx: Tx, key: Key, reason: string) {
       const row = await mails(tx).find(key);
       if (row) await settle(tx, row, "failed", reason);
     },
 
-    /** A mail that waits is sent no more: what it says no longer holds. */
+    /** Cancels a waiting mail whose content is out of date. */
     async withdraw(tx: Tx, key: Key, reason: string) {
       const row = await mails(tx).find(key);
       if (row?.status === "pending") await settle(tx, row, "failed", reason);

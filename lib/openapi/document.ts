@@ -107,7 +107,7 @@ function refusalsOf(operation: Operation): Map<number, ProblemCode[]> {
 function refusal(codes: readonly ProblemCode[]): Json {
   const [first = "internal_error"] = codes;
   const { status, when } = problems[first];
-  // The 404 of an identifier and every 409 are stored under their Idempotency-Key too.
+  // The 404 of an identifier and every 409 are also stored under their Idempotency-Key.
   const byStatus: Readonly<Record<number, readonly string[]>> = {
     401: ["WWW-Authenticate"],
     404: ["Idempotent-Replayed"],
@@ -166,7 +166,8 @@ function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas
     }),
     responses: {
       [statusOf(operation)]: success(operation, result && names.get(result), schemas, envelope),
-      // Generators and linters need a 2xx of every operation, and orval's client does not compile with the range 2XX.
+      // Generators and linters require a 2xx for every operation, and orval's client does not compile with the range
+      // 2XX.
       ...(operation.answers === "socket" && { "204": { description: "Never sent: a WebSocket opens with 101." } }),
       ...Object.fromEntries(
         [...refusalsOf(operation)].map(([status, codes]) => [status, ref("responses", nameOf(codes))]),

@@ -1,6 +1,6 @@
 import type { Json } from "./json-schema.ts";
 
-/** Example values by the name of a field, where its schema does not fix one. */
+/** Example values by the name of a field, for fields whose schema has none. */
 const words: Json = {
   per_page: 50,
   cursor: "MX4wMUtBSksyTTAw.q3xVbG0c5n1T",

@@ -12,7 +12,7 @@ const settings: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "input",
   errorMode: "ignore",
-  // What takes any further field says so, for clients and the command line.
+  // Marks an object that takes any further field, for clients and the command line.
   overrideSchema: ({ valibotSchema, jsonSchema }) =>
     valibotSchema.type === "loose_object" ? { ...jsonSchema, additionalProperties: {} } : undefined,
   overrideAction: ({ valibotAction: action, jsonSchema }) => {
@@ -36,7 +36,7 @@ export function jsonSchema(schema: Schema): Json {
   return rest;
 }
 
-/** Schemas by name; where one holds another of them, it refers to it. */
+/** Schemas by name. A schema that contains another of them refers to it. */
 export function jsonSchemas(named: Readonly<Record<string, Schema>>): Record<string, Json> {
   const overrideRef: ConversionConfig["overrideRef"] = ({ referenceId }) => `#/components/schemas/${referenceId}`;
   const all = toJsonSchemaDefs(named, { ...settings, overrideRef }) as Record<string, Json>;

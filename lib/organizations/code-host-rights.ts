@@ -20,9 +20,9 @@ interface CodeHost {
 export type CodeHostRights = ReturnType<typeof codeHostRights>;
 
 /**
- * Answers whether the operator's credential of the code host, and its connected app, serve an organization and a repository:
- * as the option says; without it, the only organization of the service. A folder of repositories has no credential, so
- * without the option every organization may read it.
+ * Whether the operator's credential and the connected app serve an organization and a repository: as the option says;
+ * without it, for the only organization of the service. A folder of repositories needs no credential, so without the
+ * option every organization may read it.
  */
 export function codeHostRights({ store, codeHost }: Ports) {
   const organizations = store.using(organizationsRepository);
@@ -44,14 +44,17 @@ export function codeHostRights({ store, codeHost }: Ports) {
       return globs.some((glob) => matchesGlob(glob, foldCase(repo)));
     },
 
-    /** Whether its repositories may be fetched with what the operator may read. */
+    /** Whether its repositories may be fetched with the operator's credential. */
     async mayFetch(organization_id: string, repo: string): Promise<boolean> {
       return (isFolder && !named) || this.serve(organization_id, repo);
     },
   };
 }
 
-/** A warning for each name in the option that no organization has: it may be misspelt, or get its organization later. */
+/**
+ * A warning for each name in the option without an organization: it may be misspelt, or its organization may come
+ * later.
+ */
 export async function codeHostWarnings({ store, codeHost: { organizations = {} } }: Ports): Promise<string[]> {
   const rows = store.using(organizationsRepository);
   const warnings: string[] = [];

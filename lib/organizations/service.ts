@@ -17,7 +17,7 @@ type Organization = Row<"organizations">;
 
 export type OrganizationsService = ReturnType<typeof organizationsService>;
 
-/** Organizations: every record belongs to one, and nothing is visible across (schema/records.md#organizations-and-people). */
+/** Organizations. Every record belongs to one, and no other can see it (schema/records.md#organizations-and-people). */
 export function organizationsService({
   store,
   feed,
@@ -55,7 +55,10 @@ export function organizationsService({
       return first && organizations(tx).find({ organization_id: first.id });
     },
 
-    /** The organization of a name or identifier; without one the only one of the service, and none where there are several. */
+    /**
+     * The organization with a name or identifier. Without one: the only organization of the service, or none if there
+     * are several.
+     */
     async chosen(given?: string): Promise<Row<"organizations"> | undefined> {
       const rows = organizations();
       if (given !== undefined)

@@ -25,7 +25,7 @@ interface Ports {
   readonly ids: Ids;
   /** Option `regions`: the valid regions; undefined for any. */
   readonly regions: readonly string[] | undefined;
-  /** Removes a batch of what a project holds; answers whether nothing is left. */
+  /** Removes a batch of a project's records; returns whether none are left. */
   readonly removeContents: (tx: Tx, id: string) => Promise<boolean>;
   /** Called in the transaction that removes a project, while its rows still exist: stops its apps. */
   readonly onRemove: (tx: Tx, id: string) => Promise<void>;

@@ -43,7 +43,7 @@ const options = (request: IncomingMessage, headers: string[], { port, agent, ser
   method: request.method,
   path: service?.path ?? request.url,
   headers: headers as unknown as Record<string, string>,
-  // A kept connection may be closing just now. A request that cannot be sent twice gets a new one.
+  // A kept connection may be closing right now. A request that cannot be sent twice gets a new one.
   agent: isRepeatable(request) ? agent : false,
 });
 
@@ -70,7 +70,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       response.off("close", leave);
       resolve(response.destroyed ? "done" : "failed");
     };
-    // A switch of protocols that nobody asked for. Without a listener Node closes the connection, and says nothing.
+    // A change of protocol without a request for it. Without a listener, Node closes the connection silently.
     asked.on("upgrade", (_, socket) => fail(socket));
     asked.on("response", (answer) => {
       stopTimer();
@@ -86,7 +86,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       try {
         response.writeEarlyHints(pairs(rawHeaders));
       } catch {
-        // Node refuses links that are malformed; the answer does without its hints.
+        // Node refuses malformed links, so the answer goes without its hints.
       }
     });
     asked.on("error", (error) => {
@@ -99,7 +99,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
   });
 }
 
-/** Begins the answer of an app; answers false where Node cannot write it: an app may send any status and any reason. */
+/** Begins the answer of an app. Returns false if Node cannot write it: an app may send any status and any reason. */
 function begin(response: ServerResponse, answer: IncomingMessage): boolean {
   const { statusCode = 0, statusMessage = "" } = answer;
   if (statusCode < 200) return false;
@@ -149,7 +149,7 @@ export function forwardUpgrade(
       opened(end);
       app.once("close", () => resolve("done"));
     });
-    // The app did not switch: its answer goes to the client, and the connection ends with it.
+    // The app did not switch protocols: its answer goes to the client, and the connection ends.
     asked.on("response", (answer) => {
       socket.write(headOf(answer, ["Connection: close"]));
       answer.on("error", () => {}).pipe(socket);

@@ -12,9 +12,9 @@ export interface Protection {
 export type Admission = "passed" | "refused" | "busy";
 export type Guard = ReturnType<typeof createGuard>;
 
-/** Of each kind so many credentials are remembered, so that attackers fill no memory. */
+/** The number of remembered credentials of each kind, so that attackers cannot fill the memory. */
 const remembered = 256;
-/** A check takes a processor for some time. One app has one at a time, and no more than these wait. */
+/** A check occupies a processor for some time. Each app has one check at a time, and at most this many wait. */
 const mostWaiting = 16;
 
 function credentialsOf(header: string): { user: string; password: string } | undefined {
@@ -26,7 +26,7 @@ function credentialsOf(header: string): { user: string; password: string } | und
 
 /** Asks for user and password by Basic authentication. The slow hash is computed once for each `Authorization` header. */
 export function createGuard({ user, hash }: Protection) {
-  // Credentials stay in memory as their hash alone, under a key that no other process has.
+  // Memory holds only hashes of credentials, under a key that no other process has.
   const key = createRandom().bytes(32);
   const known = new Map<string, boolean>();
   const checks = new Map<string, Promise<boolean>>();
@@ -50,7 +50,7 @@ export function createGuard({ user, hash }: Protection) {
   return {
     protection: { user, hash },
 
-    /** Whether a request with this header may pass; at once where the same header was checked before. */
+    /** Whether a request with this header may pass. Immediate if the same header was checked before. */
     admits(header: string | undefined): Admission | Promise<Admission> {
       if (header === undefined || header.length > 4096) return "refused";
       const name = createHmac("sha256", key).update(header).digest("base64");

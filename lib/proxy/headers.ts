@@ -7,7 +7,9 @@ const ofConnection = new Set([
 ]);
 /** Headers about where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
 const forwarded = /^(x[-_](forwarded[-_].*|real[-_]ip)|forwarded)$/;
-/** Headers that frame a message or choose its app. An app that missed one would read another request than the proxy. */
+/**
+ * Headers that frame a message or choose its app. An app that ignores one would read another request than the proxy.
+ */
 const framing = ["content-length", "transfer-encoding", "host"];
 
 /** Names and values without the headers of the connection, in their order and spelling. */
@@ -42,8 +44,8 @@ export function framingFault({ headers, httpVersion }: IncomingMessage): string 
 }
 
 /**
- * The headers of a request for an app. Its Host stays, and so does the framing of its body. Where no trusted proxy stands
- * before this one, what a client says about its own address is dropped.
+ * The headers of a request for an app. Host and the framing of the body stay. Without a trusted proxy in front,
+ * addresses claimed by the client are dropped.
  */
 export function requestHeaders(
   request: IncomingMessage,
@@ -59,7 +61,7 @@ export function requestHeaders(
   const of = (name: string) => (behindProxy ? request.headers[name]?.toString() : undefined);
   const { remoteAddress: address = "", localPort } = request.socket;
   const before = of("x-forwarded-for");
-  // The trusted proxy saw the last address itself; a client may have written those before it.
+  // The trusted proxy added the last address; a client may have written the earlier ones.
   const client = before?.slice(before.lastIndexOf(",") + 1).trim();
   const port = behindProxy ? of("x-forwarded-port") : localPort;
   headers.push("X-Forwarded-For", before ? `${before}, ${address}` : address);
@@ -67,7 +69,7 @@ export function requestHeaders(
   headers.push("X-Forwarded-Proto", of("x-forwarded-proto") ?? "http");
   if (port !== undefined) headers.push("X-Forwarded-Port", String(port));
   headers.push("X-Real-IP", client || address);
-  // Node frames the body of a GET only where the headers say so.
+  // Node frames the body of a GET only if the headers say so.
   if (request.headers["transfer-encoding"] !== undefined) headers.push("Transfer-Encoding", "chunked");
   return headers;
 }

@@ -8,7 +8,9 @@ import { type Backend, createTarget, type Target } from "./target.ts";
 
 /** How long a request waits for an app that is starting again. */
 const hold_ms = 5_000;
-/** The pauses before a request is sent again that an app has not answered: a crash is noticed some time after its effect. */
+/**
+ * The pauses before a request is sent again when an app gave no answer: a crash is noticed a little after its effect.
+ */
 const pauses_ms = [20, 100, 500];
 const drain_ms = 30_000;
 
@@ -68,7 +70,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     response.writeHead(status, {
       ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text), ...retry },
       ...(status === 401 && { "www-authenticate": challenge, "cache-control": "no-store" }),
-      // The rest of a body that nobody reads would stand before the next request.
+      // An unread rest of the body would precede the next request.
       ...(status !== 400 && isRepeatable(response.req) ? {} : { connection: "close" }),
     });
     response.end(text);
@@ -85,7 +87,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`);
   };
 
-  /** Whether a request may pass to its app; a status where not. Apps without protection are not looked at. */
+  /** Whether a request may pass to its app; otherwise a status. Apps without protection need no check. */
   const obstacleOf = async (guard: Guard, { headers }: IncomingMessage): Promise<401 | 429 | undefined> => {
     const admission = await guard.admits(headers.authorization);
     return admission === "passed" ? undefined : admission === "busy" ? 429 : 401;
@@ -93,7 +95,9 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
   const guardOf = (request: IncomingMessage) =>
     guards.size === 0 ? undefined : guards.get(apps.get(hostOf(request)) ?? "");
 
-  /** Finds the target and sends, again where an app gave no answer; a status where nothing could be sent. */
+  /**
+   * Finds the target and sends the request, again if the app gave no answer. Returns a status if nothing could be sent.
+   */
   const deliver = async (
     request: IncomingMessage,
     send: (target: Target, port: number) => Promise<Result>,
@@ -130,7 +134,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     setHosts(app: string, hosts: readonly string[], protection?: Protection): void {
       const before = guards.get(app)?.protection;
       if (!protection || hosts.length === 0) guards.delete(app);
-      // The same one goes on with the credentials that it knows.
+      // An unchanged protection keeps its checked credentials.
       else if (before?.hash !== protection.hash || before.user !== protection.user)
         guards.set(app, createGuard(protection));
       for (const [host, other] of apps) if (other === app) apps.delete(host);
@@ -138,8 +142,8 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     },
 
     /**
-     * Lets this backend serve an app, from the next request on; undefined takes the app off. Resolves when the backend
-     * before it has answered its requests.
+     * Lets this backend serve an app from the next request on; undefined takes the app off. Resolves when the previous
+     * backend has answered its requests.
      */
     async route(app: string, backend: Backend | undefined): Promise<void> {
       const before = targets.get(app);
@@ -162,7 +166,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     },
 
     async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-      // Node passes a body on as the first bytes of the other protocol.
+      // Node passes a body as the first bytes of the new protocol.
       const fault = framingFault(request) ?? (hasBody(request) ? "An upgrade has no body" : undefined);
       if (fault !== undefined) return refuseUpgrade(socket, { status: 400, text: `${fault}\n` });
       const guard = guardOf(request);

@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import { systemTimer } from "../kernel/clock.ts";
 
-/** What serves an app's requests: a running instance, or one that is still on its way. */
+/** The backend of an app: a running instance, or one that is starting. */
 export interface Backend {
   /** The port of 127.0.0.1 that takes requests; undefined while it is down. */
   readonly port: number | undefined;
@@ -13,7 +13,7 @@ export interface Backend {
 export type Target = ReturnType<typeof createTarget>;
 
 export function createTarget(backend: Backend) {
-  // Apps close idle connections after some seconds; a request that meets such an end is sent again.
+  // Apps close idle connections after some seconds. A request that meets such a close is sent again.
   const agent = new Agent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 256, scheduling: "lifo" });
   const sockets = new Set<() => void>();
   let inHand = 0;
@@ -34,7 +34,7 @@ export function createTarget(backend: Backend) {
       sockets.add(end);
       return () => sockets.delete(end);
     },
-    /** Ends its WebSockets, whose clients connect again, and waits for its requests, but no longer than that. */
+    /** Ends its WebSockets, whose clients reconnect, and waits for its requests, at most for the given time. */
     async drain(within_ms: number): Promise<void> {
       for (const end of sockets) end();
       if (inHand > 0) {

@@ -42,7 +42,7 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
     return (await find(work.id)) ?? work;
   };
 
-  /** Calls during a move share it: the driver must not run twice for one state. */
+  /** Concurrent calls share one move: the driver must not run twice for one state. */
   const moveOnce = (work: W): Promise<W> => {
     const moved = moving.get(work.id) ?? move(work).finally(() => moving.delete(work.id));
     moving.set(work.id, moved);
@@ -50,7 +50,7 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
   };
 
   return {
-    /** The work that a GET shows: moved by one state where its pace is `polls`. */
+    /** The work that a GET shows; with the pace `polls`, after moving it by one state. */
     polled: async (work: W) =>
       isStepped(work) === "polls" && !isTerminal(lifecycle, work.status) ? moveOnce(work) : work,
 

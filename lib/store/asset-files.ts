@@ -67,7 +67,7 @@ const assetName = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
 /** Whether a file of the folder is an asset, and complete. */
 export const isAssetName = (name: string): boolean => assetName.test(name) && !name.endsWith(partial);
 
-/** A file's name and bytes; nothing for one that is gone. */
+/** A file's name and bytes; nothing if the file is gone. */
 function entryOf(folder: string, name: string): [string, Uint8Array][] {
   try {
     return [[name, readFileSync(join(folder, name))]];
@@ -77,7 +77,7 @@ function entryOf(folder: string, name: string): [string, Uint8Array][] {
   }
 }
 
-/** Writes a file under another name first. On a full disk nothing of it stays. */
+/** Writes a file under another name first. On a full disk no part of it stays. */
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const half = path + partial;
   try {
@@ -121,8 +121,8 @@ export function assetsInFolder(folder: string): Assets {
       await writeWhole(pathOf(name), bytes);
       await syncFolder();
     },
-    // Without a folder nothing is read: Node reads on threads, whose answers come in no fixed order. A run that makes no
-    // files repeats exactly.
+    // Without a folder no file is read, because the threads that read files answer in no fixed order. So a run
+    // without files repeats exactly.
     find: async (name) => (existsSync(folder) ? readFile(pathOf(name)).catch(undefinedIfMissing) : undefined),
     size: async (name) => (await stat(pathOf(name)).catch(undefinedIfMissing))?.size,
     async read(name, start, end) {
@@ -143,7 +143,7 @@ export function assetsInFolder(folder: string): Assets {
     },
     names,
     snapshotable: {
-      // A file that is being written belongs to work that a restored state does again, and one may go meanwhile.
+      // A file that is being written belongs to work that the restored state repeats, and may disappear meanwhile.
       save: (): Files =>
         new Map(
           namesNow()

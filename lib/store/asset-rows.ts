@@ -4,7 +4,7 @@ import type { Assets } from "./asset-files.ts";
 import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";
 
-/** The bytes of a part, but for the last one of a file. */
+/** The bytes of a part; the last part of a file may be shorter. */
 export const part_bytes = 1024 * 1024;
 
 function assetsRepository(query: Queries) {

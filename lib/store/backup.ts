@@ -100,13 +100,13 @@ async function replaceLocked<T>(target: string, stage: (staged: string) => Promi
   } catch (error) {
     throw DatabaseError.from(target, error);
   } finally {
-    // A lock file without its database would only be in the way.
+    // Without its database, a lock file would only be in the way.
     if (!existsSync(target)) rmSync(lockFileOf(target), { force: true });
     unlock();
   }
 }
 
-/** The copy is opened before it replaces anything. Files of generations that are lost do not make it useless. */
+/** The copy is opened before anything is replaced. It is useful even if files of generations are missing. */
 function check(staged: string, words: Parameters<typeof checkDatabase>[1]): { lost: string[] } {
   checkDatabase(staged, words);
   checkKey(staged, words);

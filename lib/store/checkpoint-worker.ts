@@ -3,11 +3,11 @@ import { parentPort, workerData } from "node:worker_threads";
 import { systemTimer } from "../kernel/clock.ts";
 import { openDatabase } from "./sqlite.ts";
 
-/** Pages that are written back in some milliseconds. */
+/** The number of pages that are written back in some milliseconds. */
 const fewPages = 1000;
 
 const database = openDatabase(String(workerData));
-// It waits for nobody: while it waited for readers, nobody could write.
+// It waits for no lock: while it waited for readers, nobody could write.
 database.pragma("busy_timeout = 0");
 
 interface Result {

@@ -1,4 +1,4 @@
-/** The setting of a database that holds an unfinished copy. It is no row of the service. */
+/** The setting that marks a database with an unfinished copy. The service has no such row. */
 export const copySetting = "copy";
 
 export const unfinished = "a copy into it is not finished; run svc-server copy again, as before";

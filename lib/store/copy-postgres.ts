@@ -31,7 +31,10 @@ const filesInDatabase = (ask: Ask): Side["files"] => ({
   },
 });
 
-/** A database of PostgreSQL as it is now; `alone` refuses one that a server uses, and keeps servers out until `close`. */
+/**
+ * A database of PostgreSQL in its present state. `alone` refuses a database that a server uses, and keeps servers out
+ * until `close`.
+ */
 export const openPostgresSource = (url: string, folder: string | undefined, { alone }: { readonly alone: boolean }) =>
   onPostgres(url, { readOnly: true }, async (client): Promise<Source> => {
     await checkServer(client, { isWritten: false });
@@ -59,7 +62,7 @@ export const openPostgresTarget = (url: string, folder: string | undefined) =>
       used: isUsed ? side : undefined,
       isUnfinished,
       async fill(work) {
-        // A mark that is durable first, and goes with the commit.
+        // A mark that becomes durable before the copy, and disappears with its commit.
         if (!isUnfinished) await ask("insert into settings (name, value) values ($1, 'unfinished')", [copySetting]);
         await client.query("begin");
         for (const { name } of [...tablesInOrder()].reverse()) await client.query(`delete from "${name}"`);

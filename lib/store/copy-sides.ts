@@ -23,13 +23,13 @@ export interface Filled extends Side {
 
 export interface Target {
   readonly shown: string;
-  /** What it holds, unless that is nothing or an unfinished copy. */
+  /** A sentence about its content, unless it is empty or holds an unfinished copy. */
   readonly used: Side | undefined;
   /** Whether an earlier copy into it was not finished. */
   readonly isUnfinished: boolean;
   /**
-   * Empties it, and keeps all that `work` writes, durably, or nothing. No server starts on it before that: after a kill only
-   * another copy does.
+   * Empties it, and keeps either everything that `work` writes, durably, or nothing. Until then no server starts on it:
+   * after a kill, only another copy does.
    */
   fill<T>(work: (into: Filled) => Promise<T>): Promise<T>;
   close(): Promise<void>;

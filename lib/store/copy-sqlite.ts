@@ -37,7 +37,7 @@ export function insertRows(database: Database, table: Table, rows: readonly Row[
   })();
 }
 
-/** An empty database for the rows of another one: nothing in it is durable, and its references are not checked. */
+/** An empty database for the rows of another one. Nothing in it is durable yet, and references are not checked. */
 export function openScratch(path: string): Database {
   const database = openDatabase(path);
   database.pragma("synchronous = OFF");
@@ -46,7 +46,7 @@ export function openScratch(path: string): Database {
   return database;
 }
 
-/** A database file that no server uses, as it is now. It stays locked until `close`. */
+/** A database file without a server, in its present state. It stays locked until `close`. */
 export async function openSqliteSource(file: string): Promise<Source> {
   const path = resolve(file);
   settleSwitch(path);
@@ -80,8 +80,8 @@ export async function openSqliteSource(file: string): Promise<Source> {
 }
 
 /**
- * A database file that is made, with its key and its files: all of them have another name until the copy is finished. A file
- * that exists already is compared, and never changed.
+ * A new database file with its key and its files, all under another name until the copy is finished. An existing file
+ * is compared, and never changed.
  */
 export async function openSqliteTarget(file: string, key: Buffer): Promise<Target> {
   const path = resolve(file);
@@ -119,7 +119,7 @@ function openUsed(path: string): Database {
   throw new Error("it holds a service already, of an older version; name a file that does not exist");
 }
 
-/** Refuses what another database has left beside its name. */
+/** Refuses to start if files of another database lie beside its name. */
 function refuseLeft(path: string, key: Buffer): void {
   const [folder, keyFile] = [assetFolderOf(path), keyFileOf(path)];
   if (existsSync(keyFile) && fingerprintOf(readKey(keyFile)) !== fingerprintOf(key))

@@ -52,7 +52,7 @@ export const lineOf = ({ columns }: Table, row: Row): string =>
 
 const fewest = 20;
 const most = 2_000;
-/** Pages aim at so many characters: some rows hold a line of a log, others an answer of a megabyte. */
+/** The size of a page in characters: some rows hold one log line, others an answer of a megabyte. */
 const page_chars = 2 * 1024 * 1024;
 
 /** All rows of a table, in the order of their keys: both engines compare text by its bytes. */

@@ -40,7 +40,10 @@ interface Sums {
 
 const elsewhere = "name an empty database, or a file that does not exist";
 
-/** Copies rows and files in one pass, and compares checksums at the end. A target that is used already is compared alone. */
+/**
+ * Copies rows and files in one pass, and compares checksums at the end. A target that is in use already is only
+ * compared.
+ */
 export async function copyService(source: Source, target: Target, report: Report): Promise<CopyReport> {
   const vault = await vaultOf(source);
   const { used, shown } = target;

@@ -17,17 +17,17 @@ import { basename, join } from "node:path";
 import { isPostgres } from "./database-url.ts";
 import { openRaw } from "./sqlite.ts";
 
-/** The folder beside a database with what the apps of its environments keep. */
+/** The folder beside a database with the data of its apps. */
 export const dataFolderOf = (path: string) => `${path}-data`;
 
-/** Where a server has it: beside its database file, else in the folder of its apps. */
+/** The folder of a server: beside its database file, else in the folder of its apps. */
 export const dataFolderFor = (database: string, appsFolder: string) =>
   isPostgres(database) || database === ":memory:" ? join(appsFolder, "data") : dataFolderOf(database);
 
 const magic = Buffer.from("SQLite format 3\0", "latin1");
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** An open file or folder by a name that no app can change: apps write here meanwhile, and may put links in the way. */
+/** Opens a file or folder by a name that no app can change: apps write here meanwhile, and may put links in the way. */
 const nameOf = (fd: number, name = "") => `/proc/self/fd/${fd}${name && `/${name}`}`;
 
 function isSqlite(fd: number): boolean {
@@ -35,7 +35,7 @@ function isSqlite(fd: number): boolean {
   return readSync(fd, head, 0, head.length, 0) === head.length && head.equals(magic);
 }
 
-/** Whether this process has opened a file again, and not another one that an app put in its place. */
+/** Whether this is the same file as before, and not another one that an app put in its place. */
 function hasOpened(fd: number): boolean {
   const { dev, ino } = fstatSync(fd);
   const same = readdirSync("/proc/self/fd").filter((one) => {
@@ -62,8 +62,8 @@ async function copySqlite(folder: number, name: string, file: number, to: string
 }
 
 /**
- * Copies what the apps keep, while they write it: each database of SQLite as it is at one moment, other files as they are.
- * Answers a sentence for each that could not be copied.
+ * Copies the data of apps while they write it: each SQLite database as of one moment, other files as they are. Returns
+ * a sentence for each file that could not be copied.
  */
 export async function copyData(from: string, to: string): Promise<string[]> {
   if (!existsSync(from)) return [];
@@ -104,7 +104,7 @@ export async function copyData(from: string, to: string): Promise<string[]> {
         const [base, end] = [name.replace(/-(wal|shm|journal)$/, ""), join(shown, name)];
         try {
           const its = lstatSync(nameOf(folder, name));
-          // It belongs to a database, whose copy needs none.
+          // It belongs to a database, whose copy does without it.
           if (base !== name && its.isFile() && names.includes(base) && isDatabase(folder, base)) continue;
           if (its.isDirectory()) await copyFolder(nameOf(folder, name), join(target, name), end);
           else if (its.isSymbolicLink()) symlinkSync(readlinkSync(nameOf(folder, name)), join(target, name));

@@ -7,7 +7,7 @@ export class DatabaseError extends Error {
     this.name = "DatabaseError";
   }
 
-  /** The error itself where it is a DatabaseError already, or a new one that describes it. */
+  /** The error itself if it is a DatabaseError, else a new one that describes it. */
   static from(path: string, error: unknown, remedy?: string): DatabaseError {
     return error instanceof DatabaseError ? error : new DatabaseError(path, describeError(error, remedy), error);
   }
@@ -16,7 +16,7 @@ export class DatabaseError extends Error {
 /** Damage, as a clause without its remedy: that depends on whether the file is a database or a backup of one. */
 export class Damage extends Error {}
 
-/** The reason and its remedy, in one sentence. `remedy` is the one of damage. */
+/** The reason and its remedy, in one sentence. `remedy` applies to damage. */
 export function describeError(error: unknown, remedy = "restore it from a backup"): string {
   const code = String((error as { code?: string }).code ?? "");
   const { message } = error as Error;

@@ -103,9 +103,9 @@ function openLocked(path: string, options: OpenOptions, space: Space): OpenSqlit
       options.mayCreate();
       makeFolder(dirname(path));
     }
-    // A file that was never locked is opened by nobody. If it is refused, it gets no lock file beside it.
+    // No process has a file open that was never locked. If it is refused, it gets no lock file.
     else if (options.exclusive && !existsSync(lockFileOf(path))) checkHeader(path);
-    // Locked before it is read: closing a file drops every lock that this process has on it.
+    // Locked before reading: closing a file drops every lock that this process has on it.
     if (options.exclusive) release = lockDatabase(path);
     if (fresh) closeSync(openSync(path, "a", 0o600));
     else checkHeader(path);

@@ -5,7 +5,7 @@ import { parseUrl } from "../kernel/url.ts";
 /** Whether a database is one of PostgreSQL, and no file. */
 export const isPostgres = (database: string): boolean => /^postgres(ql)?:/.test(database);
 
-/** What a database is that is neither of the two: it would become the name of a folder, with the password in it. */
+/** The kind of a database that is neither. It would become the name of a folder, with the password in it. */
 export const databaseRule = "must be the path of a file, or a URL that begins with postgres://";
 export const isOtherUrl = (database: string): boolean => /^\w[\w+.-]*:\/\//.test(database) && !isPostgres(database);
 

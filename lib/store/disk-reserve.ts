@@ -2,22 +2,22 @@ import { rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createRandom } from "../kernel/random.ts";
 import { freeBytes } from "./write-failure.ts";
 
-/** As much as a full log and the pages that its checkpoint adds. */
+/** Room for a full log and the pages that its checkpoint adds. */
 const size = 8 * 1024 * 1024;
 
-/** The part of it that is kept for a start: the lock, the shared memory, and the first pages of the log. */
+/** The part that is kept for a start: the lock, the shared memory, and the first pages of the log. */
 const forStart = 1024 * 1024;
 
 /** The room that a store needs before writes go on: less would last for a few requests only. */
 const slack = 4 * 1024 * 1024;
 
-/** Space on the disk of a database, for the deletes and the start on a full disk. SQLite writes a log to delete rows. */
+/** Reserved disk space, for deletes and for a start on a full disk. SQLite needs room in its log to delete rows. */
 export interface Reserve {
   /** Whether the disk has room again; takes the reserve's space where it is missing. */
   refill(): boolean;
-  /** Gives the space back to the disk, but for the part that a start needs, so that no other program takes that. */
+  /** Gives the space back to the disk, except the part that a start needs, so that no other program takes it. */
   release(): void;
-  /** Gives all of it back for a start; answers whether there was any. */
+  /** Gives all of it back for a start; returns whether there was any. */
   releaseForStart(): boolean;
   /** Takes the space that the disk has left, when a service ends on a full one: the next start needs some of it. */
   keepRest(): void;

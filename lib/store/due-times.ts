@@ -3,11 +3,12 @@ import { isoOf, latestInstant } from "../kernel/clock.ts";
 import type { Queries } from "./query.ts";
 
 /**
- * The instants that work waits for or is measured from, and the rows that hold them. They move when the clock is set. All other
- * instants record when something happened, or were told to people: expiries of keys, invitations, links. A test lists those.
+ * The instants that work waits for or is measured from, and the rows that hold them. They move when the clock is set.
+ * All other instants record the past, or were promised to people: expiries of keys, invitations, links. A test lists
+ * those.
  */
 export const dueTimes = [
-  // Of running jobs too: one that is given back is due at the same instant again.
+  // Also of running jobs: a job that is given back is due at the same instant again.
   ["jobs", "run_at", sql<boolean>`true`],
   ["jobs", "lease_until", sql<boolean>`state = 'running'`],
   ["deployments", "ready_at", sql<boolean>`status = 'queued'`],

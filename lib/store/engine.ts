@@ -50,8 +50,8 @@ export interface Cluster {
   /** Calls `follow` at the start of each transaction with the newest event of its organization, of all processes. */
   onNewest(follow: (id: string) => void): void;
   /**
-   * `hear` gets the messages of other processes, those of an organization in the order of their commits. `lost` is called
-   * where some may be missing: a message is a hint, and rows are the truth.
+   * `hear` gets the messages of other processes, in commit order within an organization. `lost` is called when some may
+   * be missing: messages are hints, and rows are the truth.
    */
   listen(hear: (message: string) => void, lost: () => void): Promise<void>;
 }
@@ -69,17 +69,17 @@ export interface Engine {
   /** The SQL of an instant that is moved by a signed number of seconds, both texts. */
   later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
   /**
-   * The SQL of a row as JSON, in the bytes of JSON.stringify: columns, and one more that is left out where it is null.
-   * Undefined where rows arrive as quickly.
+   * The SQL of a row as JSON, in the bytes of JSON.stringify. The last column is left out where it is null. Undefined
+   * if rows arrive as fast.
    */
   readonly jsonOf?: (columns: readonly string[], optional: string | undefined) => RawBuilder<string>;
   /** For reads outside a transaction. A write through it is refused. */
   readonly connection: Connection;
   /**
    * Runs `work` isolated from all other transactions of its organization, or from all. Its writes are durable when the
-   * promise resolves, and rolled back when `work` throws. It may await nothing but the store, and it may run again after a
-   * rollback: it changes nothing but rows. One of `"all"` comes after all that this process began before it, and before all
-   * later ones.
+   * promise resolves, and rolled back when `work` throws. `work` may await the store only, and may run again after a
+   * rollback, so it changes rows only. A transaction of `"all"` runs after all that this process began before it, and
+   * before all later ones.
    */
   transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
@@ -126,7 +126,7 @@ export interface OpenDatabase {
 
 /** A database as bytes. Images never change. */
 export interface Images {
-  /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
+  /** Runs synchronous `work` between two transactions, so that it sees committed rows only. */
   between<T>(work: () => T): Promise<T>;
   /** The current rows, as the image of a database in memory. */
   take(): Buffer;

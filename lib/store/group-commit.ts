@@ -31,7 +31,7 @@ export interface GroupCommit {
   beforeWrite(): boolean;
   /** As `Engine.foreignCommitVersion`. A member that awaits something other than the store lets reads see the rows of its group. */
   foreignCommitVersion(): number;
-  /** The transactions that run now and share one commit, with the answers that they have got. */
+  /** The running transactions that share one commit, with the answers that they have got. */
   present(): Together | undefined;
   /** Runs synchronous `work` between two groups. */
   betweenTransactions<T>(work: () => T): Promise<T>;

@@ -2,7 +2,7 @@ import type { Database } from "better-sqlite3";
 import { openRaw, queryBuilder } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
-/** A record that two states of a service do not have in common. */
+/** A record that differs between two states of a service. */
 export interface RecordChange {
   readonly change: "added" | "changed" | "removed";
   /** The kind of record: `deployment`, `webhook`, `delivery`. */
@@ -24,7 +24,7 @@ export interface Differences {
 type Value = string | number | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** The tables of records that a person knows, with their primary keys. Logs, jobs, sessions and windows are left out. */
+/** The tables of records that people know, with their primary keys. Logs, jobs, sessions and windows are left out. */
 const tables: readonly (readonly [table: keyof Tables, type: string, key: readonly string[]])[] = [
   ["organizations", "organization", ["id"]],
   ["users", "user", ["id"]],

@@ -19,11 +19,11 @@ const eventsOfDeployments = `
     sum(event = 'deployment.rolled_back' and json_extract(data, '$.reason') = 'health_check') as rolled_back
   from events where event like 'deployment.%' group by 1`;
 
-/** The rows of a deleted project disappear slice by slice, and no rule but that of its job holds for them. */
+/** The rows of a deleted project are removed in batches, and until then only the rule of that job holds for them. */
 const kept = "project_id not in (select project_id from removals)";
 /** Work that a tester moves has no job. */
 const movedByTime = "coalesce(json_extract(script, '$.pace'), '') not in ('polls', 'manual')";
-/** What waits for its delivery: pending in the present epoch of an endpoint that is not deleted. */
+/** The deliveries that still wait: pending in the present epoch of an endpoint that is not deleted. */
 const pending = `
   select d.id, d.endpoint_id, d.next_attempt_at from endpoints e
   join deliveries d on d.endpoint_id = e.id and d.epoch = e.epoch and d.status = 'pending' where e.type <> 'removed'`;

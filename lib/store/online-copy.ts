@@ -77,7 +77,7 @@ function copyFile(source: string, target: string): void {
   }
 }
 
-/** A smaller database is read so fast that nobody needs a copy. */
+/** A smaller database is read so fast that it needs no copy. */
 const small = 32 * megabyte;
 
 const copyFor = (path: string) => `${path}.checked`;

@@ -10,8 +10,8 @@ import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 import { violationsIn } from "./postgres-rows.ts";
 
 /**
- * A database of PostgreSQL; `mayMigrate` says whether its tables may be made or changed. Throws a DatabaseError, which
- * does not show the password, for one that cannot be used.
+ * Opens a database of PostgreSQL; `mayMigrate` says whether its tables may be made or changed. Throws a DatabaseError,
+ * without the password, if it cannot be used.
  */
 export async function openPostgres(
   url: string,

@@ -35,7 +35,7 @@ const reading = (runner: Runner): Runner => ({
     }),
 });
 
-/** An engine, and what its process shares with others. */
+/** An engine, and the parts that its process shares with others. */
 export interface PostgresEngine {
   readonly engine: Engine;
   readonly cluster: Cluster;
@@ -78,7 +78,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       if (transaction.failure) throw transaction.failure;
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
       const { command } = await commit(client, sending, unlock);
-      // PostgreSQL answers COMMIT with ROLLBACK where a statement had failed.
+      // PostgreSQL answers COMMIT with ROLLBACK after a failed statement.
       if (command !== "COMMIT") throw transaction.failure ?? new Error("the transaction was rolled back by its commit");
       link.give(client);
       return ended;
@@ -104,7 +104,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     connection: reads,
     transaction: groups.add,
-    // Nothing tells whether another process has committed.
+    // PostgreSQL has no sign that another process has committed.
     foreignCommitVersion: () => Number.NaN,
     size: () => read("select pg_database_size(current_database()) as value"),
     logSize: () => 0,

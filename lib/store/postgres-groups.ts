@@ -15,18 +15,18 @@ interface Member {
 /** The outcome of a member in a committed group. */
 export type Ended = { readonly value: unknown } | { readonly error: unknown };
 
-/** The transactions of a group hold their organization's lock together: for a few milliseconds. */
+/** The transactions of a group share their organization's lock for a few milliseconds. */
 const most = 64;
 
 /** Runs works in one transaction. Rejects where it was rolled back, or lost. */
 type Run = (scope: EngineScope, works: readonly Work[]) => Promise<readonly Ended[]>;
 
 /**
- * Group commit. The transactions of an organization that wait for an earlier one of this process go together: one lock, one
- * commit, one message. Where the group cannot be committed, each of them runs alone.
+ * Group commit. Transactions of an organization that wait for an earlier one of this process run together: one lock,
+ * one commit, one message. If the group cannot be committed, each of them runs alone.
  */
 export function createGroups(run: Run) {
-  /** The last group of each organization, and the members of one that has not begun. */
+  /** For each organization, its last group, and the members of a group that has not begun. */
   const queues = new Map<string, { readonly ended: Promise<void>; gathering: Member[] | undefined }>();
   const pending = new Set<Promise<unknown>>();
   let ofAll: Promise<void> | undefined;
@@ -51,7 +51,7 @@ export function createGroups(run: Run) {
       );
       for (const [i, member] of members.entries()) answerOf(ended[i] as Ended, member)();
     } catch (error) {
-      // Nobody knows whether a lost connection has committed.
+      // It is unknown whether a lost connection has committed.
       if (isLost(error)) for (const { reject } of members) reject(translate(error));
       else for (const member of members) (await runAlone(scope, member))();
     }

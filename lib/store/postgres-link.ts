@@ -18,8 +18,8 @@ interface Ports {
   readonly driver: Driver;
   readonly url: string;
   /**
-   * Checks the server behind each new connection. Rejects where it cannot be used. `isOnly` says that there is no other one:
-   * the server may be another than before.
+   * Checks the server behind each new connection. Rejects if it cannot be used. `isOnly` says that no other connection
+   * is open, so the server may be another than before.
    */
   readonly check: (client: Client, isOnly: boolean) => Promise<void>;
 }
@@ -64,7 +64,7 @@ export function createLink({ driver, url, check }: Ports): Link {
   const name = createRandom().alphanumeric(12);
   const application = `svc-server ${name}`;
 
-  /** The server may take a lost connection for open still, and its transaction would hold its locks. */
+  /** The server may still treat a lost connection as open, and its transaction would hold its locks. */
   const endLost = async (client: Client) => {
     if (lost.length === 0) return;
     const ended = lost;
@@ -77,7 +77,7 @@ export function createLink({ driver, url, check }: Ports): Link {
 
   const connect = async (): Promise<Client> => {
     const client = new driver.Client({ ...connectionConfig(url, application, "transactions"), pipeline: true });
-    // A lost connection that nobody uses is told here alone.
+    // Only this reports the loss of an unused connection.
     client.on("error", () => drop(client));
     try {
       await client.connect();
@@ -105,7 +105,7 @@ export function createLink({ driver, url, check }: Ports): Link {
           give(client);
         },
         (error) => {
-          // Those that are open serve whoever waits.
+          // The open connections serve all waiting statements.
           if (clients.size > 0 || opening.size > 0) return;
           for (const { reject } of waiting.splice(0)) reject(error);
           if (hasStarted) stop(error);
@@ -145,7 +145,7 @@ export function createLink({ driver, url, check }: Ports): Link {
       return obstacle;
     },
     take() {
-      // The one that was used last: its statements are prepared.
+      // The connection that was used last: its statements are prepared.
       const client = idle.pop();
       if (client) return Promise.resolve(client);
       return new Promise((resolve, reject) => {

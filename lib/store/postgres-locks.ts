@@ -17,12 +17,11 @@ const newest = "SELECT id FROM events";
 const last = "ORDER BY id DESC LIMIT 1";
 
 /**
- * A transaction runs alone: in its organization, or among all of them. So every body reads what it then changes, as on SQLite.
- * The order of all locks: the database, the organization, `lockLimit`, rows of jobs. It leaves no circle of transactions that
- * wait for each other; where PostgreSQL finds one, the body runs again (`mayRunAgain`), as it does where a name was taken.
- *
- * The newest event is read with the lock: what the
- * transaction announces comes after it, whatever the clock of its process shows, so identifiers are in the order of the commits.
+ * A transaction runs alone: in its organization, or among all of them. So every body reads the rows that it then
+ * changes, as on SQLite. The order of all locks is: the database, the organization, `lockLimit`, rows of jobs. This
+ * order prevents deadlocks; where PostgreSQL still finds one, the body runs again (`mayRunAgain`), as it does when a
+ * name was taken. The newest event is read with the lock: the events of the transaction come after it, whatever the
+ * clock of its process shows, so identifiers are in commit order.
  */
 export function lockingOf(scope: EngineScope, quote: (text: string) => string): Locking {
   if (scope === "rows") return { begin: "BEGIN", unlock: "" };

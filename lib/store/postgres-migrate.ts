@@ -3,11 +3,11 @@ import { type Migration, migrations, namesAfter, newerSchema, olderSchema, other
 import { lockOf } from "./postgres-locks.ts";
 
 const foreign = "it belongs to another program; name one that svc-server made, or an empty one";
-/** As PostgreSQL says of a write there. */
+/** The message of PostgreSQL for a write there. */
 const readOnly = (sentence: string) => Object.assign(new Error(sentence), { code: "25006" });
 const oldest = { number: 140_000, name: "14" };
 
-/** Throws for a server on which the service cannot work, or that can only be read where it shall be written. */
+/** Throws for a server that is too old or wrongly set up, and for a read-only one if `isWritten`. */
 export async function checkServer(client: Client, { isWritten = true } = {}): Promise<void> {
   const { rows } = await client.query(`select
     current_setting('server_version_num') as number, current_setting('server_version') as version,

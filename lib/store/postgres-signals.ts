@@ -7,7 +7,7 @@ const channel = "svc_server";
 /** PostgreSQL takes 8,000 bytes. */
 const longest = 7_900;
 const backoff_ms = { first: 100, most: 1_000 };
-/** A connection that does not answer within the second time of these is given up. */
+/** The intervals of the check. A connection that does not answer within the second one is given up. */
 const heartbeat = { pause: "10s", answer: "5s" };
 
 /**

@@ -1,7 +1,7 @@
 import { systemTimer } from "../kernel/clock.ts";
 import { monotonicNow } from "../kernel/system.ts";
 
-/** Readings of the database's clock at a time. The quickest one is the most exact. */
+/** The number of readings of the database's clock. The quickest one is the most exact. */
 const readings = 4;
 const pause = "10s";
 

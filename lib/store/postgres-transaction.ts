@@ -7,7 +7,7 @@ import { lockOf } from "./postgres-locks.ts";
 
 const done = Promise.resolve();
 
-/** The statements of a connection, or of a pool of them. `send` sends one whose answer no caller waits for. */
+/** The statements of a connection, or of a pool. `send` sends a statement whose answer no caller waits for. */
 export const connectionOf = (
   runner: Runner,
   texts: Set<string>,
@@ -115,7 +115,7 @@ export const allAnswered = async (open: Open): Promise<void> => {
     });
 };
 
-/** Runs a member of a group. One that fails before it writes leaves the others as they are. */
+/** Runs a member of a group. A member that fails before it writes leaves the others unchanged. */
 export async function runIn(open: Open, connection: Connection, work: Work, isAlone: boolean): Promise<Ended> {
   const told = open.messages.length;
   open.haveWritten ||= open.hasWritten;

@@ -31,7 +31,7 @@ async function loadPackage() {
 const backendOf = async (client: Client): Promise<number> =>
   (await client.query("select pg_backend_pid() as pid")).rows[0].pid;
 
-/** Whether a pooler gives another connection the server of this one, or this one another server, between transactions. */
+/** Whether a pooler may give the server of this connection to another one between transactions. */
 async function isShared(client: Client, other: Client): Promise<boolean> {
   try {
     const first = await backendOf(client);
@@ -81,7 +81,7 @@ export async function loadDriver(): Promise<Driver> {
       const { session, ...config } = this.#config;
       const values = Object.entries(session).map(([name, value]) => `set_config('${name}', '${value}', false)`);
       const identified = this as unknown as { processID: number };
-      // A pooler makes up the number of a backend. It would set what others then have.
+      // A pooler invents the number of a backend, and would change the settings of other clients.
       const text = `select ${values} where pg_backend_pid() = ${identified.processID}`;
       const { rowCount } = await this.query({ text, query_timeout: limits.connect_ms } as { text: string });
       if (rowCount === 1) return this;
@@ -145,7 +145,7 @@ export const connectionConfig = (url: string, name: string, use: keyof typeof se
   types: { getTypeParser: parserOf } as never,
 });
 
-/** As many statements are prepared in a connection; others are parsed at each run. */
+/** The number of statements that a connection keeps prepared. Others are parsed at each run. */
 const mostNamed = 512;
 const names = new Map<string, string>();
 

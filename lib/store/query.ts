@@ -52,7 +52,7 @@ export interface Queries {
   count<P>(build: Rows<P>): (args: P) => Promise<number>;
   /** Inserts a row. Its keys are the columns. */
   insert<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
-  /** The same, but leaves a row alone that exists. */
+  /** The same, but keeps an existing row. */
   insertOnce<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
   /** The same, but rejects at once if the row exists (`Engine.isDuplicate`). */
   insertUnique<T extends Table>(table: T): (row: Insertable<Tables[T]>) => Promise<unknown>;
@@ -69,7 +69,7 @@ export interface Queries {
 /** The compiled queries of a repository, in the order in which it declares them. */
 export type CompiledQueries = object[];
 
-/** `compiled` is shared by all stores of a process, so that a query is compiled once and not once a service. */
+/** `compiled` is shared by all stores of a process, so that each query is compiled once. */
 export function createQueries(engine: Engine, connection: Connection, compiled: CompiledQueries = []): Queries {
   let count = 0;
   const shared = <T extends object>(initial: T): T => {
@@ -99,7 +99,7 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
     };
     return (row: Insertable<Tables[T]>): Promise<unknown> => {
       const keys = Object.keys(row);
-      // Nearly always the same columns: comparing them takes a tenth of the time of joining them.
+      // Nearly always the columns are the same: comparing them takes a tenth of the time of joining them.
       const isLast = keys.length === last.keys.length && keys.every((key, i) => key === last.keys[i]);
       const statement = (isLast ? last.statement : undefined) ?? prepared(keys, row);
       return statement[way](Object.values(row));
@@ -154,7 +154,9 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
   };
 }
 
-/** A new `updated_at`: the given instant, or the stored one where it is later, because the machine's clock was set back. */
+/**
+ * A new `updated_at`: the given instant, or the stored one if that is later, because the machine's clock was set back.
+ */
 export const notEarlier = (stored: "updated_at", at: string) =>
   sql<string>`case when ${sql.ref(stored)} > ${at} then ${sql.ref(stored)} else ${at} end`;
 

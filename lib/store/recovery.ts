@@ -3,7 +3,7 @@ import { Damage, isDamage } from "./database-error.ts";
 import type { Reserve } from "./disk-reserve.ts";
 import { type Obstacle, obstacleOf } from "./write-failure.ts";
 
-/** The events of a store that its operator has to learn of. */
+/** The events of a store that its operator has to know. */
 export interface Watcher {
   /** Called when writes stop, and without an obstacle when they go on. */
   writes(obstacle: Obstacle | undefined, error?: unknown): void;
@@ -11,10 +11,10 @@ export interface Watcher {
   log(bytes: number, isLarge: boolean): void;
 }
 
-/** Whether a store can be written, and its way back after an error of the disk. */
+/** Whether a store can be written, and how it recovers from an error of the disk. */
 export interface Recovery {
   readonly obstacle: Obstacle | undefined;
-  /** Notes an error; answers what it stops writes for, if anything. */
+  /** Records an error; returns the reason why writes stop, if they do. */
   note(error: unknown): Obstacle | undefined;
   watch(watcher: Watcher): void;
   /** The start is complete: takes the reserve. Answers whether there is room for it. */
@@ -34,9 +34,9 @@ interface Ports {
 }
 
 /**
- * An error of the disk stops all writes until one succeeds. On a full disk the reserve is given back to it, for deletes,
- * and writes go on once there is room for the reserve again. After any other error the connection is not trusted any more:
- * a failed sync may have lost pages that it takes for written.
+ * An error of the disk stops all writes until one succeeds. On a full disk, the reserve is given back to it, for
+ * deletes, and writes go on once there is room for the reserve again. After any other error, the connection is not
+ * trusted any more: a failed sync may have lost pages that it treats as written.
  */
 export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting }: Ports): Recovery {
   let obstacle: Obstacle | undefined;
@@ -68,7 +68,7 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
       try {
         if (obstacle === undefined && reserve.refill()) return;
       } catch {
-        // The disk is gone for the moment.
+        // The disk is temporarily gone.
       }
       refillLater();
     });

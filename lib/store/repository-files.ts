@@ -5,18 +5,19 @@ import { isPostgres } from "./database-url.ts";
 /** The folder beside a database, which holds the git repositories that are pushed to the service. */
 export const repositoryFolderOf = (path: string) => `${path}-repositories`;
 
-/** Where a server has its repositories: beside its database file, else in the folder of its apps. */
+/** The repositories of a server: beside its database file, else in the folder of its apps. */
 export const repositoryFolderFor = (database: string, appsFolder: string) =>
   isPostgres(database) ? join(appsFolder, "repositories") : repositoryFolderOf(database);
 
-/** What git is writing, or what a push that was killed left behind. */
+/** Files that git is writing, or that a killed push left behind. */
 const unfinished = /^(tmp_|\.tmp-)|\.lock$|\.half$/;
 const packs = /(^|\/)objects\/pack$/;
 
 /**
- * Copies the repositories while pushes go on, and returns the names of the copied files. A push stores its objects before
- * it moves a ref, and nothing removes objects: so refs are copied first, and every object that they need is there by then.
- * Where packs were put together meanwhile, their folder is copied again: the new pack is there before the old ones go.
+ * Copies the repositories while pushes go on, and returns the names of the copied files. A push stores its objects
+ * before it moves a ref, and no objects are removed: so refs are copied first, and the objects that they need exist by
+ * then. If packs were combined meanwhile, their folder is copied again: the new pack exists before the old ones are
+ * removed.
  */
 export function copyRepositories(from: string, to: string): string[] {
   if (!existsSync(from)) return [];

@@ -20,17 +20,17 @@ import { openDatabase } from "./sqlite.ts";
 
 const batch = 500;
 
-/** What became of a rotation. */
+/** The result of a rotation. */
 export interface Rotation {
-  /** Values that were encrypted again; undefined where the new key was in force before. */
+  /** The number of values that were encrypted again; undefined if the new key was in force before. */
   readonly values: number | undefined;
-  /** What an earlier rotation, which was interrupted, has left. */
+  /** A sentence about an earlier rotation that was interrupted. */
   readonly earlier?: string | undefined;
-  /** Whether the operator gives servers the key, which is in no file beside the database. */
+  /** Whether the operator gives the key to servers, because it is in no file beside the database. */
   readonly isGiven?: true;
 }
 
-/** Encrypts every secret of a database again, in the transaction that `ask` is in. Answers how many values it encrypted. */
+/** Encrypts every secret of a database again, in the transaction of `ask`. Returns how many values it encrypted. */
 async function encryptAgain(ask: Ask, database: string, before: Buffer, after: Buffer): Promise<number | undefined> {
   const [vault] = await ask("select value from settings where name = 'vault'");
   if (vault?.["value"] === fingerprintOf(after)) return undefined;
@@ -72,7 +72,7 @@ async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
     const database = openDatabase(path);
     try {
       if (!isCurrent(database)) throw new Error(olderSchema);
-      // What the old key reads must not stay in pages that nothing uses.
+      // Values under the old key must not stay in unused pages.
       database.pragma("secure_delete = ON");
       const ask = askOfFile(database);
       const [vault] = await ask("select value from settings where name = 'vault'");
@@ -95,7 +95,7 @@ async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
   }
 }
 
-/** The operator has the keys of a database of PostgreSQL: its servers begin with the new one after this. */
+/** For PostgreSQL the operator keeps the keys: its servers start with the new one after this. */
 async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promise<Rotation> {
   const client: Client = await onPostgres(url, { readOnly: false }, async (opened) => {
     await checkServer(opened);
@@ -116,8 +116,8 @@ async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promi
 }
 
 /**
- * Encrypts every secret of a database that no server uses again with a new key, in one transaction. A kill leaves the old
- * key in force or the new one. `before` is the present key of a database of PostgreSQL.
+ * Encrypts every secret of a database again with a new key, in one transaction, while no server uses it. A kill leaves
+ * the old key or the new one in force. `before` is the present key of a database of PostgreSQL.
  */
 export const rotateEncryption = (database: string, after: Buffer, before: () => Buffer): Promise<Rotation> =>
   isPostgres(database) ? rotatePostgres(database, before(), after) : rotateFile(resolve(database), after);

@@ -2,8 +2,9 @@ import type { Row } from "./copy-tables.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * What each encrypted value is bound to, so that one that was moved to another row does not decrypt. Features encrypt with
- * these contexts alone, so the columns below are all that a new key has to encrypt again; a test compares the two.
+ * The context that each encrypted value is bound to, so that a value moved to another row does not decrypt. Features
+ * encrypt with these contexts only, so a new key has to encrypt exactly the columns below again; a test compares the
+ * two.
  */
 export const contextOf = {
   endpoint: ({ id }: Pick<Tables["endpoints"], "id">) => `endpoints ${id} sealed`,
@@ -14,7 +15,7 @@ export const contextOf = {
     `environments ${project_id} ${name} ${key}`,
 };
 
-/** Encrypts a value again: with the context that it was encrypted with, by another key. */
+/** Encrypts a value again with another key, in its old context. */
 export type Reseal = (context: string, sealed: string) => string;
 
 interface SealedColumn {

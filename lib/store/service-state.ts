@@ -81,8 +81,8 @@ export async function writeTime(
 const timeAccuracy_ms = 1_000;
 
 /**
- * Stores the time of a clock that runs by itself, in the transaction that writes a due time. A start finds by it that the
- * machine's clock was set back meanwhile, after a kill too. A manual clock stores its time when it moves.
+ * Stores the time of a running clock in the transaction that writes a due time. So a start notices that the machine's
+ * clock was set back meanwhile, after a kill too. A manual clock stores its time when it moves.
  */
 export function createTimeKeeper(store: Store, clock: Clock): (tx: Tx) => Promise<void> {
   const settings = store.using(settingsRepository);

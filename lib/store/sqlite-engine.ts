@@ -13,7 +13,7 @@ import { queryBuilder } from "./sqlite.ts";
 import { createLogKeeper, type LogKeeper, logSize } from "./write-ahead-log.ts";
 import { refuseMoved, stopped } from "./write-failure.ts";
 
-/** The open database. After an I/O error another one takes its place. */
+/** The open database. After an I/O error, another one replaces it. */
 interface Link {
   database: Database;
   group: GroupCommit;
@@ -34,7 +34,7 @@ export interface DatabaseFile {
 }
 
 export interface SqliteEngine extends Engine {
-  /** Runs synchronous `work` between two transactions, so that it sees committed rows alone. */
+  /** Runs synchronous `work` between two transactions, so that it sees committed rows only. */
   betweenTransactions<T>(work: () => T): Promise<T>;
 }
 
@@ -92,7 +92,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
       return run().catch((error) => (recovery?.obstacle === "disk_full" ? run() : Promise.reject(error)));
     },
     betweenTransactions: (work) => link.group.betweenTransactions(work),
-    // SQLite counts for each connection, so a number of another one must never be the same.
+    // SQLite counts per connection, so the numbers of two connections must never be equal.
     foreignCommitVersion: () => link.reopened * 2 ** 32 + link.group.foreignCommitVersion(),
     size: async () =>
       ["page_count", "page_size"].reduce(

@@ -54,7 +54,7 @@ class Transaction implements Tx {
   }
 }
 
-/** 503: a restore or a reset has replaced the state that a request was for. */
+/** 503: a restore or a reset has replaced the state of the request. */
 export const stateReplaced = () =>
   new Problem("unavailable", "the state of the service was replaced; connect or send the request again", {
     headers: { "retry-after": "1" },

@@ -11,7 +11,10 @@ export function sync(path: string, flags: string): void {
   }
 }
 
-/** Makes the names in a folder durable: a power cut may take a new file back, however often it was synced. */
+/**
+ * Makes the names in a folder durable. Without this, a power cut may remove a new file, even if the file itself was
+ * synced.
+ */
 export function syncFolder(path: string): void {
   // Windows has no such call.
   if (process.platform !== "win32") sync(path, "r");

@@ -24,12 +24,12 @@ export function prepareControl(database: Database): Readonly<Record<Step, Statem
   };
 }
 
-/** How often, and how many milliseconds apart, a group asks for the write lock that another connection holds: for 2 s. */
+/** How often a group asks for a write lock that another connection holds, and the pause in milliseconds: 2 s in all. */
 export const locked = { tries: 200, pause_ms: 5 };
 
 /**
- * Begins a transaction that writes. Answers false where another connection holds the write lock: SQLite itself would wait with
- * the event loop stopped.
+ * Begins a transaction that writes. Returns false if another connection holds the write lock: SQLite itself would wait
+ * and block the event loop.
  */
 export function createBegin(control: Pick<ReturnType<typeof prepareControl>, "begin">): () => boolean {
   let tries = 0;

@@ -9,7 +9,7 @@ import type { Watcher } from "./recovery.ts";
 const megabyte = 1024 * 1024;
 /** SQLite restarts the log at 4 MB. A larger one is written back by a thread. */
 const large = 16 * megabyte;
-/** The operator learns of a larger one. */
+/** From this size on, the operator is informed. */
 const alarming = 64 * megabyte;
 
 /** Keeps the write-ahead log of a database small. */
@@ -25,9 +25,9 @@ export interface LogKeeper {
 export const logSize = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
- * SQLite writes the log back to the database at a commit, as far as the oldest snapshot that a program reads. A log that has
- * grown behind a long reader would so be written back by one commit: the event loop stood still for half a second after a
- * reader of 30 s. While the log is large, a thread does this, and cuts the file off when nobody reads it any more.
+ * At a commit, SQLite writes the log back to the database as far as the oldest snapshot that a program reads. After a
+ * long reader, one commit would write back a large log: the event loop was blocked for half a second after a reader of
+ * 30 s. While the log is large, a thread does this instead, and truncates the file when nobody reads it any more.
  */
 export function createLogKeeper(path: string, database: () => Database): LogKeeper {
   let watcher: Watcher | undefined;

@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, openSync, statfsSync, statSync } from
 import { dirname } from "node:path";
 import { Problem } from "../kernel/errors.ts";
 
-/** What can stop a store from being written, and what its operator has to do about it. */
+/** The reasons why a store cannot be written, and what its operator has to do. */
 const obstacles = {
   disk_full: { reason: "the disk is full", remedy: "free space" },
   read_only: { reason: "the file or its folder is read-only", remedy: "let the service write there" },
@@ -43,15 +43,15 @@ export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
     },
   );
 
-/** SQLite's own, which it gives without a write-ahead log alone. */
+/** SQLite's own code, which it uses only without a write-ahead log. */
 const movedCode = "SQLITE_READONLY_DBMOVED";
 
 /**
- * Throws once the path of an open database leads to another file, or to none. SQLite would go on writing to a file without a
- * name, and everything would be gone with the process.
+ * Throws if the path of an open database leads to another file, or to none. SQLite would continue to write to the
+ * unnamed file, and the data would be lost with the process.
  */
 export function refuseMoved(path: string): () => void {
-  // SQLite compares no more than this either: a network's file system may change the device under an open file.
+  // SQLite compares only this, too: a network file system may change the device under an open file.
   const { ino } = statSync(path);
   return () => {
     if (statSync(path, { throwIfNoEntry: false })?.ino !== ino)
@@ -75,8 +75,8 @@ export function freeBytes(path: string): number {
 }
 
 /**
- * What an error of SQLite or of the system says about the file; undefined for any other error. SQLite reports most of them
- * as I/O errors, so the system is asked. Never opens the file itself: closing it would drop SQLite's locks.
+ * The meaning of an error of SQLite or of the system for the file; undefined for any other error. SQLite reports most
+ * of them as I/O errors, so the system is asked. Never opens the file itself: closing it would drop SQLite's locks.
  */
 export function obstacleOf(error: unknown, path: string): Obstacle | undefined {
   const code = codeOf(error);

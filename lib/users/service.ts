@@ -91,7 +91,7 @@ export function usersService({
     /** The longest-serving active user of a role. */
     firstWithRole: (organization_id: string, role: Role, tx?: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
-    /** Active members alone, without pending invitations, unless it asks for those who are suspended. */
+    /** Active members only, without pending invitations, unless the query asks for suspended ones. */
     list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
       paginate(page, "users", { organization_id, status }, users().list, { everything: true }),
 

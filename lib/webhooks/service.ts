@@ -18,7 +18,7 @@ type NewWebhook = v.InferOutput<typeof newWebhook>;
 
 const family = "webhook";
 
-/** What is stored in the open. `headers` are the names alone. */
+/** The unencrypted part of the settings. `headers` has names only. */
 interface Config {
   readonly url: string;
   readonly headers?: readonly string[];
@@ -66,7 +66,7 @@ export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
       secrets: { ...(secret && { secret }), ...asSecrets(headers ?? {}) },
     });
 
-  /** The secrets that sign after a change: a new secret ends the one before it, at once or after the overlap. */
+  /** The signing secrets after a change: a new secret ends the previous one, at once or after the overlap. */
   const signing = (
     { config, secrets }: Settings,
     { secret, keep_previous_for }: v.InferOutput<typeof webhookChanges>,
@@ -78,7 +78,7 @@ export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
       const signs = { ...(present && { secret: present }), ...(previous && { previous }) };
       return { secrets: signs, ...(previous && { previous_until: String(config.previous_until) }) };
     }
-    // The same change again, as after a lost answer: the secret before the present one goes on.
+    // The same change again, as after a lost answer: the previous secret stays valid.
     const isOverlap = String(config.previous_until ?? "") > clock.iso();
     const previous = present === secret ? isOverlap && secrets.previous : present;
     if (keep_previous_for === undefined || !previous) return { secrets: { secret } };

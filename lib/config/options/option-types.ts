@@ -35,7 +35,7 @@ export const byteSize = v.pipe(
 export type OptionHelp = {
   /** Its meaning, in one or two sentences. */
   readonly help: string;
-  /** A value as code, where the default is none or shows little. Editors show it. */
+  /** A value as code, if the default is missing or shows little. Editors show it. */
   readonly example?: string;
   /** The flag of the commands that sets it, without the dashes. */
   readonly flag?: string;

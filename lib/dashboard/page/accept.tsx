@@ -6,14 +6,14 @@ import { useForm } from "./form.tsx";
 import { go } from "./router.ts";
 import { Page, Text } from "./ui.tsx";
 
-/** The page behind the link of an invitation's mail, `/accept#<token>`. It needs no session: the token is what counts. */
+/** The page behind the link of an invitation's mail, `/accept#<token>`. The token replaces a session. */
 export function AcceptPage() {
   const [token] = useState(() => location.hash.slice(1));
   const [member, setMember] = useState<Member>();
   const { values, field } = useForm({ name: "" });
   const { isBusy, error, start } = useWork(async () => {
     const made = await api.invitations.accept({ token, name: values.name });
-    // The token is used up, and the history of the browser need not hold it.
+    // The token is used up. The browser's history need not keep it.
     history.replaceState(null, "", location.pathname);
     setMember(made);
   });

@@ -4,7 +4,7 @@ import type { Request as Call, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
 import { callOf, note } from "./calls.ts";
 
-/** The one who acts: in `start` the session's, in `dev` the chosen person. */
+/** The acting person: of the session in `start`, the chosen one in `dev`. */
 export interface Session {
   readonly mode: "dev" | "start";
   readonly organization: string;

@@ -4,7 +4,7 @@ import type { Call } from "./calls.ts";
 /** A secret of a body stands in no form: its place is a variable of the environment. */
 export class Secret {
   readonly variable: string;
-  /** What can stand in its place in a test; of a URL the host stays. */
+  /** The placeholder for it in a test. A URL keeps its host. */
   readonly placeholder: string;
   constructor(name: string, value = "") {
     const upper = name.toUpperCase().replaceAll(/\W/g, "_");
@@ -17,7 +17,7 @@ type Tree = { readonly [name: string]: unknown };
 const isTree = (value: unknown): value is Tree =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Secret);
 
-/** The value with each secret in it replaced: by its name, by its form, or because it is said to be one. */
+/** The value with each secret in it replaced: found by its name, by its form, or because it is marked as one. */
 export function withoutSecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") {
     const isSecret = isSecretName(name) || name === "webhook_url" || /^(sk_live_|whsec_)/.test(value);
@@ -105,7 +105,7 @@ const client = createClient({ baseUrl: ${literalOf(`${origin}/v1`)}, apiKey: pro
 console.log(await client.${id}(${input === "{}" ? "" : input}));`;
 }
 
-/** The words that give an input on the command line; undefined for what words cannot say. */
+/** The words of an input on the command line; undefined if words cannot express it. */
 function wordsOf(input: Tree, prefix = ""): string[] | undefined {
   const words: string[] = [];
   for (const [name, value] of Object.entries(input)) {

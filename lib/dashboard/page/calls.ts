@@ -21,7 +21,7 @@ export interface Ended {
   readonly problem: string | undefined;
 }
 
-/** The reads behind what is on the screen now. */
+/** The reads behind the current screen. */
 export const shown = signal<readonly Ended[]>([]);
 /** The writes of this tab, the newest first. */
 export const done = signal<readonly Ended[]>([]);
@@ -39,7 +39,7 @@ const patterns = Object.entries(operations)
   )
   .sort((a, b) => a.names.length - b.names.length);
 
-/** The call behind a request of this page; undefined for what only the page itself may ask. */
+/** The call behind a request of this page; undefined for requests that only the page may send. */
 export function callOf(method: string, path: string, body: unknown): Call | undefined {
   const [place = "", search = ""] = path.split("?", 2);
   const query = Object.fromEntries(new URLSearchParams(search));

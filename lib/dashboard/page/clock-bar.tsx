@@ -27,7 +27,7 @@ interface Shown {
   readonly upcoming: readonly Due[];
 }
 
-/** The service's clock (`dev`): it shows the time and what is due next. A manual one is moved by it, and back again. */
+/** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock, forward and back. */
 export function ClockBar({ children }: { readonly children: ComponentChildren }) {
   const [ran, setRan] = useState<number>();
   const { data } = useRead<Shown>(
@@ -94,7 +94,7 @@ function Now({ mode }: { readonly mode: ClockState["mode"] | undefined }) {
   );
 }
 
-/** What is due next, and the way there. */
+/** The next due work, and a button that goes there. */
 function Next({
   next,
   reason,

@@ -9,7 +9,7 @@ export interface ClockState {
   readonly mode: "real" | "manual" | "scaled";
 }
 
-/** What is due next. */
+/** The next due work. */
 export interface Due {
   readonly at: string;
   readonly kind: string;
@@ -37,7 +37,7 @@ interface Move {
 const stored = "svc-moves";
 /** Each snapshot holds a whole state. */
 const mostMoves = 10;
-/** What can be undone, the last move at the end; the snapshots of this tab alone. */
+/** The moves that can be undone, the last one at the end; only snapshots of this tab. */
 export const moves = signal<readonly Move[]>(JSON.parse(sessionStorage.getItem(stored) ?? "[]"));
 const keep = (list: readonly Move[]): void => {
   moves.value = list;

@@ -84,7 +84,7 @@ function Differences({ of }: { readonly of: Comparison }) {
 
 const textOf = (value: string | number | null) => (value === null ? "null" : String(value).slice(0, 200));
 
-/** What names the record, as far as it has it. */
+/** The fields that name the record, as far as it has them. */
 function summaryOf(fields: Comparison["changes"][number]["fields"], side: "from" | "to"): string {
   const names = ["name", "event", "email", "status", "environment", "recipient", "subject", "error"];
   return names.flatMap((name) => (fields[name]?.[side] == null ? [] : [textOf(fields[name][side])])).join(" · ");

@@ -176,7 +176,7 @@ export function FormDialog({
   readonly reason?: string | undefined;
   readonly kind?: ButtonProps["kind"];
   readonly submit?: string;
-  /** Fills the form with what is stored now. */
+  /** Fills the form with the stored values. */
   readonly onOpen?: () => void;
   readonly run: () => Promise<unknown>;
   readonly children: ComponentChildren;

@@ -20,7 +20,7 @@ type Form = keyof typeof forms;
 const stored = "svc-form";
 const isForm = (text: string | null): text is Form => text !== null && Object.hasOwn(forms, text);
 
-/** What the page shows and has done, as one would call it from a program. */
+/** The calls that the page shows and has made, in the forms that a program uses. */
 export function Drawer() {
   const panel = useRef<HTMLElement>(null);
   const isOpen = isDrawerOpen.value;

@@ -86,7 +86,7 @@ export const Live = ({ of }: { readonly of: DeploymentItem | undefined }) =>
     <span class="hint">Nothing is live.</span>
   );
 
-/** Where its app answers; another origin, which learns nothing of this page. */
+/** The URL of its app. It is another origin, and gets no referrer from this page. */
 export const Address = ({ of: { url } }: { readonly of: Environment }) =>
   url && /^https?:/.test(url) ? (
     <a href={url} target="_blank" rel="noreferrer noopener">

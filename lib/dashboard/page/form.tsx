@@ -14,7 +14,7 @@ export function useForm<T extends Values>(initial: T) {
     field: (name: keyof T & string) => ({ value: values[name] ?? "", onInput: setter(name) }),
     /** For `Select`. */
     choice: (name: keyof T & string) => ({ value: values[name] ?? "", onChange: setter(name) }),
-    /** As it was, or as these values say: a form that opens again shows what is stored. */
+    /** Resets the form to its first values, or to these: a form that opens again shows the stored values. */
     reset: (to: T = initial) => setValues(to),
   };
 }

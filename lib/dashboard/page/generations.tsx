@@ -67,7 +67,7 @@ export function GenerationsPage() {
   );
 }
 
-/** The picture or the film; before that, and where there will be none, its state. */
+/** The picture or the film, or its state as long as there is none. */
 function Media({ of }: { readonly of: Generation }) {
   const source = sourceOf(of);
   const text = promptOf(of).slice(0, 300) || of.model;

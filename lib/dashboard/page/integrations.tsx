@@ -20,7 +20,7 @@ interface ConfigField {
   readonly label: string;
   readonly hint?: string;
   readonly isOptional?: true;
-  /** It is never read again, so an empty field keeps what is stored. */
+  /** The service never shows it again, so an empty field keeps the stored one. */
   readonly isSecret?: true;
 }
 

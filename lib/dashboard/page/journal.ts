@@ -7,7 +7,7 @@ const concerns = ({ kind }: Change) => kind === "journal" || kind === "instrumen
 /** How many of each kind the service keeps. */
 const most = 1000;
 
-/** Reads the journal, and then only what is new. A restore may have replaced it by another one, which is read whole. */
+/** Reads the journal, then only new entries. After a restore it may be another journal, which is read completely. */
 export function useJournal(): Read<readonly JournalEntry[]> {
   const known = useRef<readonly JournalEntry[]>([]);
   return useRead(

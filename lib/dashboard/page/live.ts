@@ -106,15 +106,15 @@ export interface Read<T> {
 }
 
 /**
- * At most one reading at a time, and one more after it. The first begins almost at once, after the hints of the same commit;
- * between the starts of two lies a pause.
+ * At most one read at a time, and one more after it. The first begins almost at once, after the hints of the same
+ * commit; between two starts is a pause.
  */
 const pause_ms = 60;
 const gathering_ms = 4;
 
 /**
- * Reads a record or a list, and reads it again whenever a change says so. `key` names what is read; the data of another
- * key is never shown for it.
+ * Reads a record or a list, and reads it again after each change of it. `key` names the read; the data of another key
+ * is never shown for it.
  */
 export function useRead<T>(
   key: string,

@@ -167,7 +167,10 @@ function Message({ of, wanted }: { readonly of: string; readonly wanted: string 
   );
 }
 
-/** The visible part of the box. While it follows, it stays at the end; scrolling up ends that, and the place stays. */
+/**
+ * The visible part of the box. While it follows the log, it stays at the end; scrolling up ends that and keeps the
+ * position.
+ */
 function useScroll(count: number, isFollowing: boolean, setFollowing: (follows: boolean) => void) {
   const box = useRef<HTMLElement>(null);
   const [top, setTop] = useState(0);

@@ -52,7 +52,7 @@ function byIdentifier(text: string, pages: Pages): Item[] {
 
 const most = 12;
 
-/** The same text before one that begins with it, and that before one that holds it. */
+/** An equal text comes first, then texts that begin with it, then texts that contain it. */
 const rankOf = (text: string, wanted: string) => {
   const lower = text.toLowerCase();
   return lower === wanted ? 0 : lower.startsWith(wanted) ? 1 : 2;
@@ -109,7 +109,7 @@ function Open({ pages }: { readonly pages: Pages }) {
     // The element that had the focus gets it back first.
     queueMicrotask(item.run);
   };
-  // A fast typist means results that are not read yet.
+  // If somebody types fast, Enter waits for results that are still being read.
   useEffect(() => {
     if (isChosen && (data || error !== undefined)) {
       setIsChosen(false);

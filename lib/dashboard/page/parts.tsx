@@ -34,7 +34,7 @@ export const Table = ({
   </div>
 );
 
-/** A table of what was read: until then why it is not there, and `empty` where there are no records. */
+/** A table of records. Until they are read, the reason; `empty` if there are none. */
 export function Records<T>({
   of,
   error,

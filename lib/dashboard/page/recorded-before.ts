@@ -20,7 +20,7 @@ export interface Known {
   readonly environments?: readonly Json[];
 }
 
-/** What was there when a recording began. */
+/** The records that existed when a recording began. */
 export interface Before {
   readonly startedAt: number;
   /** By their identifiers, the oldest first. */
@@ -50,7 +50,7 @@ export const advanceLine = (ms: number) => `await service.clock.advance("${durat
 const isRunning = (id: string, { status }: Json) =>
   /^(dep|gen)_/.test(id) && ["queued", "building", "deploying", "in_progress"].includes(String(status));
 
-/** Writes the lines that make what was there before. */
+/** Writes the lines that create the earlier records. */
 export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, names: Names, client: string) {
   const lines: string[] = [];
   /** Comes last, because it would refuse the lines between: an archived project takes no deployment. */
@@ -118,7 +118,7 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     } else if (list) find(list, id, record);
   };
 
-  /** Any delivery of this endpoint does for an older one: a test is sent. */
+  /** Any delivery of this endpoint can replace an older one: a test event is sent. */
   const delivery = (id: string, family: string, endpoint: string): void => {
     if (names.has(id)) return;
     declare(endpoint);

@@ -28,7 +28,7 @@ export function fileOf({
   readonly actors: readonly Actor[];
   readonly clients: ReadonlyMap<string, string>;
   readonly people: readonly { readonly [name: string]: unknown }[];
-  /** By their names, what stands in their place. */
+  /** The placeholders, by name. */
   readonly secrets: ReadonlyMap<string, string>;
 }): string {
   const users = (organization: string) => [

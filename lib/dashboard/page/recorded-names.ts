@@ -34,7 +34,7 @@ export const singularOf = (collection: string) =>
     .replace(/s$/, "")
     .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The names of a recorded test: its records, and what stands in the place of secrets. */
+/** The names in a recorded test: of its records, and of the placeholders for secrets. */
 export function createNames() {
   const names = new Map<string, string>();
   const secrets = new Map<string, string>();

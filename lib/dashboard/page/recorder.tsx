@@ -2,7 +2,7 @@ import { Code } from "./code.tsx";
 import { Action, Button } from "./controls.tsx";
 import { recorded, recordedFile, startRecording, stopRecording } from "./recording.ts";
 
-/** Turns what is done from now on into a test (`dev`). */
+/** Turns the following steps into a test (`dev`). */
 export function Recorder() {
   const count = recorded.value;
   const file = recordedFile.value;

@@ -8,7 +8,7 @@ import type { Known } from "./recorded-before.ts";
 import { featureOf, identifiersIn, isRecord, type Json } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
 
-/** The number of steps so far; undefined while nothing is recorded. */
+/** The number of steps so far; undefined without a recording. */
 export const recorded = signal<number | undefined>(undefined);
 /** The file of the last recording. */
 export const recordedFile = signal<string | undefined>(undefined);
@@ -93,7 +93,7 @@ export async function startRecording(): Promise<void> {
       whole.set(id, { ...one, record, ...(own && { environments: own }) });
     }
     for (const [id, one] of await releasesBefore(steps, whole)) whole.set(id, one);
-    // Its plan is then more than the one of a new service.
+    // Then the test needs a larger plan than that of a new service.
     const all = [...[...whole.values()].map(({ record }) => record), ...steps.map(({ call }) => call.body)];
     needsSeed ||= all.some((one) => isRecord(one) && one["type"] === "monitoring");
     const ends = [];
@@ -105,7 +105,7 @@ export async function startRecording(): Promise<void> {
         ends.push({ id, status: record?.["status"], problem });
     }
     const sorted = new Map([...whole].sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)));
-    // A file of its own, which most never need.
+    // A separate file, because most people never need it.
     const { recordedTest } = await import("./recorded-test.ts");
     recordedFile.value = recordedTest({
       startedAt,

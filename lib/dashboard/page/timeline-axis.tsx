@@ -12,7 +12,7 @@ export interface AxisProps {
   readonly lanes: readonly Lane[];
   readonly view: View;
   readonly now: number;
-  /** The playhead; undefined while nothing is scrubbed. */
+  /** The playhead; undefined at the present. */
   readonly at: number | undefined;
   readonly chosen: string | undefined;
   readonly due: readonly number[];

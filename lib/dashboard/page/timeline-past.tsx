@@ -37,7 +37,7 @@ interface PastProps {
   readonly onLeave: () => void;
 }
 
-/** How things stood at the playhead: read from the journal, so nothing is moved. */
+/** The state at the playhead, read from the journal, so nothing is moved. */
 export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
   if (at === undefined) {
     return (

@@ -51,11 +51,11 @@ const schedule = v.object({ name, cron: name, command: name, timeout_s: v.pipe(v
 export type Schedule = v.InferOutput<typeof schedule>;
 
 /**
- * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next call.
- * A build that is `done` names its version, and may name its pin and its release, which are stored with the deployment. A
- * rollout that is `done` may name the workers and schedules that the environment has from then on.
- * `isDeclined` says that a runtime runs nothing of this source, and another one may.
- * `unhealthy` is a failed health check of a rollout: the previous release stays, where there is one.
+ * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next
+ * call. A build that is `done` names its version, and may name its pin and its release, which are stored with the
+ * deployment. A rollout that is `done` may name the workers and schedules that the environment has from then on.
+ * `isDeclined` says that this runtime cannot run the source, and another one may. `unhealthy` is a failed health check
+ * of a rollout: the previous release stays, if there is one.
  */
 const progress = v.variant("state", [
   v.object({
@@ -126,15 +126,17 @@ export interface CommandEnd {
 export interface Kept {
   release(name: string): Promise<boolean>;
   project(id: string): Promise<boolean>;
-  /** Whether an environment exists, on whichever server it runs: what its apps kept stays. */
+  /** Whether an environment exists, on any server. If so, the data of its apps stays. */
   environment?(of: { readonly project_id: string; readonly environment: string }): Promise<boolean>;
-  /** The end of the log of a live deployment, in milliseconds since 1970; undefined for one that is not live. */
+  /** The time of the last log line of a live deployment, in milliseconds since 1970; undefined if it is not live. */
   live(deployment_id: string): Promise<{ readonly since_ms: number } | undefined>;
-  /** Tells the operator of what cannot be removed. */
+  /** Tells the operator which files cannot be removed. */
   warn(message: string): void;
 }
 
-/** The part of a driver that keeps releases running. The rows decide what runs; the runtime stores nothing that they lack. */
+/**
+ * The part of a driver that keeps releases running. The rows decide what runs; the runtime stores nothing beyond them.
+ */
 export interface Runtime {
   readonly name: string;
   /** Undefined if it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
@@ -143,7 +145,7 @@ export interface Runtime {
   detail?(): string;
   /** The protections between builds, apps and the service, once it has begun. */
   protections?(): readonly Protection[];
-  /** Called once, first of all. Removes everything of an earlier process but `kept`. */
+  /** Called once, before everything else. Removes everything of an earlier process except `kept`. */
   begin(kept: Kept): Promise<void>;
   /** Ends the work for a deployment and removes what it made: it was cancelled, or failed, or its project is gone. */
   abandon(deployment_id: string): Promise<void>;
@@ -153,13 +155,13 @@ export interface Runtime {
   start(app: App): Promise<Instance>;
   /** Runs a command of a schedule in a stored release, to its end or to that of `signal`. Its output goes to `take`. */
   command?(app: App, schedule: Schedule, take: (line: LogLine) => void, signal: AbortSignal): Promise<CommandEnd>;
-  /** The size of what the apps of an environment keep; undefined where they keep nothing yet. */
+  /** The size of the data of an environment's apps; undefined if there is none yet. */
   dataBytes?(of: { readonly project_id: string; readonly environment: string }): Promise<number | undefined>;
-  /** Hides what the apps of a deleted environment keep from a new one of its name, until `forget` removes it. */
+  /** Hides the data of a deleted environment's apps from a new one of its name, until `forget` removes it. */
   retireData?(of: { readonly project_id: string; readonly environment: string }): Promise<void>;
   /** Removes a release that no environment goes back to any more. */
   discard(release: string): Promise<void>;
-  /** Removes what else it stored for a project that is gone, or for one environment of it: what its apps kept too. */
+  /** Removes everything else of a project that is gone, or of one environment of it, with the data of its apps. */
   forget(project_id: string, environment?: string): Promise<void>;
   /** Ends all builds at once, and all instances once they are `drained`. The next process continues from the rows. */
   close(drained: Promise<unknown>): Promise<void>;

@@ -107,7 +107,10 @@ export function parseAllow(entries: readonly string[]): AllowList {
   return allowed;
 }
 
-/** The class of an address, for any target; undefined for text that is no address, and for one that is never allowed. */
+/**
+ * The class of an address, for any target; undefined for text that is no address, and for an address that is never
+ * allowed.
+ */
 const classOf = memoize((text): { address: IpAddress; isPublic: boolean; isPrivate: boolean } | undefined => {
   const address = parseAddress(text);
   return address && !isNeverAllowed(address)

@@ -42,7 +42,7 @@ export interface Sent {
   readonly error: string | null;
   readonly response: string | null;
   readonly duration_ms: number;
-  /** From the receiver's `Retry-After`; undefined without one that can be parsed. */
+  /** From the receiver's `Retry-After`; undefined if that is missing or malformed. */
   readonly retry_after_ms?: number | undefined;
   /** From a script: the attempt stays open and ends with this result so much later on the service's clock. */
   readonly open_ms?: number;
@@ -93,7 +93,7 @@ const addressRules = {
   dev: "must lead to public, private or loopback addresses, never to link-local or metadata addresses",
 } as const;
 
-/** The one sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
+/** The only sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
 export function createOutbound(options: OutboundOptions): Outbound {
   const { mode, confined = false, trusted = noNetworks } = options;
   const limit_ms = options.timeout === undefined ? requestTimeout_ms : milliseconds(options.timeout);
@@ -185,7 +185,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
         connectTimeout_ms,
       } as const;
       const result = await sendRequest(request);
-      // Deliveries are at least once, so one that may have been read without a response is sent again.
+      // Deliveries are at least once, so a request that may have been read without a response is sent again.
       return result.retry === "new_connection" ? sendRequest({ ...request, agent: single }) : result;
     });
   };

@@ -4,7 +4,7 @@ import { descriptorShares } from "../../kernel/descriptors.ts";
 let free = descriptorShares().requests;
 const waiting: (() => void)[] = [];
 
-/** Does `work` once fewer requests are open than the process has descriptors for. Answers whether it had to wait. */
+/** Does `work` once fewer requests are open than the process has descriptors for. Tells it whether it had to wait. */
 export async function withRequestSlot<T>(work: (hasWaited: boolean) => Promise<T>): Promise<T> {
   const hasWaited = free <= 0;
   if (!hasWaited) free -= 1;

@@ -30,7 +30,7 @@ export function createHostResolver(resolve: ResolveHost = systemLookup) {
     inFlight.set(host, lookedUp);
     return lookedUp;
   };
-  /** The system says which of its addresses come first. On a busy machine it may be late. */
+  /** The system decides the order of its addresses. On a busy machine, it may answer late. */
   const localhost = noneWithout(shared, 1_000);
   const withLocalhost =
     (lookUp: ResolveHost): ResolveHost =>

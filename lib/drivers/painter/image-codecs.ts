@@ -36,7 +36,7 @@ const webpEncoder = once(async () => {
 
 const picture = (frame: Frame) => ({ ...frame, colorSpace: "srgb" as const });
 
-/** For scenes small files of good quality. For flat cards what is quickest: of WebP that is its lossless form. */
+/** Scenes become small files of good quality. Flat cards use the fastest form: for WebP that is the lossless one. */
 const [jpegSettings, webpSettings] = [
   { painted: { quality: 88 }, fast: { quality: 75, progressive: false } },
   { painted: { quality: 86, method: 3 }, fast: { lossless: 1, quality: 0, method: 1 } },

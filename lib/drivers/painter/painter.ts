@@ -51,7 +51,7 @@ export interface PainterOptions {
   readonly media?: Media;
   /** The number of orders that are painted at a time. Default: one less than the number of cores, between one and four. */
   readonly threads?: number;
-  /** Starts a thread; a test passes one that dies. */
+  /** Starts a thread. A test passes one that dies. */
   readonly start?: () => Worker;
 }
 

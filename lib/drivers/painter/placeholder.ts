@@ -13,7 +13,7 @@ type Rgb = readonly [red: number, green: number, blue: number];
 const shades = 64;
 /** The preferred number of characters in a line, for short prompts. */
 const wantedColumns = 22;
-/** Few, since a bar that grows is all that moves, and the encoder takes its time for each. */
+/** Few, because only a growing bar moves, and the encoder takes its time for each frame. */
 const framesPerSecond = 4;
 
 /** The four bytes of a pixel as one number, in the byte order of the machine. */
