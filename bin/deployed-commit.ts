@@ -7,7 +7,7 @@ import type { Git } from "./git.ts";
 export interface Commit {
   readonly sha: string;
   readonly branch: string;
-  /** Whether it replaces what the branch has. */
+  /** Whether the push replaces the branch. */
   readonly isForced: boolean;
   /** The files of the folder that are not deployed. */
   readonly note: string | undefined;

@@ -10,7 +10,7 @@ import { postgresChecks } from "../lib/store/postgres-inspection.ts";
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** What was found, and how to fix it if it is wrong. */
+  /** The finding, and the remedy if it is wrong. */
   readonly says: string;
 }
 

@@ -50,7 +50,7 @@ async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undef
   return mails;
 }
 
-/** How a mail went, and why a try failed. */
+/** The status of a mail, and why a try failed. */
 function statusOf({ status, attempts }: SentMail): string {
   const last = attempts.at(-1);
   const tries = attempts.length === 0 ? "" : `, ${attempts.length} ${attempts.length === 1 ? "try" : "tries"}`;

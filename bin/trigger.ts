@@ -79,7 +79,7 @@ async function create(
     await client.deployments.cancel({ id: deployment.id }).catch(() => {});
     throw new Error(obstacleOf(deployment.id, before, after));
   } finally {
-    // A deployment that has taken it keeps its outcome.
+    // A deployment that has taken the scenario keeps its outcome.
     await control(`DELETE scenarios/${scenario}`);
   }
 }

@@ -14,7 +14,7 @@ import { projectsOperations } from "./projects/operations.ts";
 import { usersOperations } from "./users/operations.ts";
 import { webhooksOperations } from "./webhooks/operations.ts";
 
-/** In the order of the specification. */
+/** The order of the lists, the documents and the client. */
 const all = [
   ...projectsOperations,
   ...environmentsOperations,
@@ -37,7 +37,7 @@ const all = [
 export type EveryOperation = (typeof all)[number];
 
 type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
-/** The services that they need, all together. */
+/** The services of all operations together. */
 export type Services = Intersection<Parameters<EveryOperation["run"]>[1]>;
 
 /** Every operation of the interface. */

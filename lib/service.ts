@@ -37,7 +37,7 @@ export async function createService(options: Options = {}): Promise<Service> {
 interface Begun {
   readonly service: Service;
   readonly warnings: readonly string[];
-  /** What deployments run on; null where they are simulated. */
+  /** The runtimes of deployments; null if they are simulated. */
   readonly runtime: string | null;
   /** The parts of the box of the runtime `process`, one line each. */
   readonly protections: readonly string[];
@@ -108,7 +108,7 @@ const stoppedApps = ({ deployments }: Settings) =>
       ]
     : [];
 
-/** What the operator opens by name is said at every start. */
+/** Every start names the addresses that the operator has opened. */
 function warnOfOpenings({ outbound: { allow }, trustNetwork: { names }, deployments }: Settings, log: Log): void {
   if (allow.length > 0)
     log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });

@@ -14,7 +14,7 @@ export interface ClockControl {
   advanceTo(at: number): Promise<Advanced>;
   advanceToNext(): Promise<Advanced>;
   runUntilIdle(): Promise<Advanced>;
-  /** Runs what is due now, under any clock. */
+  /** Runs all due work, under any clock. */
   settle(): Promise<Advanced>;
   /** Turns a running clock into a manual one. */
   freeze(): void;

@@ -70,7 +70,7 @@ interface FeaturePorts {
   readonly wake: (at: number) => void;
   readonly origin: () => string;
   readonly outbound: Outbound;
-  /** Undefined where mails are kept. */
+  /** Undefined without a mail server. */
   readonly mailer?: Mailer | undefined;
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;

@@ -15,7 +15,7 @@ export interface ForkOptions {
 /** A fork that the control interface made, on a port of its own. */
 export interface ListeningFork {
   readonly id: string;
-  /** Where its interface and its dashboard are. */
+  /** The URLs of its interface and its dashboard. */
   readonly url: string;
   /** The time on its clock. */
   readonly now: string;

@@ -24,7 +24,7 @@ export interface InstanceContext {
   readonly isWorld: boolean;
   preview(target: PreviewTarget): Promise<Preview>;
   deliverInEveryOrder(of: EveryOrder): Promise<DeliveryOrder[]>;
-  /** A fork from which nothing leaves. */
+  /** A fork that sends nothing. */
   readonly isMuted: boolean;
   readonly runtimes: Runtimes;
   /** The time on the current state's clock. */

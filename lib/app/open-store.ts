@@ -65,7 +65,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     await store.transaction(fingerprint === undefined ? "all" : "rows", async (tx) => {
       if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint !== undefined) return;
-      // Another first start was faster.
+      // Another process started first.
       const present = (await serviceState(tx).read({ name: "vault" }))?.value;
       if (present === undefined) await serviceState(tx).write({ name: "vault", value: encryption.fingerprint });
       else if (present !== encryption.fingerprint) throw wrongKeyOf(settings);

@@ -5,9 +5,9 @@ import type { Advanced, ClockControl } from "./advance-clock.ts";
 /** The end of a preview: after a duration, at an instant, at the next due work, or when no work waits. */
 export type PreviewTarget = { readonly by: number } | { readonly to: number } | "next" | "idle";
 
-/** What would happen until then. */
+/** The events and changes that would happen until then. */
 export interface Preview extends Advanced {
-  /** Where it began. */
+  /** The time at its start. */
   readonly from: string;
   /** The state changes, events and attempts, in their order. */
   readonly entries: readonly JournalEntry[];

@@ -28,7 +28,7 @@ import { createWorlds } from "./worlds.ts";
  * keeps a store that refuses writes, so its running work changes nothing and nothing waits for it.
  */
 export interface ServiceInstance extends InstanceContext {
-  /** The current one. */
+  /** The current state. */
   readonly state: HostState;
   /** Sets the first state, which reset restores. */
   start(state: HostState): Promise<void>;
@@ -39,7 +39,7 @@ export interface ServiceInstance extends InstanceContext {
   close(): Promise<void>;
 }
 
-/** What a fork takes over from its parent. */
+/** The parts that a fork takes over from its parent. */
 interface Inheritance {
   readonly sinks: Sinks;
   readonly snapshots: SnapshotList;

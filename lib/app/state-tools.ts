@@ -43,7 +43,7 @@ export interface StateTools<Fork> {
   preview(until: { by?: string; to?: string }): Promise<Preview>;
 }
 
-/** `wrap` makes a service of the host of a fork. */
+/** `wrap` makes a service from the host of a fork. */
 export function stateTools<Fork>(host: ServiceInstance, wrap: (host: ServiceInstance) => Fork): StateTools<Fork> {
   const { snapshot, restore, reset, list, remove, compare } = host.snapshots;
   return {

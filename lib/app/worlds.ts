@@ -19,7 +19,7 @@ interface Forked {
 
 interface World {
   readonly made: Promise<Forked>;
-  /** Requests and connections that are in it now. */
+  /** The requests and connections that use it now. */
   open: number;
   /** When the last use ended, in milliseconds of the machine's clock. */
   usedAt: number;

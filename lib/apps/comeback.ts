@@ -80,7 +80,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
       await write({ crashes, last });
     },
 
-    /** Brings them back; in turn after a crash. */
+    /** Brings them back; after a crash, one after the other. */
     bring(live: readonly Returning[], supervisor: Supervisor): void {
       void write({ crashes, last });
       calmAt(monotonicNow() + calm_ms);
@@ -106,7 +106,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
       }
     },
 
-    /** The server ends as it was asked to. */
+    /** The server ends as requested. */
     end(): Promise<unknown> {
       cancelCalm();
       return write(null);

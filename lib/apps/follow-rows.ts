@@ -136,7 +136,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   return {
     look,
-    /** Why deployments wait; undefined if they do not. */
+    /** The reason why deployments wait; undefined if they do not. */
     obstacle: () => (isWaiting ? noneUp : undefined),
     async end(): Promise<void> {
       hasEnded = true;

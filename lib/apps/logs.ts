@@ -35,7 +35,7 @@ interface Ports {
 
 export type AppLogs = ReturnType<typeof createAppLogs>;
 
-/** What live releases print. */
+/** The output of live releases. */
 export function createAppLogs({ store, clock, log, feed }: Ports) {
   const rows = store.using(appsRepository);
 

@@ -36,9 +36,13 @@ interface Ports {
 const pause = "1s";
 
 const isDown = () =>
-  new Problem("unavailable", "the server that runs this environment is down; it starts what is live when it is back", {
-    headers: { "retry-after": "5" },
-  });
+  new Problem(
+    "unavailable",
+    "the server that runs this environment is down; it starts the live release when it is back",
+    {
+      headers: { "retry-after": "5" },
+    },
+  );
 
 export type OtherServers = ReturnType<typeof createOtherServers>;
 

@@ -20,7 +20,7 @@ interface Ports {
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
   readonly schedules: Pick<Schedules, "stop" | "removed" | "projectRemoved">;
-  /** Undefined where one server does everything. */
+  /** Undefined if one server does everything. */
   readonly others: OtherServers | undefined;
   /** Whether an environment runs on this server, not on another one. */
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;

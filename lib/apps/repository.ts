@@ -27,7 +27,7 @@ export function appsRepository(query: Queries) {
         .orderBy("project_id")
         .orderBy("environment"),
     ),
-    /** What protects an environment. */
+    /** The protection of an environment. */
     protectOf: query.first((db, p: Key) =>
       db
         .selectFrom("environments")

@@ -12,7 +12,7 @@ interface Ports {
   readonly store: Store;
   readonly logs: Pick<AppLogs, "append">;
   readonly supervisor: Supervisor | undefined;
-  /** Undefined where one server does everything. */
+  /** Undefined if one server does everything. */
   readonly others: OtherServers | undefined;
   /** The driver of deployments; undefined if they are simulated. */
   readonly runtimeName: () => string | undefined;

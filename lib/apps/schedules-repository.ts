@@ -5,7 +5,7 @@ import type { Row } from "../store/tables.ts";
 type Key = { project_id: string; environment: string };
 type Named = Key & { name: string };
 
-/** How many runs of an environment stay. */
+/** The number of runs that an environment keeps. */
 export const keptRuns = 1_000;
 
 /** The schedules of live releases, and their runs. Scoped by the project, as `appsRepository` is. */

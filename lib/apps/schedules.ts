@@ -53,7 +53,7 @@ const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => 
 export function createSchedules(ports: Ports) {
   const { store, clock, ids, queue, bus, logs, runtime, runtimeId, appOf } = ports;
   const [rows, apps] = [store.using(schedulesRepository), store.using(appsRepository)];
-  /** What runs now, in this process. */
+  /** The runs in this process. */
   const running = new Map<
     string,
     { readonly run: Run; readonly ended: Promise<CommandEnd>; readonly end: () => void }

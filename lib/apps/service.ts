@@ -30,7 +30,7 @@ import { createAppUrls } from "./urls.ts";
 
 type Environment = Omit<AppKey, "organization_id">;
 type Deployment = AppKey & { readonly id: string };
-/** What a release runs beside its app. */
+/** The workers and schedules of a release. */
 type Beside = Pick<Progress & { state: "done" }, "workers" | "schedules">;
 
 interface Ports {
@@ -109,7 +109,7 @@ export function appsService(ports: Ports) {
   /** Whether an environment runs here. Rows that were copied from PostgreSQL to a file still name a runtime. */
   const isOwn = ({ runtime_id: at }: OnRuntime): boolean => !sharing || at === null || at === own?.id;
 
-  /** Schedules of what runs here go on. */
+  /** The schedules of local releases continue. */
   const recover = async (): Promise<void> => schedules.recover((await rows().live({})).filter(isOwn));
   const schedules = createSchedules({ ...ports, logs, appOf, runtimeId, isOwn, supervisor });
   const sizes = createDataSizes({ ...ports, logs, isOwn });
@@ -125,7 +125,7 @@ export function appsService(ports: Ports) {
   const ensure = async (tx: Tx, key: AppKey) => (runtimeName() === undefined ? undefined : giveHost(tx, key));
   return {
     ensure,
-    /** Sets the own domains of an environment. */
+    /** Sets the domains of an environment. */
     async setDomains(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
       await domains.set(tx, key, names);
       await changed(tx, key);
@@ -186,7 +186,7 @@ export function appsService(ports: Ports) {
       paginate(query, "runs", { organization_id, project_id, environment }, schedules.runs().runs),
 
     ...createAppRemoval({ ...ports, schedules, supervisor, others, isOwn, afterCommit }),
-    /** Undefined where one server does everything. */
+    /** Undefined if one server does everything. */
     sharing,
     runtimeName,
 

@@ -218,7 +218,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       await drained;
     },
 
-    /** Brings nothing up any more. */
+    /** Starts no further app. */
     pause(): void {
       closed = true;
     },

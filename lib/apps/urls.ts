@@ -38,7 +38,7 @@ export interface EnvironmentApp {
   domains?: string[];
   domain_status?: DomainStatus[];
   url?: string | null;
-  /** The size of `/data` at the last look, in bytes. */
+  /** The last measured size of `/data`, in bytes. */
   data_bytes?: number | null;
   workers?: string[];
   schedules?: { name: string; cron: string; command: string; timeout_s: number; next_at: string }[];

@@ -1,4 +1,4 @@
-/** What the service adds to each answer. */
+/** The fields that the service adds to each answer. */
 export interface Meta {
   /**
    * The identifier of the request, for support. The header `X-Request-Id` has it too.

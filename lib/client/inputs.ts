@@ -17,7 +17,7 @@ export interface ProjectsListInput {
 /** The input of `projects.create`: create a project. */
 export interface ProjectsCreateInput {
   /**
-   * The name, unique in the organization whatever its case. White space around it is removed. 3 to 64 characters.
+   * The name, unique in the organization without regard to case. White space around it is removed. 3 to 64 characters.
    * @example "web"
    */
   name: string;
@@ -50,7 +50,7 @@ export interface ProjectsUpdateInput {
    */
   id: string;
   /**
-   * The name, unique in the organization whatever its case. White space around it is removed. Left out, it stays. 3 to 64 characters.
+   * The name, unique in the organization without regard to case. White space around it is removed. Left out, it stays. 3 to 64 characters.
    * @example "web"
    */
   name?: string | undefined;
@@ -240,7 +240,7 @@ export interface EnvironmentsRunsInput {
   cursor?: string | undefined;
 }
 
-/** The input of `environments.restart`: restart what is live in an environment. */
+/** The input of `environments.restart`: restart the live release of an environment. */
 export interface EnvironmentsRestartInput {
   /**
    * The identifier of the project.
@@ -555,7 +555,7 @@ export interface IntegrationsCreateInput {
      */
     environment: string;
     /**
-     * The project that they deploy into. Without it, the one that deployed the repository last, else the only one of the organization.
+     * The project that they deploy into. Without it, the project that last deployed the repository, else the organization's only project.
      * @example "proj_01KAJK2M00PRXJ000000000000"
      */
     project_id?: string | null | undefined;
@@ -690,7 +690,7 @@ export interface IntegrationsUpdateInput {
      */
     environment?: string | undefined;
     /**
-     * The project that they deploy into. Without it, the one that deployed the repository last, else the only one of the organization.
+     * The project that they deploy into. Without it, the project that last deployed the repository, else the organization's only project.
      * @example "proj_01KAJK2M00PRXJ000000000000"
      */
     project_id?: string | null | undefined;

@@ -36,7 +36,7 @@ export interface EnvironmentsCalls {
   logs(input: EnvironmentsLogsInput, options?: CallOptions): Promise<Page<LogEntry>>;
   /** List the runs of the schedules of an environment. `GET /projects/{id}/environments/{name}/runs` with the scope `deployments:read`. */
   runs(input: EnvironmentsRunsInput, options?: CallOptions): Promise<Page<ScheduleRun>>;
-  /** Restart what is live in an environment. `POST /projects/{id}/environments/{name}/restart` with the scope `deployments:write`. */
+  /** Restart the live release of an environment. `POST /projects/{id}/environments/{name}/restart` with the scope `deployments:write`. */
   restart(input: EnvironmentsRestartInput, options?: CallOptions): Promise<Environment & WithMeta>;
 }
 

@@ -8,7 +8,7 @@ export interface Project {
    */
   id: string;
   /**
-   * The name, unique in the organization whatever its case.
+   * The name, unique in the organization without regard to case.
    * @example "web"
    */
   name: string;

@@ -17,7 +17,7 @@ export class BadOptions extends Error {
   override readonly name = "BadOptions";
   /** The path of the wrong option: `deployments.concurrency`. */
   readonly path: string;
-  /** What it must be. */
+  /** The rule for its value. */
   readonly rule: string;
 
   constructor(path: string, rule: string) {

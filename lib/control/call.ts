@@ -17,7 +17,7 @@ interface Input<Q, B> {
 export interface Call<Ports> {
   /** The name of its tool in `svc-server mcp` and, among the instruments, of its command: `scenarios.add`. */
   readonly id: string | undefined;
-  /** What it does, without a full stop. */
+  /** A sentence about its effect, without a full stop. */
   readonly summary: string;
   /** A valid body, for the command's help. */
   readonly example: Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export interface Call<Ports> {
   readonly path: string;
   readonly query: Schema | undefined;
   readonly body: Schema | undefined;
-  /** 201 where it creates something. */
+  /** 201 if it creates something. */
   readonly status: 200 | 201;
   /** Answers a record or a list. */
   run(input: Input<unknown, unknown>, ports: Ports): Answer;

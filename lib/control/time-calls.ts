@@ -29,7 +29,7 @@ export const eitherOf = ([first, second]: readonly [string, string]) => {
   return new Problem("validation_failed", message, { details: [{ path: first, message }] });
 };
 
-/** Throws a 422 for both, and for none. */
+/** Throws a 422 for both fields, and for neither. */
 export function targetOf({ by, to }: v.InferOutput<typeof target>): PreviewTarget {
   if ((by === undefined) === (to === undefined)) throw eitherOf(["by", "to"]);
   if (to === "next" || to === "idle") return to;

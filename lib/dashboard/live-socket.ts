@@ -17,7 +17,7 @@ interface Ports {
   readonly now: () => string;
   readonly meter: Meter;
   readonly closing: AbortSignal;
-  /** What changed beside the records (`dev`). */
+  /** Changes beside the records (`dev`). */
   readonly notices: Notices | undefined;
 }
 

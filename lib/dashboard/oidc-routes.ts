@@ -40,7 +40,7 @@ export type OnRefused = (refused: Pick<SignInRefused, "organization_id" | "user_
 const home = "/dashboard";
 const path = `${home}/oidc`;
 
-/** A sign-in takes no longer than this. */
+/** The longest time for a sign-in. */
 const lasts_ms = milliseconds("10m");
 
 /**
@@ -159,7 +159,7 @@ const end =
     const query = request.query();
     const [state = "", ...more] = query.getAll("state");
     if (more.length > 0 || !isSameSecret(state, kept.state))
-      throw notUnderWay("wrong state", "This is the answer to another sign-in than the one of this browser.");
+      throw notUnderWay("wrong state", "This answer belongs to another sign-in, not to the sign-in of this browser.");
     if (!(await sessions.use(state, isoOf(kept.until)))) throw notUnderWay("used", "This sign-in was used already.");
     const answer = new URL(kept.redirect_uri);
     answer.search = query.toString();

@@ -91,11 +91,11 @@ export function endpointsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where((eb) => eb.or([eb("succeeded_at", "is", null), eb("succeeded_at", "<", p.at)])),
     ),
-    /** Of every organization: a push to the connected app reaches all of them. */
+    /** For every organization, because a push to the connected app reaches all of them. */
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
-    /** Of every organization: for jobs. */
+    /** For every organization, because jobs work for all of them. */
     forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),
   };
 }

@@ -36,7 +36,7 @@ export function createCancellation({ store, rollout }: { readonly store: Store; 
       return after;
     },
 
-    /** When an environment was deployed last. */
+    /** The time of the last deployment of an environment. */
     deployedAt: async (tx: Tx, key: EnvironmentKey) => (await inEnvironment(tx).newest(key))?.created_at,
 
     /** Ends the queued and running deployments of an environment. One that rolls out fails. */

@@ -97,7 +97,7 @@ export function createCommitStatuses(ports: Ports) {
     /** The job `deployments.tell`: one try. */
     async tell({ state: failed, tries: before = 0, ...key }: Key & Tried): Promise<Outcome> {
       const now = await read(key);
-      if (!codeHost || !now) return discard(codeHost ? "the deployment was removed" : "no code host is told");
+      if (!codeHost || !now) return discard(codeHost ? "the deployment was removed" : "there is no code host");
       const { row, state } = now;
       const { organization_id, project_id, environment, commit } = key;
       const repo = sourceOf(row).repo ?? "";

@@ -88,9 +88,9 @@ export const environmentsOperations = [
   }),
   operation({
     id: "environments.restart",
-    summary: "Restart what is live in an environment",
+    summary: "Restart the live release of an environment",
     description:
-      "Starts the live release anew with the present variables, beside the running one, which is stopped once the new one is healthy. The response comes after the restart. If the new one does not become healthy, the running one stays, and the log of the environment says why. Where nothing is live, the response is 409 `no_previous_version`. While the server that runs the environment is down, it is 503 `unavailable`.",
+      "Starts the live release anew with the present variables, beside the running one, which is stopped once the new one is healthy. The response comes after the restart. If the new one does not become healthy, the running one stays, and the log of the environment says why. If no release is live, the response is 409 `no_previous_version`. While the server that runs the environment is down, it is 503 `unavailable`.",
     method: "POST",
     path: "/projects/{id}/environments/{name}/restart",
     needs: "deployments:write",

@@ -94,7 +94,7 @@ function messageOf(change: Change): Message {
   return change.kind === "try" ? { ...change, error: change.error?.slice(0, 500) ?? null } : change;
 }
 
-/** Undefined for what another program sends. */
+/** Undefined for messages of other programs. */
 function messageIn(text: string): Message | undefined {
   try {
     const message: Message | null = JSON.parse(text);
@@ -162,7 +162,7 @@ export function createChangeFeed({ log, store, opened: { cluster } }: Ports): Ch
     publish(tx, change) {
       if (change.kind === "rights") {
         rightsChanges += 1;
-        // Again, for what was read in between.
+        // Again, because rows were read in between.
         tx.afterCommit(() => {
           rightsChanges += 1;
         });

@@ -8,7 +8,7 @@ import { eventsBatch, eventsRepository, organizationsBatch } from "./repository.
 export interface EventReader {
   /** An organization may have new events: publishes them. */
   read(organization_id: string): void;
-  /** Each organization may have some. */
+  /** Every organization may have new events. */
   readAll(): void;
   /** An event of this process was committed, directly after the event `before`. Calls `publish` now if that was the last one. */
   committed(event: Pick<Row<"events">, "organization_id" | "id">, before: string, publish: () => void): void;

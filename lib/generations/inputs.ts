@@ -13,7 +13,7 @@ export const defaults = {
 } as const;
 
 const ratios = ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"] as const;
-/** What the built-in models take. */
+/** The inputs of the built-in models. */
 export const choices = {
   image: {
     aspect_ratio: ratios,

@@ -4,9 +4,9 @@ import { systemTimer } from "../kernel/clock.ts";
 import { monotonicNow } from "../kernel/system.ts";
 
 const interval = "30s";
-/** An hour of them. */
+/** The number of samples in an hour. */
 const mostSamples = 121;
-/** Of these durations the history has quantiles. */
+/** The quantiles of durations in the history. */
 const quantiles = [0.5, 0.99] as const;
 
 /** The state of the process at one moment; counters start with it. */
@@ -72,7 +72,7 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
   closing.addEventListener("abort", () => cancel());
   void keep();
 
-  /** What happened between two samples. */
+  /** The changes between two samples. */
   const between = (before: Sample, after: Sample, latest: number) => {
     const seconds = Math.max(0.001, (after.at - before.at) / 1000);
     const buckets = after.buckets.map((count, i) => count - (before.buckets[i] ?? 0));
@@ -93,7 +93,7 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
   };
 
   return {
-    /** Oldest first; the last one is of this moment. */
+    /** Oldest first; the last one shows the present moment. */
     async read() {
       const latest = await sample();
       const points = [...samples, latest];

@@ -40,7 +40,7 @@ interface Ports {
   readonly table: readonly Route[];
   readonly handler: Handler;
   readonly ids: Ids;
-  /** For requests that leave no trace. */
+  /** For requests that leave no trace in the journal. */
   readonly otherIds: Ids;
   readonly log: Log;
   readonly behindProxy: boolean;

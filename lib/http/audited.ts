@@ -56,7 +56,7 @@ export const createAudit =
     let isRecorded = false;
     const recordChange = (tx: Tx, organization_id: string, result: unknown) => {
       if (isRecorded) return undefined;
-      // Only now: a transaction may run again.
+      // Only now, because a transaction may run again.
       tx.afterCommit(() => {
         isRecorded = true;
       });

@@ -5,7 +5,7 @@ import type { Log } from "../kernel/log.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
 
-/** Told of connections that are closed to make room. */
+/** Called for connections that are closed to make room. */
 export interface Crowd {
   readonly log: Pick<Log, "info" | "warn">;
   /** A connection was closed to make room for a new one. */
@@ -24,7 +24,7 @@ interface Port {
 
 interface Connection {
   readonly port: Port;
-  /** The answers that it has not been given in full. */
+  /** The answers that it has not received completely. */
   answers: number;
   /** The last request. */
   request: ServerResponse["req"] | undefined;
@@ -38,7 +38,7 @@ const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answer
 // All ports of a process share its descriptors.
 /** The connections of all ports, in the order of their last requests. */
 const connections = new Map<Socket, Connection>();
-/** Those that changed their protocol and stay open. */
+/** The connections that changed their protocol and stay open. */
 const others = new Map<Socket, Port>();
 /** The ports that have closed connections to make room, until there is room again. */
 const crowded = new Set<Port>();
@@ -68,7 +68,7 @@ function makeRoom(): boolean {
     if (crowded.has(port)) return true;
     crowded.add(port);
     port.crowd?.log.warn(
-      `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the one that has waited longest for its client, until half are gone`,
+      `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
     );
     return true;
   }

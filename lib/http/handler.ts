@@ -11,7 +11,7 @@ export interface Outcome {
   readonly answer: Answer;
   /** The window of the rate-limit headers; undefined if the answer has none. */
   readonly window: Window | undefined;
-  /** Null where the key is not known. */
+  /** Null if the key is unknown. */
   readonly key_id: string | null;
 }
 

@@ -56,7 +56,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly dirty: () => void;
-  /** Where several processes count in the same rows. */
+  /** For several processes that count in the same rows. */
   readonly counters?: Connection | undefined;
 }
 
@@ -143,7 +143,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     return bucket;
   };
 
-  /** A window that is used up stays so, and needs no statement. */
+  /** A used-up window stays so, and needs no statement. */
   const countTogether = async (bucket: CommonBucket, name: string, limit: number, started_at: number) => {
     while (bucket.left === 0) {
       if (bucket.requests >= limit) return windowOf(bucket.requests, limit, started_at);

@@ -133,7 +133,7 @@ export interface Call {
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** JSON; undefined where there is none. */
+  /** JSON; undefined without a body. */
   readonly body: string | undefined;
   /** By their lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;

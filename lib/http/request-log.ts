@@ -30,7 +30,7 @@ interface Ports {
 
 /** Answers a function that adds to a handler: log, metrics and journal get every request that has ended. */
 export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
-  // In this order the metrics show them.
+  // Metrics show them in this order.
   const names = new Set([unnamed, "upgrade", ...table.map(({ name }) => name)]);
   const counts = new Map([...names].map((name) => [name, meter.count(name)]));
 

@@ -24,7 +24,7 @@ const yes = v.literal(true, "must be true");
 const respond = v.pipe(
   record({
     status: v.optional(wholeNumber(400, 599)),
-    /** One of the interface's codes, or another. */
+    /** A code of the interface, or any other. */
     code: v.optional(textLike(64, /^[a-z][a-z0-9_]*$/, "must be a code in small letters such as unavailable")),
     headers: v.optional(v.record(headerName, headerValue, "must be an object")),
     delay: v.optional(delay),

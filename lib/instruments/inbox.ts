@@ -24,7 +24,7 @@ export interface Caught {
   response: InboxAnswer | null;
 }
 
-/** What an inbox answers next. */
+/** The next answers of an inbox. */
 export interface InboxSettings {
   readonly endpoint: string;
   /** The scripted answers that are left. */

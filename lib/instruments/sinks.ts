@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { withCauses } from "../kernel/causes.ts";
 
-/** What a sink threw. */
+/** The error of a sink. */
 export interface SinkError {
   /** The NAME of `https://NAME.inbox.test/…`. */
   readonly sink: string;

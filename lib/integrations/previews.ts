@@ -32,7 +32,7 @@ export interface PullRequest {
 /** The effect of a hook on the preview of its request. */
 export interface Told {
   readonly integration_id: string;
-  /** Null where it deployed nothing. */
+  /** Null if it deployed nothing. */
   readonly deployment_id: string | null;
   readonly environment: string;
   /** Why nothing was deployed. */

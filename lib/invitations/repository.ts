@@ -3,7 +3,7 @@ import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
-/** What a new invitation and a resent one set. */
+/** The columns of a new invitation, and of a resent one. */
 export type Renewal = Pick<
   Row<"invitations">,
   "token_hash" | "invited_at" | "expires_at" | "invited_by" | "invited_by_key_id" | "scopes"
@@ -47,7 +47,7 @@ export function invitationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .returningAll(),
     ),
-    /** How its newest mail went. */
+    /** The result of its newest mail. */
     mailed: query.first((db, p: { organization_id: string } & Mailed) =>
       db
         .updateTable("invitations")

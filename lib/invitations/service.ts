@@ -223,7 +223,7 @@ export function invitationsService({
       }
     },
 
-    /** How the newest mail of an invitation went. */
+    /** Stores the result of the newest mail of an invitation. */
     async mailed(tx: Tx, organization_id: string, mail_id: string, result: MailResult) {
       const found = await invitations(tx).mailed({ organization_id, mail_id, ...result });
       if (found) publish(tx, { organization_id, id: found.id });

@@ -203,7 +203,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
         if (clock.mode === "manual") return drain();
         let ran = 0;
         for (;;) {
-          // A claim that has begun may have taken some.
+          // A claim that has begun may have taken some of them.
           await Promise.all([pumping, ...running]);
           const rows = stopped ? [] : await claimDue();
           if (rows.length === 0 && running.size === 0) return ran;

@@ -66,7 +66,7 @@ export function jobsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
-    /** What waits, but for periodic jobs. */
+    /** The waiting jobs, without periodic ones. */
     upcoming: query.all((db, _: object) =>
       db
         .selectFrom("jobs")

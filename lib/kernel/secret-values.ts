@@ -1,4 +1,4 @@
-/** What stands where a secret value was. */
+/** The replacement of a secret value. */
 export const redaction = "[redacted]" as const;
 
 /** A function that replaces these values in a text; of a value of several lines, each line. */

@@ -7,7 +7,7 @@ import { keysRepository } from "./repository.ts";
 export interface EndsPorts {
   readonly store: Store;
   readonly feed: ChangeFeed;
-  /** Ends everything else that revoked keys have made. */
+  /** Ends everything else that was made with revoked keys. */
   readonly onEnded: (tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) => Promise<void>;
 }
 
@@ -17,7 +17,7 @@ type Key = Pick<Row<"api_keys">, "organization_id" | "user_id" | "id">;
 export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
   const keys = store.using(keysRepository);
   return {
-    /** Removes a key. Those that it made stay. */
+    /** Removes a key. The keys that it made stay. */
     async remove(tx: Tx, { organization_id, user_id, id }: Key) {
       await keys(tx).leaveToMaker({ organization_id, id });
       await keys(tx).remove({ organization_id, id });

@@ -27,7 +27,7 @@ export const keysOperations = [
     id: "keys.create",
     summary: "Create an API key",
     description:
-      "Creates an API key for the caller. The key is shown only in this response. It cannot have a scope that the calling key lacks, nor expire later than it, nor have a higher rate limit (0 is none); what is left out, it has from the calling key. A user can have 100 keys.",
+      "Creates an API key for the caller. The key is shown only in this response. It cannot have a scope that the calling key lacks, nor expire later than it, nor have a higher rate limit (0 is none); fields that are left out get the values of the calling key. A user can have 100 keys.",
     method: "POST",
     path: "/api-keys",
     needs: "users:write",

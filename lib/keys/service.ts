@@ -23,7 +23,7 @@ export interface NewKey {
   readonly key?: string | undefined;
   readonly expires_at?: string | undefined;
   readonly rate_limit?: number | undefined;
-  /** The key that makes it, if one does. */
+  /** The calling key, if there is one. */
   readonly made_by?: string | undefined;
 }
 
@@ -139,7 +139,7 @@ export function keysService({
       });
     },
 
-    /** Ends a key, and with `cascade` all that came of it. */
+    /** Revokes a key, and with `cascade` everything that was made with it. */
     revoke: (caller: Caller, id: string, { cascade }: v.InferOutput<typeof keyRevocation>) =>
       store.transaction(caller, async (tx) => {
         const row = await findManaged(caller, id, tx);

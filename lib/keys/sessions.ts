@@ -9,7 +9,7 @@ import { hashOf, type Identity } from "./identities.ts";
 import { keysRepository } from "./repository.ts";
 import type { KeysService } from "./service.ts";
 
-/** A sign-in is asked for again after this time. */
+/** The lifetime of a session. */
 export const sessionLength = "30d";
 
 export type Sessions = ReturnType<typeof createSessions>;

@@ -33,7 +33,7 @@ interface Ports {
 
 type Query = v.InferOutput<typeof streamQuery>;
 
-/** A client sends its key and nothing else. */
+/** The largest message of a client in bytes: it sends only its key. */
 const mostBytesIn = 4 * 1024;
 const keyTimeout = "10s";
 /** A subscriber without a pong since the last ping is cut. */

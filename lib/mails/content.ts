@@ -10,7 +10,7 @@ const escaped = (text: string) => text.replace(/[&<>"']/g, (one) => escapes[one]
 const font = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const mono = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace";
 
-/** What a mail says, for its two parts. */
+/** The content of a mail, for its two parts. */
 export interface MailContent {
   readonly heading: string;
   readonly lines: readonly string[];

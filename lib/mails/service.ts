@@ -49,7 +49,7 @@ export interface SentMail {
 type Sealed = Pick<SentMail, "text" | "token" | "link"> & { readonly html?: string };
 type Key = { readonly organization_id: string; readonly id: string };
 
-/** How a mail went, for the record that it is about. */
+/** The result of a mail, for the record that it concerns. */
 export interface MailResult {
   readonly mail_status: MailStatus;
   readonly mail_error: string | null;
@@ -61,7 +61,7 @@ interface Ports {
   readonly ids: Ids;
   readonly encryption: Encryption;
   readonly log: Log;
-  /** Undefined where mails are kept. */
+  /** Undefined without a mail server. */
   readonly mailer: Mailer | undefined;
   readonly from: () => string;
   readonly queue: { add(tx: Tx, kind: string, args: object): Promise<void> };
@@ -85,7 +85,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
   const open = (row: Row<"mails">) => JSON.parse(encryption.decrypt(contextOf.mail(row), row.sealed)) as Sealed;
   const attemptsOf = ({ attempts }: Row<"mails">) => JSON.parse(attempts) as SentMail["attempts"];
 
-  /** The end of a try, or the end without one. */
+  /** The end of a try, or of a mail without a try. */
   const settle = async (tx: Tx, row: Row<"mails">, status: MailStatus, error?: string | null) => {
     const attempts = [...attemptsOf(row), ...(error === undefined ? [] : [{ at: clock.iso(), error }])];
     const settled = await mails(tx).settle({ ...row, status, attempts: JSON.stringify(attempts) });
@@ -126,7 +126,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       return { mail_id: id, mail_status: status, mail_error: null };
     },
 
-    /** One try. Without a lease another process makes it. */
+    /** One try. If the lease is lost, another process makes it. */
     async handOver(key: Key, lease: Lease): Promise<Outcome> {
       const row = await mails().find(key);
       if (row?.status !== "pending") return discard("the mail waits no more");

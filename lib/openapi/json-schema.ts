@@ -30,7 +30,7 @@ const settings: ConversionConfig = {
 
 const meaning = (form: object): Json => ("~run" in form ? jsonSchema(form as Schema) : (form as Json));
 
-/** One schema, whole in itself. */
+/** One schema, without references. */
 export function jsonSchema(schema: Schema): Json {
   const { $schema: _, ...rest } = toJsonSchema(schema, settings);
   return rest;

@@ -6,7 +6,7 @@ import { lifecycle } from "./states.ts";
 export const project = field(
   v.object({
     id: field(id("proj"), "The identifier of the project."),
-    name: field(v.string(), "The name, unique in the organization whatever its case."),
+    name: field(v.string(), "The name, unique in the organization without regard to case."),
     region: field(v.string(), "The region, fixed when the project was created."),
     description: field(v.nullable(v.string()), "A text for people; null for none."),
     status: field(v.picklist(lifecycle.states), "An archived project accepts no deployments."),
@@ -23,7 +23,7 @@ export const region = textLike(
   "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen",
 );
 const described = (meaning: string) => v.optional(field(v.nullable(textOf(0, 255)), meaning));
-const nameMeaning = "The name, unique in the organization whatever its case. White space around it is removed.";
+const nameMeaning = "The name, unique in the organization without regard to case. White space around it is removed.";
 
 export const newProject = v.object({
   name: field(name, nameMeaning),

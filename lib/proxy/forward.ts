@@ -3,7 +3,7 @@ import { request as sendSecurely } from "node:https";
 import type { Duplex } from "node:stream";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 
-/** Where a request goes, and how. */
+/** The target of a request, and how it is sent. */
 export interface Upstream {
   readonly port: number;
   readonly agent: Agent;

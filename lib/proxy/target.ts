@@ -9,7 +9,7 @@ export interface Backend {
   up(within_ms: number): Promise<boolean>;
 }
 
-/** A backend with the requests that it has in hand. */
+/** A backend with its open requests. */
 export type Target = ReturnType<typeof createTarget>;
 
 export function createTarget(backend: Backend) {

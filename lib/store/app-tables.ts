@@ -1,4 +1,4 @@
-/** The rows of what runs: part of the tables. */
+/** The rows of apps: part of the tables. */
 export interface AppTables {
   apps: {
     project_id: string;

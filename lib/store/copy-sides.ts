@@ -3,7 +3,7 @@ import { copySetting, unfinished } from "./copy-mark.ts";
 import type { Ask, Row, Table } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
-/** Rows and files that are read. */
+/** Rows and files to read. */
 export interface Side {
   readonly ask: Ask;
   readonly files: Pick<Assets, "names" | "find" | "store">;
@@ -11,12 +11,12 @@ export interface Side {
 
 /** A database that is copied: everything is read from one snapshot. */
 export interface Source extends Side {
-  /** Its name, as people may read it. */
+  /** Its name for people. */
   readonly shown: string;
   close(): Promise<void>;
 }
 
-/** An empty database that is written. */
+/** The empty database to write. */
 export interface Filled extends Side {
   insert(table: Table, rows: readonly Row[]): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { type Filled, type Side, type Source, settingOf, type Target, vaultOf } 
 import { type Ask, lineOf, pagesOf, tablesInOrder } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
-/** How far a copy is, for people. */
+/** The progress of a copy, for people. */
 export interface Progress {
   /** `remove`: an earlier copy into the target was not finished. */
   readonly step: "remove" | "copy" | "compare";

@@ -95,7 +95,7 @@ export interface Engine {
   isDuplicate(error: unknown): boolean;
   /** Every statement that was prepared, for the test of the query plans. */
   preparedSql(): string[];
-  /** What stops writes; undefined while writes work. */
+  /** The reason why writes stop; undefined while they work. */
   readonly obstacle: Obstacle | undefined;
   /** There is one watcher; a later one replaces it. */
   watch(watcher: Watcher): void;
@@ -114,7 +114,7 @@ export interface OpenDatabase {
   readonly created: boolean;
   /** Which files count after a restore that was interrupted, as a sentence. */
   readonly warning?: string | undefined;
-  /** Undefined where the database has one process. */
+  /** Undefined if the database has one process. */
   readonly cluster?: Cluster;
   /** Undefined where the engine has no snapshots and forks. */
   readonly images?: Images;

@@ -91,7 +91,7 @@ export function createGroupCommit(
 
   const flush = () => {
     flushScheduled = false;
-    if (!current.ended) return; // Its end schedules the next one.
+    if (!current.ended) return; // The end of the running group schedules the next one.
     endSnapshot();
     const members = queue;
     queue = [];

@@ -23,7 +23,7 @@ export function settleNextKey(database: string, fingerprint: string | undefined)
   return "a rotation of the encryption key was interrupted after it took effect: the new key is in force";
 }
 
-/** The file with the key in force, beside a rotation that was interrupted too. */
+/** The file with the key in force. After an interrupted rotation there are two. */
 export function keyInForce(database: string, fingerprint: string | undefined): string {
   const next = nextKeyOf(database);
   return existsSync(next) && fingerprintOf(readKey(next)) === fingerprint ? next : keyFileOf(database);

@@ -11,7 +11,7 @@ import { migrations, newerSchema } from "./migrate.ts";
 import { askOf } from "./postgres-connection.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 
-/** What `svc-server doctor` looks at. */
+/** The input of the checks of `svc-server doctor`. */
 export interface Inspected {
   readonly client: Client;
   readonly url: string;

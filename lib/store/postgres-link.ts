@@ -28,7 +28,7 @@ interface Ports {
 export interface Link {
   /** Of this process among all that use the database: process ids repeat on other machines. */
   readonly name: string;
-  /** Why there is no connection. */
+  /** The reason why there is no connection. */
   readonly obstacle: Obstacle | undefined;
   /** A connection for one transaction. Rejects while none can be opened. */
   take(): Promise<Client>;

@@ -98,7 +98,7 @@ export function createSignals({ driver, url, own, failed }: Ports): Signals {
       .then(() => {
         if (client !== current) return;
         wait_ms = backoff_ms.first;
-        // What was sent meanwhile was missed.
+        // Messages that were sent meanwhile are lost.
         if (begun) begun();
         else lost();
         begun = undefined;

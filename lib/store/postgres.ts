@@ -114,7 +114,7 @@ export const limits = {
   idle_ms: 30_000,
 };
 
-/** What a connection is for. */
+/** The purpose of a connection. */
 const settings = {
   transactions: {},
   // A write outside of a transaction is refused: each would be a commit of its own, and a change could stay half done.

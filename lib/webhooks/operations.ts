@@ -66,7 +66,7 @@ export const webhooksOperations = [
     id: "webhooks.update",
     summary: "Update a webhook",
     description:
-      "Changes the fields that are given. `status: active` turns the webhook on again; events that were skipped while it was inactive are sent only by `recover`. A new `secret` signs every attempt from then on, retries as well; with `keep_previous_for` (at most `7d`) the one before it signs too for that time, in the header `X-Service-Signature-Previous`. `headers` replaces all of them: a value `[redacted]` keeps the stored one, unless the URL has another origin now.",
+      "Changes the fields that are given. `status: active` turns the webhook on again; events that were skipped while it was inactive are sent only by `recover`. A new `secret` signs every attempt from then on, retries as well; with `keep_previous_for` (at most `7d`) the previous secret signs too for that time, in the header `X-Service-Signature-Previous`. `headers` replaces all of them: a value `[redacted]` keeps the stored one, unless the URL has another origin now.",
     method: "PATCH",
     path: "/webhooks/{id}",
     needs: "webhooks:write",

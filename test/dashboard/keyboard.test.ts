@@ -153,7 +153,7 @@ test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:da
     await press("Escape");
     await press("Control+k");
     await type("nothing of this name");
-    await page.getByText("Nothing is found.").waitFor();
+    await page.getByText("No results.").waitFor();
     await press("Enter");
     await press("Escape");
     assert.equal(page.url(), url);

@@ -171,7 +171,7 @@ test("an answer of the issuer is good once, and in the browser that began", asyn
   await refused(visitor(), callback, /No sign-in is under way in this browser/);
   const foreign = visitor();
   await foreign.send(start);
-  await refused(foreign, callback, /another sign-in than the one of this browser/);
+  await refused(foreign, callback, /belongs to another sign-in/);
 
   const kept = new Map(dora.jarOf(callback.origin));
   const restored = () => {

@@ -18,7 +18,7 @@ const appsUrl = v.pipe(
   v.transform((text) => new URL(text.replace("*.", "")).origin),
 );
 
-/** The way in to what a runtime runs. */
+/** The options of the proxy in front of the apps. */
 export const apps = v.optional(
   v.strictObject({
     port: v.optional(

@@ -15,7 +15,7 @@ const issuer = v.pipe(
   }, "must be the https URL of an issuer, such as https://login.example.com/realms/acme; http is for issuers on this machine"),
 );
 
-/** An owner is made by an owner. */
+/** Only an owner can make an owner. */
 const created = roles.filter((role) => role !== "owner");
 
 const visible = (what: string) => textLike(4096, /^[\x21-\x7e]+$/, `must be ${what} of visible ASCII characters`);

@@ -57,7 +57,7 @@ export const deployments = v.optional(
     ),
     concurrencyPerOrganization: v.optional(
       option(positive(10_000), {
-        help: "The number of those of one organization. Without it, a runtime gives each at most half of all, and at least one, once the service has several organizations; what is simulated has no such limit. Organizations take turns in any case.",
+        help: "The number of deployments of one organization that build or roll out at the same time. Without it, each gets at most half of all places, and at least one, if a runtime is on and the service has several organizations. Organizations take turns in any case.",
         example: "2",
       }),
     ),
@@ -74,7 +74,7 @@ export const deployments = v.optional(
           v.transform((given) => [given].flat()),
         ),
         {
-          help: "What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL it is that of this server, and one of several servers is enough; `simulated` forgets the runtimes of servers that are down.",
+          help: "What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL the option concerns this server, and a runtime on one of several servers is enough; `simulated` forgets the runtimes of servers that are down.",
           flag: "runtime",
           value: "NAME",
         },

@@ -195,7 +195,7 @@ export interface Options {
      */
     concurrency?: number | undefined;
     /**
-     * The number of those of one organization. Without it, a runtime gives each at most half of all, and at least one, once the service has several organizations; what is simulated has no such limit. Organizations take turns in any case. 1 to 10,000.
+     * The number of deployments of one organization that build or roll out at the same time. Without it, each gets at most half of all places, and at least one, if a runtime is on and the service has several organizations. Organizations take turns in any case. 1 to 10,000.
      * @example 2
      */
     concurrencyPerOrganization?: number | undefined;
@@ -206,7 +206,7 @@ export interface Options {
      */
     autoRollback?: boolean | undefined;
     /**
-     * What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL it is that of this server, and one of several servers is enough; `simulated` forgets the runtimes of servers that are down.
+     * What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL the option concerns this server, and a runtime on one of several servers is enough; `simulated` forgets the runtimes of servers that are down.
      * @default "simulated"
      * @example "simulated"
      */
@@ -816,7 +816,7 @@ export interface Options {
      */
     folder?: string | undefined;
     /**
-     * The largest pack of one push. A larger push is refused, and nothing of it stays.
+     * The largest pack of one push. A larger push is refused as a whole.
      * @default "1GiB"
      * @example "1GiB"
      */

@@ -13,7 +13,7 @@ export const repositories = v.optional(
     ),
     pushLimit: v.optional(
       option(byteSize, {
-        help: "The largest pack of one push. A larger push is refused, and nothing of it stays.",
+        help: "The largest pack of one push. A larger push is refused as a whole.",
       }),
       "1GiB",
     ),

@@ -150,7 +150,7 @@ export interface Moment {
 export const readMetrics = async (signal: AbortSignal) =>
   ((await request("GET", "/dashboard/session/metrics", undefined, signal)) as { data: Moment[] }).data;
 
-/** A sentence for people, whatever went wrong. */
+/** An error as a sentence for people. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof ClientProblem)) return error instanceof Error ? error.message : String(error);
   const text = error.details.map(({ path, message }) => `${path} ${message}`).join("; ") || error.message;

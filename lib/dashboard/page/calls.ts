@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { calls as operations } from "../../client/calls.ts";
 
-/** A call as a program with a key would make it. */
+/** A call in the form that a program with a key would use. */
 export interface Call {
   /** The name of the operation; undefined for the control interface. */
   readonly id: string | undefined;
@@ -63,7 +63,7 @@ export function onCall(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Pages of one list are one reading. */
+/** Pages of one list count as one read. */
 const keyOf = ({ method, path, query }: Call) =>
   `${method} ${path.split("?", 1)[0]} ${new URLSearchParams({ ...query, cursor: "" })}`;
 const owners = new Map<string, AbortSignal | undefined>();

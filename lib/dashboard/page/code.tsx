@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { Button } from "./controls.tsx";
 
-/** Code to be taken elsewhere. */
+/** Code to copy. */
 export function Code({ text, name }: { readonly text: string | undefined; readonly name: string }) {
   const [copied, setCopied] = useState<string>();
   if (text === undefined) return <p class="hint">No command makes this call. Take curl or TypeScript.</p>;

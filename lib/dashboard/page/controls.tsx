@@ -10,7 +10,7 @@ interface ButtonProps {
   readonly reason?: string | undefined;
   /** Keeps the focus while its work runs, so that the keyboard does not lose its place. */
   readonly isBusy?: boolean;
-  /** Whether what it opens is open. */
+  /** Whether its menu or form is open. */
   readonly isExpanded?: boolean;
   readonly kind?: "main" | "danger" | "quiet";
   readonly type?: "button" | "submit";

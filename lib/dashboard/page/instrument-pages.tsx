@@ -22,7 +22,7 @@ interface Chosen {
 
 let Loaded: ComponentType<Chosen> | undefined;
 
-/** They are a file of their own, which the first of them loads. */
+/** These pages are in one file, which loads with the first of them. */
 export function InstrumentPage(chosen: Chosen) {
   const [error, setError] = useState<unknown>();
   const [, setLoaded] = useState(Loaded !== undefined);

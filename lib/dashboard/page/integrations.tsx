@@ -25,7 +25,7 @@ interface ConfigField {
 }
 
 const names: Readonly<Record<Type, string>> = {
-  code_host: "Code host: deploys what is pushed",
+  code_host: "Code host: deploys pushes",
   chat: "Chat: posts what happens",
   monitoring: "Monitoring: sends events and metrics",
   custom: "Custom: posts events to an URL",
@@ -40,7 +40,7 @@ const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
     {
       name: "project_id",
       label: "Project",
-      hint: "proj_…; empty means the one that last deployed it",
+      hint: "proj_…; empty means the project that last deployed it",
       isOptional: true,
     },
     { name: "previews", label: "Deploy each pull request to an environment of its own" },

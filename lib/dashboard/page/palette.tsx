@@ -158,7 +158,7 @@ function Open({ pages }: { readonly pages: Pages }) {
         ))}
       </div>
       <p class="hint" role="status">
-        {offered.length === 0 ? "Nothing is found." : `${items.length} found`}
+        {offered.length === 0 ? "No results." : `${items.length} found`}
       </p>
     </Modal>
   );

@@ -147,7 +147,7 @@ function Suspended({ of }: { readonly of: User }) {
   );
 }
 
-/** How the mail of an invitation went. */
+/** The result of an invitation's mail. */
 function Mailed({ of: { mail_status, mail_error } }: { readonly of: Invitation }) {
   const error = mail_error ?? "";
   if (mail_status === "sent") return <p class="hint">The mail was sent.</p>;

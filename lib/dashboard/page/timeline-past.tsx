@@ -9,7 +9,7 @@ import { Empty, Section, Status } from "./ui.tsx";
 
 const most = 60;
 
-/** What was clicked on the axis. */
+/** The mark that was clicked on the axis. */
 export const Picked = ({ marks }: { readonly marks: readonly Mark[] }) => (
   <Section title={marks.length === 1 ? "Chosen" : `Chosen: ${marks.length}`}>
     <ol class="list" aria-label="Chosen">

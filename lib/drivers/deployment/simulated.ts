@@ -50,7 +50,7 @@ function failureOf({ result, at = "building", message }: SimulatedOutcome, phase
   return failure.phase === phase ? { state: failure.state, message: message ?? failure.message } : undefined;
 }
 
-/** The tag or the digest; of a branch a commit id, which differs for every deployment. */
+/** The tag or the digest. For a branch, a commit id that differs for every deployment. */
 function versionOf({ deployment_id, source, version, revision }: DeploymentWork): string {
   if (version !== null) return version;
   if (source.type === "image") {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { TextDecoder } from "../../kernel/web.ts";
 
-/** The most that is read of an answer. */
+/** The largest part of an answer that is read. */
 export const maxRead = 64 * 1024;
 /** An attempt stores the first KiB of its answer. */
 export const maxExcerpt = 1024;

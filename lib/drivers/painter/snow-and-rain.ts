@@ -2,7 +2,7 @@ import type { Frame } from "./canvas.ts";
 import { randomAt } from "./random.ts";
 
 type Size = Pick<Frame, "width" | "height">;
-/** Makes a pixel whiter, by a part. */
+/** Makes a pixel whiter; `part` is the opacity of the white. */
 type Lighten = (x: number, y: number, part: number) => void;
 
 /** Draws snow or rain on a finished frame: snow and rain move too fast to be blended between frames. */

@@ -78,7 +78,7 @@ export function blend({ data }: YuvFrame, { data: one }: YuvFrame, { data: other
     data[i] = ((one[i] as number) * (256 - weight) + (other[i] as number) * weight) >> 8;
 }
 
-/** Makes a pixel of a frame whiter, by a part. */
+/** Makes a pixel of a frame whiter; `part` is the opacity of the white. */
 export const lightenYuv =
   ({ data, width, height }: YuvFrame) =>
   (x: number, y: number, part: number) => {

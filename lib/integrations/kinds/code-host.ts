@@ -23,7 +23,7 @@ const schema = v.object({
   project_id: v.optional(
     field(
       v.nullable(text()),
-      "The project that they deploy into. Without it, the one that deployed the repository last, else the only one of the organization.",
+      "The project that they deploy into. Without it, the project that last deployed the repository, else the organization's only project.",
     ),
   ),
   root: v.optional(
