@@ -15,7 +15,7 @@ interface Notice {
 const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const asText = (text: string) => text.replaceAll(/[&<>"']/g, (mark) => marks[mark] ?? "");
 
-/** A page without a program, for what goes wrong on the way to the dashboard. It looks as the dashboard does. */
+/** A page without a script, for errors on the way to the dashboard, in the style of the dashboard. */
 export async function noticePage({ status, title, text, link, headers, request_id }: Notice): Promise<Answer> {
   const style = [...(await pageFiles()).keys()].find((name) => name.endsWith(".css"));
   const [href, words] = link.map(asText);

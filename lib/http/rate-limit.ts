@@ -168,7 +168,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   };
 
   return {
-    /** Counts a request if the limit allows it; without a promise if this process knows the bucket. */
+    /** Counts a request if the limit allows it. Synchronous if this process knows the bucket. */
     take(wanted: string, limit: number): Window | Promise<Window> {
       const started_at = startOfWindow();
       const known = together ? common : buckets;

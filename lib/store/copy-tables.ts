@@ -16,7 +16,9 @@ export type Ask = (text: string, values?: readonly (string | number)[]) => Promi
 
 let known: readonly Table[] | undefined;
 
-/** Every table with rows of the service, those first that others refer to. Files in the database are no rows here. */
+/**
+ * Every table with rows of the service; tables that others refer to come first. Files in the database are no rows here.
+ */
 export function tablesInOrder(): readonly Table[] {
   known ??= readTables();
   return known;
@@ -75,7 +77,7 @@ export async function* pagesOf(ask: Ask, { name, columns, key }: Table): AsyncGe
 
 const lengthOf = (row: Row) => Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 
-/** Hands out all rows, a page at a time, those first that others refer to. */
+/** Hands out all rows, a page at a time. Tables that others refer to come first. */
 export async function eachPage(ask: Ask, take: (table: Table, rows: readonly Row[]) => void): Promise<void> {
   for (const table of tablesInOrder()) for await (const page of pagesOf(ask, table)) take(table, page);
 }
