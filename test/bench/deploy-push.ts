@@ -28,81 +28,80 @@ function write(at: string, version: string): void {
   for (const [name, text] of Object.entries(app(version))) writeFileSync(join(at, name), text);
 }
 
-/** By the command and by git, each from another program; then previews of requests that open and close. */
-export async function pushes(service: Service, { folder, key, project_id }: Given) {
-  const { url } = await service.listen();
-  const bearer = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const post = async (path: string, body: object, headers: Readonly<Record<string, string>> = bearer) => {
-    const response = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
-    return await response.json();
-  };
-
+/** `svc-server deploy` of a folder that changes, from the start of the program to its end. */
+function deploys(url: string, { folder, key }: Given): Promise<number[]> {
   const shop = join(folder, "shop");
   const env = { ...process.env, SVC_URL: url, SVC_API_KEY: key };
-  const deployed = await repeated(6, async (i) => {
+  return repeated(6, async (i) => {
     write(shop, `${i}`);
     await run(process.execPath, [join(import.meta.dirname, "svc-server.js"), "deploy", shop], { env });
   });
+}
 
+async function gitPushes(url: string, { folder, key }: Given): Promise<number[]> {
   const work = join(folder, "work");
   const git = (...words: string[]) =>
     run("git", ["-C", work, "-c", "user.name=b", "-c", "user.email=b@acme.test", ...words]);
   write(work, "one");
   await git("init", "--quiet", "--initial-branch=main");
-  const pushed: number[] = [];
+  const took: number[] = [];
   for (let i = 0; i < 6; i++) {
     write(work, `${i}`);
     await git("add", "--all");
     await git("commit", "--quiet", "--message", `${i}`);
-    pushed.push(
+    took.push(
       await timed(async () => {
         const { stderr } = await git("push", `${url.replace("//", `//b:${key}@`)}/git/acme/work.git`, "main");
         if (!stderr.includes("Live at ")) throw new Error(stderr);
       }),
     );
   }
+  return took;
+}
 
+/** From the hook that closes a request until its preview no longer answers. */
+async function previewEnds(service: Service, { folder, key, project_id }: Given): Promise<number[]> {
+  const json = { "content-type": "application/json" };
+  const bearer = { ...json, authorization: `Bearer ${key}` };
+  const post = async (path: string, body: object, headers: Readonly<Record<string, string>>) => {
+    const response = await service.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return response.json();
+  };
   const sha = (await run("git", ["-C", join(folder, "repos/acme/web0"), "rev-parse", "HEAD"])).stdout.trim();
   const config = { repo: "acme/web0", branch: "main", environment: "production", project_id, previews: true, secret };
-  const { id } = (await post("/v1/integrations", { type: "code_host", name: "code", config })) as { id: string };
+  const made = (await post("/v1/integrations", { type: "code_host", name: "code", config }, bearer)) as { id: string };
   const hook = async (action: string, number: number) => {
     const repository = { full_name: "acme/web0" };
-    const pull_request = { number, head: { ref: "main", sha, repo: repository } };
-    const body = { action, repository, pull_request };
+    const body = { action, repository, pull_request: { number, head: { ref: "main", sha, repo: repository } } };
     const signature = createHmac("sha256", secret).update(JSON.stringify(body)).digest("hex");
-    const headers = { "x-github-event": "pull_request", "x-hub-signature-256": `sha256=${signature}` };
-    return (await post(`/hooks/code-host/${id}`, body, { ...headers, "content-type": "application/json" })) as {
-      data: { deployment_id: string }[];
-    };
+    const headers = { ...json, "x-github-event": "pull_request", "x-hub-signature-256": `sha256=${signature}` };
+    return (await post(`/hooks/code-host/${made.id}`, body, headers)) as { data: { deployment_id: string }[] };
   };
-  const gone: number[] = [];
+  const answerOf = async (number: number) => {
+    const words = ["--silent", "--output", "/dev/null", "--write-out", "%{http_code}"];
+    const host = `Host: pr-${number}-web0.localhost`;
+    return (await run("curl", [...words, "--header", host, service.appsUrl ?? ""])).stdout;
+  };
+  const took: number[] = [];
   for (let number = 1; number <= 4; number++) {
     const { data } = await hook("opened", number);
-    const path = `/v1/deployments/${data[0]?.deployment_id}?wait=60`;
-    const { status } = (await (await service.fetch(path, { headers: bearer })).json()) as { status: string };
-    if (status !== "active") throw new Error(`a preview ended as ${status}`);
-    const host = `pr-${number}-web0.localhost`;
-    const answers = async () => {
-      const { stdout } = await run("curl", [
-        "--silent",
-        "--output",
-        "/dev/null",
-        "--write-out",
-        "%{http_code}",
-        "--header",
-        `Host: ${host}`,
-        service.appsUrl ?? "",
-      ]);
-      return stdout;
-    };
-    if ((await answers()) !== "200") throw new Error("a preview does not answer");
-    gone.push(
+    await service.fetch(`/v1/deployments/${data[0]?.deployment_id}?wait=60`, { headers: bearer });
+    if ((await answerOf(number)) !== "200") throw new Error("a preview does not answer");
+    took.push(
       await timed(async () => {
         await hook("closed", number);
-        while ((await answers()) !== "404") await pause(5);
+        while ((await answerOf(number)) !== "404") await pause(5);
       }),
     );
   }
-  return { deployed: deployed.slice(1), pushed: pushed.slice(1), gone };
+  return took;
+}
+
+/** By the command and by git, each from another program; then previews of requests that open and close. */
+export async function pushes(service: Service, given: Given) {
+  const { url } = await service.listen();
+  const deployed = await deploys(url, given);
+  const pushed = await gitPushes(url, given);
+  return { deployed: deployed.slice(1), pushed: pushed.slice(1), gone: await previewEnds(service, given) };
 }
