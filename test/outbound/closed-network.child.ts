@@ -146,7 +146,9 @@ test("The service sends to public addresses, and to no other", async (t) => {
     const status = Number(/^\/redirect\/(\d+)/.exec(request.url ?? "")?.[1] ?? 200);
     if (status !== 200) return response.writeHead(status, { location: nextLocation() }).end();
     if (request.url === "/v1/images/generations") return response.end(JSON.stringify({ data: [{ url: nextFile() }] }));
-    response.end(request.url === "/file" ? pixel : "fine");
+    // A download origin that moves may be reached at its public address, where there is no picture.
+    const isPicture = request.url === "/file" && request.headers.host === "backend.test:8080";
+    response.end(isPicture ? pixel : "fine");
   });
   const file = join(folder, "authority.pem");
   writeFileSync(file, authority.cert);
