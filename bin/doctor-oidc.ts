@@ -1,5 +1,5 @@
 import type { Settings } from "../lib/config/parse-options.ts";
-import { createIssuer } from "../lib/drivers/oidc/issuer.ts";
+import { createIssuer, loadOpenidClient } from "../lib/drivers/oidc/issuer.ts";
 import { IssuerError } from "../lib/drivers/oidc/issuer-error.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createClock } from "../lib/kernel/clock.ts";
@@ -28,6 +28,8 @@ export function signInChecks(settings: Settings | undefined): [string, () => Pro
     return answer;
   };
   const signInUrl = async () => {
+    // A package that is missing is no fault of the issuer.
+    await loadOpenidClient();
     const outbound = createOutbound({ mode: "start" });
     const { alphanumeric } = createRandom();
     const checks = { state: alphanumeric(43), nonce: alphanumeric(43), code_verifier: alphanumeric(64), redirect_uri };

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -46,4 +47,21 @@ test("doctor asks the issuer for its description, the redirect address and its t
   at.replace((request) => request.socket.destroy());
   const down = await look({ publicUrl });
   assert.match(down.says, /^issuer: wrong: .* does not answer/m);
+});
+
+test("doctor names the package where it is missing, and blames no issuer", () => {
+  const script = `
+    import { register } from "node:module";
+    import { signInChecks } from "./bin/doctor-oidc.ts";
+    const hook = \`export function resolve(name, context, next) {
+      if (name === "openid-client") throw new Error("Cannot find package");
+      return next(name, context);
+    }\`;
+    register("data:text/javascript," + encodeURIComponent(hook));
+    const oidc = { issuer: "http://127.0.0.1:1", clientId: "svc", clientSecret: "secret" };
+    for (const [, check] of signInChecks({ publicUrl: "https://svc.example.com", dashboard: { oidc } }).slice(0, 2))
+      console.log(await check().catch(({ message }) => message));`;
+  const words = ["--import", "tsx", "--input-type=module", "-e", script];
+  const missing = 'option dashboard.oidc needs the package openid-client. Run "npm install openid-client".';
+  assert.equal(execFileSync(process.execPath, words, { encoding: "utf8" }), `${missing}\n${missing}\n`);
 });
