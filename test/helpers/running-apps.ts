@@ -64,10 +64,14 @@ export const askApp = (
   port: string,
   host: string,
   path = "/",
-  { method = "GET", body }: { readonly method?: string; readonly body?: string } = {},
+  {
+    method = "GET",
+    body,
+    address = "127.0.0.1",
+  }: { readonly method?: string; readonly body?: string; readonly address?: string } = {},
 ) =>
   new Promise<string>((resolve, reject) => {
-    const asked = request({ host: "127.0.0.1", port, path, method, headers: { host } }, (response) => {
+    const asked = request({ host: address, port, path, method, headers: { host } }, (response) => {
       let text = `${response.statusCode} `;
       response.on("data", (chunk) => {
         text += chunk;
