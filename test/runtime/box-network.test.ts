@@ -74,3 +74,45 @@ test("An app that binds every port keeps no other one from its start", needs("ne
   const { status } = await here.release(id, {}, "preview");
   assert.equal(status, "active");
 });
+
+/** A name server of the app's own, whose name moves from a public address to another one, and a connection by that name. */
+const rebinding = (address: string, port: number) =>
+  `new Promise((done) => { const { Resolver } = require("node:dns"); let asked = 0;
+  const server = require("node:dgram").createSocket("udp4");
+  server.on("message", (query, { port }) => { const question = query.subarray(12, query.indexOf(0, 12) + 5);
+    const address = asked++ === 0 ? [203, 0, 113, 9] : [${address.replaceAll(".", ",")}];
+    server.send(Buffer.from([...query.subarray(0, 2), 129, 128, 0, 1, 0, 1, 0, 0, 0, 0, ...question, 192, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address]), port); });
+  server.bind(0, "127.0.0.1", () => { const resolver = new Resolver(); resolver.setServers(["127.0.0.1:" + server.address().port]);
+    resolver.resolve4("moves.test", () => { const lookup = (name, _, then) => resolver.resolve4(name, (error, [address] = []) => then(error, [{ address, family: 4 }]));
+      const socket = net.connect({ port: ${port}, host: "moves.test", lookup }); socket.setTimeout(3000, () => done("no answer"));
+      socket.on("connect", () => done("open")); socket.on("error", ({ code }) => done(code + " " + asked)); }); }); })`;
+
+test(
+  "A name that moves leads to no closed address, and there is no way around by IPv6",
+  needs("network"),
+  async (t) => {
+    const port = await listening(t, { host: "::", port: 0 });
+    const here = await runtimeWorld(t);
+    const { id } = await here.project("web");
+    here.repos.commit("acme/web", obeyingApp);
+    await here.release(id);
+    const own = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).filter(({ internal }) => !internal));
+    const ofMachine = own.flatMap(({ address, family }) => (family === "IPv4" ? [address] : []));
+    for (const address of ["127.0.0.1", "169.254.169.254", "10.0.0.1", "198.18.0.1", ...ofMachine])
+      assert.match(
+        await runIn(here, rebinding(address, port)),
+        /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH) 2$/,
+        address,
+      );
+    // No link has an address of IPv6.
+    const links = await runIn(here, `fs.readFileSync("/proc/net/if_inet6", "latin1").trim()`);
+    assert.match(links, /^(ENOENT|(0{31}1 .* lo)?)$/);
+    const addresses = own.flatMap(({ address, family }) => (family === "IPv6" ? [address] : []));
+    for (const host of ["2001:4860:4860::8888", "::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "fd00::1", ...addresses])
+      assert.match(
+        await runIn(here, connecting(JSON.stringify({ port, host }))),
+        /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/,
+        host,
+      );
+  },
+);
