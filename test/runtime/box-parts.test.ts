@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { needs } from "../helpers/obeying-app.ts";
+import { needs, obeyingApp } from "../helpers/obeying-app.ts";
 import { launch, run, temporaryFolder } from "../helpers/program.ts";
-import { lacks } from "../helpers/running-apps.ts";
+import { lacks, processesOf, runtimeWorld } from "../helpers/running-apps.ts";
 import { seed } from "../helpers/test-service.ts";
 
 test("With several organizations, a start without users and network of their own ends, unless they trust each other", async (t) => {
@@ -27,4 +27,19 @@ test("doctor lists each part of the box, and says how to add one that is missing
     const isMissing = lacks(name) !== false;
     assert.match(says, isMissing ? /: missing \(.+\)/ : /^[a-z ]+: (?!missing)/, name);
   }
+});
+
+const controllers = "/sys/fs/cgroup/cgroup.controllers";
+const shares =
+  lacks("limits") === false && existsSync(controllers) && /\bio\b/.test(readFileSync(controllers, "latin1"));
+
+test("Server and boxes take turns at the disk where control groups of version 2 have the controller io", {
+  skip: !shares && "this machine has no controller io in control groups of version 2",
+}, async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", obeyingApp);
+  const [pid = ""] = processesOf((await here.release(id)).id);
+  const [, group = ""] = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, "latin1")) ?? [];
+  for (const folder of [group, dirname(group)]) assert.ok(existsSync(join("/sys/fs/cgroup", folder, "io.max")), folder);
 });

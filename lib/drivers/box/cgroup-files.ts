@@ -99,7 +99,12 @@ function ownFolder({ folder, root }: Mount, isIts: (controllers: string) => bool
   return existsSync(join(folder, within)) ? join(folder, within) : folder;
 }
 
-const wanted = ["memory", "pids", "cpu"];
+const wanted = ["memory", "pids", "cpu"] as const;
+/**
+ * The disk has no limit: with this controller the boxes together get as much of its time as the server when both want all of
+ * it. In version 1 it does not see what is written through memory.
+ */
+const sharing = "io";
 
 /**
  * Lets groups be made below a folder of version 2. A folder there holds processes or groups with limits, not both, so its
@@ -110,7 +115,7 @@ function delegate(folder: string): void {
   const enable = () =>
     writeFileSync(
       join(folder, "cgroup.subtree_control"),
-      wanted
+      [...wanted, sharing]
         .filter((one) => has.includes(one))
         .map((one) => `+${one}`)
         .join(" "),
