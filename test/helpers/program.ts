@@ -62,6 +62,8 @@ export function stream(
 interface LaunchOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly limits?: string;
+  /** A program that becomes the program. */
+  readonly within?: readonly string[];
   /** Another user than that of the test. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
@@ -74,11 +76,11 @@ export async function launch(
   t: TestContext,
   words: readonly string[],
   cwd?: string,
-  { env = {}, limits = "", user }: LaunchOptions = {},
+  { env = {}, limits = "", within = [], user }: LaunchOptions = {},
 ) {
   const command = [process.execPath, program, ...words, "--json"];
   const shell = ["sh", "-c", `ulimit ${limits}; exec "$@"`, "sh"];
-  const [file = "", ...rest] = limits ? [...shell, ...command] : command;
+  const [file = "", ...rest] = [...within, ...(limits ? shell : []), ...command];
   const child = spawn(file, rest, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "pipe"], ...user });
   t.after(() => void child.kill("SIGKILL"));
   let errors = "";

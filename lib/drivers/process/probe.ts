@@ -3,6 +3,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { type BuildDisks, createBuildDisks } from "../box/build-disks.ts";
 import { createGroups, type Groups } from "../box/cgroups.ts";
+import { withinCounts } from "../box/counted-by-user.ts";
 import type { Means } from "../box/entrance.ts";
 import type { Reach } from "../box/network.ts";
 import { collision, createOrganizationUsers, type UserRange } from "../box/organization-users.ts";
@@ -61,7 +62,7 @@ async function requireTools(): Promise<void> {
 function waysToUsers(range: UserRange): { as: readonly string[]; filesAs: readonly string[]; range: UserRange } {
   if (process.getuid?.() === 0) return { as: ["unshare", "--mount", "--"], filesAs: [], range };
   const mapped = ["unshare", "--user", "--map-root-user", "--map-auto"];
-  return { as: [...mapped, "--mount", "--"], filesAs: [...mapped, "--"], range: { first: 1, count: 65_000 } };
+  return { as: withinCounts([...mapped, "--mount"]), filesAs: [...mapped, "--"], range: { first: 1, count: 65_000 } };
 }
 
 const withoutUsers = ["unshare", "--user", "--map-root-user", "--mount", "--"];

@@ -2,6 +2,7 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import type { Group, Groups } from "../box/cgroups.ts";
+import { lowered } from "../box/counted-by-user.ts";
 import { entrance, type Means, type Places } from "../box/entrance.ts";
 import { type Child, type Command, startChild, type TakeOutput } from "../runtime/child.ts";
 import { listeningPorts } from "../runtime/listening-ports.ts";
@@ -57,7 +58,8 @@ const limits = ({ memory_bytes, data }: Box, group: Group | undefined) => [
   `--fsize=${Math.max(largestFile, data?.bytes ?? 0)}`,
   "--nofile=4096",
   // Not for root, whom the kernel exempts; the watch counts as well.
-  `--nproc=${2 * maxProcesses}`,
+  lowered("nproc", 2 * maxProcesses),
+  lowered("sigpending", maxProcesses),
   "--core=0",
 ];
 

@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { quoted } from "../../kernel/shell-words.ts";
+
+/**
+ * The kernel counts what the users of a user namespace take for its owner too, so boxes of an ordinary server use up what the
+ * server may have. A namespace keeps the limits that its maker had: all boxes together meet theirs before the server meets its
+ * own.
+ */
+const counted = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
+const shareOfBoxes = 0.75;
+/** What one box may take. A namespace has such limits of its own, which count for nobody else. */
+const ofNamespace = ["max_inotify_instances", "max_inotify_watches"];
+const shareOfOne = 1 / 8;
+
+const read = (file: string) => {
+  try {
+    return readFileSync(file, "latin1");
+  } catch {
+    return "";
+  }
+};
+
+/** A limit of this process; without one it is infinite. */
+function ownLimit(name: keyof typeof counted): number {
+  const [, soft] = new RegExp(`^${counted[name]}\\s+(\\d+)\\s`, "m").exec(read("/proc/self/limits")) ?? [];
+  return Number(soft ?? Number.POSITIVE_INFINITY);
+}
+
+/** The option of `prlimit` that lowers a limit, and never asks for more than this process has. */
+export const lowered = (name: keyof typeof counted, most: number) => `--${name}=${Math.min(most, ownLimit(name))}`;
+
+/** The program that makes a user namespace with the words, for another program, and leaves a part of each count to this process. */
+export function withinCounts(makesNamespace: readonly string[]): string[] {
+  const limits = (["nproc", "sigpending"] as const).flatMap((name) => {
+    const own = ownLimit(name);
+    return Number.isFinite(own) ? [`--${name}=${Math.ceil(own * shareOfBoxes)}:`] : [];
+  });
+  const settings = ofNamespace.flatMap((name) => {
+    const file = `/proc/sys/user/${name}`;
+    const most = Math.ceil(Number(read(file)) * shareOfOne);
+    return most > 0 ? [`echo ${most} > ${quoted(file)}`] : [];
+  });
+  const inNamespace = [...settings, 'exec "$@"'].join("; ");
+  return ["prlimit", ...limits, ...makesNamespace, "--", "sh", "-ec", inNamespace, "sh"];
+}

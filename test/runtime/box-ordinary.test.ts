@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { createClient } from "../../lib/client.ts";
+import { needs, obeyingApp } from "../helpers/obeying-app.ts";
+import { ordinaryUser, subordinate } from "../helpers/ordinary-user.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
+import { type Files, repositories } from "../helpers/repositories.ts";
+import { askApp, processesOf } from "../helpers/running-apps.ts";
+import { keyOf, seed } from "../helpers/test-service.ts";
+
+/*
+ * The service as an ordinary user with subordinate ids, and what its apps try against the counts that the kernel keeps of that
+ * user.
+ */
+
+const asRoot = process.getuid?.() === 0 ? needs("users", "limits") : { skip: "it needs root, who makes the user" };
+
+/** A server of a user, and what deploys an app to it. */
+async function served(t: TestContext, who: "root" | "an ordinary user", asRoot: string[] = [], env = {}) {
+  const user = who === "root" ? { uid: 0, become: [], words: [] } : ordinaryUser(t, ...asRoot);
+  const folder = temporaryFolder(t);
+  const repos = repositories(t);
+  repos.commit("acme/web", obeyingApp);
+  writeFileSync(join(folder, "seed.json"), JSON.stringify(seed));
+  spawnSync("chown", ["-R", `${user.uid}:${user.uid}`, folder]);
+  chmodSync(repos.root, 0o755);
+  const words = ["dev", "--port", "0", "--apps-port", "0", "--seed", "seed.json", "--runtime", "process"];
+  const args = [...words, "--database", "svc.db", "--repos", repos.root];
+  const server = await launch(t, args, folder, { env: { HOME: folder, ...env }, within: user.words });
+  const { port } = new URL(server.apps_url ?? "");
+  const deploy = async (who: "owner" | "stranger", name: string, files: Files = {}) => {
+    const client = createClient({ baseUrl: server.base_url, apiKey: keyOf(who) });
+    const { id: project_id } = await client.projects.create({ name, region: "eu-west-1" });
+    const again = async (changed: Files) => {
+      repos.commit("acme/web", { ...obeyingApp, ...changed });
+      const source = { type: "git", repo: "acme/web" } as const;
+      const { id } = await client.deployments.create({ project_id, environment: "production", source });
+      const { status } = await client.deployments.get({ id, wait: 60 });
+      const { data } = await client.deployments.logs({ id, per_page: 100 });
+      return { id, status, lines: data.map(({ message }) => message).join("\n") };
+    };
+    const { id, status, lines } = await again(files);
+    assert.equal(status, "active", lines);
+    const run = async (code: string) =>
+      (await askApp(port, `production-${name}.localhost`, `/?${encodeURIComponent(code)}`)).replace(/^200 /, "");
+    return { id, run, again };
+  };
+  return { user, server, deploy };
+}
+
+const usersOf = (deployment_id: string) => [
+  ...new Set(
+    processesOf(deployment_id).flatMap((pid) => {
+      const [, uid] = /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
+      return readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith("node") ? [Number(uid)] : [];
+    }),
+  ),
+];
+
+const calls = { x64: { inotify: 294, queue: 129 }, arm64: { inotify: 26, queue: 138 } }[process.arch as "x64"];
+/** Takes as much as there is, or the first argument, says how much that was, and holds it until its stdin ends. */
+const taking = (setup: string, one: string) =>
+  `${setup} my $n = 0; $n++ while $n < $ARGV[0] && ${one}; $| = 1; print "$n\\n"; <STDIN>; kill "KILL", @held`;
+const greed = {
+  "instances of inotify": taking("", `syscall(${calls?.inotify}, 0) >= 0`),
+  "pending signals": taking(
+    `use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(40)); my $info = pack("llllllx100", 40, 0, -1, 0, 0, 0);`,
+    `syscall(${calls?.queue}, 0 + $$, 40, $info) >= 0`,
+  ),
+  // The last one: afterwards the app can start nothing.
+  processes: taking("my $pid;", `defined($pid = fork) && ($pid ? push(@held, $pid) : sleep 4242)`),
+} as const;
+
+test("A server of an ordinary user, and each organization, has a user of its own", asRoot, async (t) => {
+  const { user, server, deploy } = await served(t, "an ordinary user");
+  const ids = [await deploy("owner", "web"), await deploy("stranger", "other")].map(({ id }) => usersOf(id));
+  assert.deepEqual(
+    ids.map(({ length }) => length),
+    [1, 1],
+  );
+  const all = ids.flat();
+  assert.equal(new Set([...all, user.uid]).size, 3, String(all));
+  const { first, count } = subordinate;
+  for (const id of all) assert.ok(id >= first && id < first + count, String(id));
+  assert.equal((await server.stop()).code, 0);
+});
+
+for (const who of ["root", "an ordinary user"] as const)
+  test(
+    `What the kernel counts by user, no app takes from a server of ${who}, or from a neighbour`,
+    asRoot,
+    async (t) => {
+      const { user, server, deploy } = await served(t, who);
+      const [{ run }, other] = [await deploy("owner", "web"), await deploy("stranger", "other")];
+      const take = (code: string, most: number, then: string) =>
+        `new Promise((done) => { const one = require("node:child_process").spawn("perl", ["-e", ${JSON.stringify(code)}, "${most}"]);
+        one.stdout.once("data", (text) => { done(Number(text)); ${then} }); one.stderr.once("data", done); })`;
+      for (const [name, code] of Object.entries(greed)) {
+        const taken = Number(await run(take(code, 1e6, "")));
+        assert.ok(taken > 9, `${name}: ${taken}`);
+        const [file = "", ...words] = [...user.become, "perl", "-e", code, "10"];
+        const ofServer = Number(spawnSync(file, words, { encoding: "utf8" }).stdout);
+        const ofNeighbour = Number(await other.run(take(code, 10, "one.stdin.end()")));
+        assert.deepEqual([ofServer, ofNeighbour], [10, 10], `${name}: the app has taken ${taken}`);
+        t.diagnostic(`${name}: an app took ${taken}`);
+      }
+      assert.equal((await server.get("/v1/me", keyOf("owner"))).status, 200);
+      assert.equal(await other.run("1 + 1"), "2");
+      assert.equal((await server.stop()).code, 0);
+    },
+  );
