@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { preparedDisks } from "../lib/app/runtimes.ts";
 import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
 import { reachOf } from "../lib/drivers/box/network.ts";
 import type { Protection } from "../lib/drivers/box/protections.ts";
@@ -13,11 +14,13 @@ const runtimes = {
   async process(settings: Settings | undefined, found: (protections: readonly Protection[]) => void) {
     const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
     try {
-      const { isolation, users, reach } = (settings ?? parseOptions({})).deployments;
+      const { deployments } = settings ?? parseOptions({});
+      const { isolation, users, reach } = deployments;
       const machine = await probeMachine(folder, {
         isolation,
         users,
         reach: reachOf(reach, settings?.outbound.allow ?? []),
+        disks: preparedDisks(deployments),
       });
       const app = join(folder, "app");
       mkdirSync(app);

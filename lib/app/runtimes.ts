@@ -99,6 +99,10 @@ interface Folders {
   readonly find: CodeHost["own"] | undefined;
 }
 
+/** The file systems of builds that the operator names. */
+export const preparedDisks = ({ buildDisks, buildDisk, concurrency }: Settings["deployments"]) =>
+  buildDisks === undefined ? undefined : { folder: resolve(buildDisks), count: concurrency, bytes: buildDisk };
+
 function realDriver(
   { mode, strict, outbound, deployments, codeHost: given }: Settings,
   { isLasting, folder, data, find }: Folders,
@@ -135,6 +139,7 @@ function realDriver(
           isolation,
           users,
           reach: reachOf(reach, outbound.allow),
+          disks: preparedDisks(deployments),
           leavesDockerfiles,
           ...common,
         }),

@@ -27,7 +27,8 @@ const found = noSandbox
       const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
       try {
         const { isolation, users } = parseOptions({}).deployments;
-        const machine = await probeMachine(folder, { isolation, users, reach: { ports: [], networks: [] } });
+        const reach = { ports: [], networks: [] };
+        const machine = await probeMachine(folder, { isolation, users, reach });
         await machine.close();
         return machine.protections;
       } finally {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { needs, obeyingApp } from "../helpers/obeying-app.ts";
@@ -112,3 +112,43 @@ for (const who of ["root", "an ordinary user"] as const)
       assert.equal((await server.stop()).code, 0);
     },
   );
+
+/** Builds that hide what they write. Each writes for as long as it can. */
+const hiding = {
+  "an open file without a name": `exec 3> gone; rm gone; cat /dev/zero >&3; sleep 4242`,
+  "many of them": `for i in 1 2 3 4 5 6; do (exec 3> gone; rm gone; head -c 100M /dev/zero >&3; sleep 4242) & done; wait`,
+  "a folder that nobody lists": `mkdir -m 300 dark; cat /dev/zero > dark/big; sleep 4242`,
+  "space that is reserved": `exec 3> /tmp/gone; rm /tmp/gone; fallocate -l 900M /proc/self/fd/3 || head -c 400M /dev/zero >&3; sleep 4242`,
+  "packages without a name": `exec 3> /cache/gone; rm /cache/gone; cat /dev/zero >&3; sleep 4242`,
+};
+
+test(
+  "A build of an ordinary user's server writes to the file system that root made, and no more than it may",
+  asRoot,
+  async (t) => {
+    const above = temporaryFolder(t);
+    chmodSync(above, 0o755);
+    const folder = join(above, "disks");
+    const making = [`sh ${resolve("fixtures/hosting/build-disks.sh")} 1 256M svc-test ${folder} >&2`];
+    const limits = { SVC_DEPLOYMENTS_CONCURRENCY: "1", SVC_DEPLOYMENTS_BUILD_DISK: "64MiB" };
+    const { server, deploy } = await served(t, "an ordinary user", making, {
+      SVC_DEPLOYMENTS_BUILD_DISKS: folder,
+      ...limits,
+    });
+    const web = await deploy("owner", "web", {
+      "svc.json": { build: "echo package > /cache/kept; echo built > made", start: "node server.js" },
+    });
+    assert.equal(await web.run(`fs.readFileSync("made", "utf8")`), "built\n");
+    for (const [name, build] of Object.entries(hiding)) {
+      const { status, lines } = await web.again({ "svc.json": { build } });
+      assert.equal(status, "failed", name);
+      assert.match(lines, /wrote more than deployments\.buildDisk \(64 MiB\)/, name);
+    }
+    const { status, lines } = await web.again({
+      "svc.json": { build: "cat /cache/kept; ls -A /cache /tmp", start: "node server.js" },
+    });
+    assert.equal(status, "active", lines);
+    assert.match(lines, /^package$/m);
+    assert.equal((await server.stop()).code, 0);
+  },
+);

@@ -52,7 +52,7 @@ async function fill() {
   const tests = readdirSync("test/runtime")
     .filter((name) => name.endsWith(".test.ts") && wanted.some((one) => name.includes(one)))
     .map((name) => `compiled/dist/test/runtime/${name.replace(/ts$/, "js")}`);
-  const command = `node --enable-source-maps --test --test-concurrency=1 --test-timeout=1500000 --test-reporter=./test/reporter.mjs ${tests.join(" ")}`;
+  const command = `env -u SVC_DEPLOYMENTS_BUILD_DISKS node --enable-source-maps --test --test-concurrency=1 --test-timeout=1500000 --test-reporter=./test/reporter.mjs ${tests.join(" ")}`;
   write("repository/tests.sh", [
     "cd /repository",
     "umask 022",
@@ -83,6 +83,7 @@ async function fill() {
     "ip addr add 10.0.2.15/24 dev $device; ip route add default via 10.0.2.2",
     "ip -6 addr add fec0::15/64 dev $device nodad; ip -6 route add default via fec0::2",
     "if grep -q interactive /proc/cmdline; then exec sh -c 'while :; do /bin/bash -i < /dev/ttyS0 > /dev/ttyS0 2>&1; done'; fi",
+    "sh /repository/fixtures/hosting/build-disks.sh",
     "systemctl start --wait attacked.service",
     "/bin/sh /repository/tests.sh root",
     "systemctl poweroff",

@@ -283,6 +283,11 @@ export interface Options {
      */
     buildDisk?: string | undefined;
     /**
+     * A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root; root makes file systems of its own. 1 to 4,096 characters.
+     * @example /var/lib/svc-server-disks
+     */
+    buildDisks?: string | undefined;
+    /**
      * The memory of all processes of an app together. An app that uses more starts again.
      * @default "1GiB"
      * @example "1GiB"

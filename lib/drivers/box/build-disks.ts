@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import type { StatsFs } from "node:fs";
 import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -15,11 +16,8 @@ export interface DiskPlaces {
   readonly bytes: number;
 }
 
-/**
- * A file system with a size: everything that a build writes counts, unlinked and unreadable files too. It is mounted in a mount
- * namespace that ends with the server.
- */
-export interface BuildDisk {
+/** A file system with a size: everything that a build writes counts, unlinked and unreadable files too. */
+export interface BuildDisk extends Pick<DiskPlaces, "packages" | "app" | "temporary"> {
   /** The program that runs another one with the folders of the file system. */
   readonly within: readonly string[];
   /** The bytes that were written since it was opened. */
@@ -38,6 +36,9 @@ export interface BuildDisks {
 
 /** The size of an inode. */
 const inodeBytes = 256;
+/** What a file system holds. */
+export const usedBytes = ({ bsize, blocks, bfree, files, ffree }: Omit<StatsFs, "type" | "bavail">): number =>
+  bsize * (blocks - bfree) + inodeBytes * (files - ffree);
 /** The tables of the file system. */
 const tableBytes = 64 * 1024 ** 2;
 /** Packages of earlier builds take up to half of what a build may write. */
@@ -98,6 +99,7 @@ function lastWords(stream: NodeJS.ReadableStream): () => string {
   return () => text.trim();
 }
 
+/** The file systems of a server that is root. Each is mounted in a mount namespace that ends with the server. */
 export function createBuildDisks(): BuildDisks {
   const closing = new Map<string, Promise<void>>();
 
@@ -125,17 +127,15 @@ export function createBuildDisks(): BuildDisks {
       await closing.get(packages);
       const { keeper, ended, before } = await begin(places);
       const [bsize = 0, blocks = 0, bfree = 0, files = 0, ffree = 0] = before;
-      const usedOf = (of: { bsize: number; blocks: number; bfree: number; files: number; ffree: number }) =>
-        of.bsize * (of.blocks - of.bfree) + inodeBytes * (of.files - of.ffree);
-      const usedBefore = usedOf({ bsize, blocks, bfree, files, ffree });
+      const usedBefore = usedBytes({ bsize, blocks, bfree, files, ffree });
       const within = ["nsenter", `--mount=/proc/${keeper.pid}/ns/mnt`, "--"];
       return {
-        within,
+        ...{ packages, app, temporary: places.temporary, within },
         // The folder of the packages is a view into the file system, through the keeper. Once the keeper has ended, nothing can
         // be written there.
         written: () =>
           statfs(`/proc/${keeper.pid}/root${packages}`).then(
-            (of) => usedOf(of) - usedBefore,
+            (of) => usedBytes(of) - usedBefore,
             () => 0,
           ),
         copyApp: (to, signal) => run([...within, "cp", "-a", "-T", "--", app, to], signal),

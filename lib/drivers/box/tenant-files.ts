@@ -8,13 +8,15 @@ export interface TenantFiles {
   own(path: string, user: number | undefined): Promise<void>;
   /** Removes a file or a folder with everything in it. */
   remove(path: string): Promise<void>;
+  /** Copies a folder, with owners and rights, to a new one. */
+  copy(from: string, to: string, signal?: AbortSignal): Promise<void>;
   /** The bytes that a folder takes on the disk. */
   bytes(path: string): Promise<number>;
 }
 
 /** Resolves with what a program prints. */
-function run([file = "", ...args]: readonly string[]): Promise<string> {
-  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
+function run([file = "", ...args]: readonly string[], signal?: AbortSignal): Promise<string> {
+  const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"], signal, killSignal: "SIGKILL" });
   let [printed, said] = ["", ""];
   child.stdout.on("data", (chunk: Buffer) => {
     printed += chunk;
@@ -45,8 +47,16 @@ const remover = (as: readonly string[]) => async (path: string) => {
   }
 };
 
+const copier = (as: readonly string[]) => async (from: string, to: string, signal?: AbortSignal) =>
+  void (await run([...as, "cp", "-a", "-T", "--", from, to], signal));
+
 /** For a server to whom all files belong. */
-export const plainFiles: TenantFiles = { own: async () => {}, remove: remover([]), bytes: (path) => folderBytes(path) };
+export const plainFiles: TenantFiles = {
+  own: async () => {},
+  remove: remover([]),
+  copy: copier([]),
+  bytes: (path) => folderBytes(path),
+};
 
 /** `as` runs a program with rights over the files of all users; empty if this process has them. */
 export function createTenantFiles(as: readonly string[]): TenantFiles {
@@ -59,6 +69,7 @@ export function createTenantFiles(as: readonly string[]): TenantFiles {
       await run([...as, "chown", "--recursive", "--no-dereference", `${user}:${user}`, "--", path]);
     },
     remove: remover(as),
+    copy: copier(as),
     async bytes(path) {
       if (as.length === 0) return folderBytes(path);
       // Files may go while they are counted.

@@ -90,11 +90,12 @@ async function runBuild(
   if (!disk) for (const path of folders) await files.own(path, user);
   const written = disk?.written ?? writtenTo(folders, stored_bytes);
   const steps: Build = { ...run, ...order, sandbox, limits, hide, written };
+  const at = disk ?? places;
   const building: Box = {
-    app,
+    app: at.app,
     root,
     user,
-    build: { cache, temporary },
+    build: { cache: at.packages, temporary: at.temporary },
     ...(disk && { within: disk.within }),
     env: { CI: "1", NO_COLOR: "1", ...ofBuilds, ...variables },
     memory_bytes: limits.memory_bytes,

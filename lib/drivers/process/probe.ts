@@ -7,6 +7,7 @@ import { withinCounts } from "../box/counted-by-user.ts";
 import type { Means } from "../box/entrance.ts";
 import type { Reach } from "../box/network.ts";
 import { collision, createOrganizationUsers, type UserRange } from "../box/organization-users.ts";
+import { createPreparedDisks, lackOf, type PreparedDisks } from "../box/prepared-disks.ts";
 import type { Protection } from "../box/protections.ts";
 import { systemCallFilter } from "../box/system-call-filter.ts";
 import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
@@ -31,6 +32,8 @@ export interface IsolationSettings {
   /** The ids of organizations, where the server is root. */
   readonly users: UserRange;
   readonly reach: Reach;
+  /** The file systems of builds, where root has made them. */
+  readonly disks?: PreparedDisks | undefined;
 }
 
 /** Runs a command to its end; answers what it printed, and whether it went well. */
@@ -85,7 +88,9 @@ const networkCommand = () => unitAdvice("network") ?? "apt-get install passt ipr
 
 /** Only root can mount a file system from a file. */
 const disksCommand = () =>
-  process.getuid?.() === 0 ? "apt-get install e2fsprogs mount && modprobe loop" : "run svc-server as root";
+  process.getuid?.() === 0
+    ? "apt-get install e2fsprogs mount && modprobe loop"
+    : "run build-disks.sh of fixtures/hosting as root, and set deployments.buildDisks to its folder";
 
 /** Tries whether builds can have a file system of their own. Answers the reason if they cannot. */
 async function tryDisks(folder: string, user: number | undefined): Promise<string | undefined> {
@@ -107,7 +112,11 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
 }
 
 /** Tries each part of the box together with the ones before it, and keeps those that work. */
-async function tryBox(folder: string, { users: range, reach }: IsolationSettings, groups: Groups | undefined) {
+async function tryBox(
+  folder: string,
+  { users: range, reach, disks: prepared }: IsolationSettings,
+  groups: Groups | undefined,
+) {
   const app = join(folder, "probe");
   mkdirSync(app, { recursive: true });
   const program = systemCallFilter();
@@ -131,7 +140,10 @@ async function tryBox(folder: string, { users: range, reach }: IsolationSettings
     );
   const as = separate.ok ? way.as : withoutUsers;
   const connected = await tryMeans({ as, reach, filter }, separate.ok ? way.range.first : undefined);
-  const noDisks = await tryDisks(folder, separate.ok ? way.range.first : undefined);
+  const lack = prepared && lackOf(prepared);
+  const usesPrepared = prepared !== undefined && lack === undefined;
+  const noOwn = usesPrepared ? undefined : await tryDisks(folder, separate.ok ? way.range.first : undefined);
+  const noDisks = noOwn && (lack ?? noOwn);
   const protections: Protection[] = [
     { name: "users", ...(!separate.ok && { missing: separate.output, command: usersCommand() }) },
     { name: "network", ...(!connected.ok && { missing: connected.output, command: networkCommand() }) },
@@ -142,8 +154,10 @@ async function tryBox(folder: string, { users: range, reach }: IsolationSettings
     },
   ];
   const sandbox = bubblewrap({ as, reach: connected.ok ? reach : undefined, filter }, groups);
-  const disks = noDisks === undefined ? createBuildDisks() : undefined;
-  return { sandbox, protections, disks, way: separate.ok ? way : undefined };
+  const files = separate.ok ? createTenantFiles(way.filesAs) : plainFiles;
+  const made = () => (usesPrepared ? createPreparedDisks(prepared, files) : createBuildDisks());
+  const disks = noDisks === undefined ? made() : undefined;
+  return { sandbox, protections, files, disks, range: separate.ok ? way.range : undefined };
 }
 
 /**
@@ -164,11 +178,11 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
     return { ...shared, protections, close };
   }
   try {
-    const { sandbox, protections, disks, way } = await tryBox(folder, settings, groups);
-    const users = way && createOrganizationUsers(folder, way.range);
+    const { sandbox, protections, files, disks, range } = await tryBox(folder, settings, groups);
+    const users = range && createOrganizationUsers(folder, range);
     return {
       sandbox,
-      files: way ? createTenantFiles(way.filesAs) : plainFiles,
+      files,
       userOf: async (organization_id) => users?.of(organization_id),
       disks,
       protections: [limits, ...protections],

@@ -1,0 +1,113 @@
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { mkdir, readdir, rename, statfs } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { type BuildDisks, usedBytes } from "./build-disks.ts";
+import type { TenantFiles } from "./tenant-files.ts";
+
+/** A folder of file systems that root has made and mounted. */
+export interface PreparedDisks {
+  readonly folder: string;
+  /** How many builds run at once. */
+  readonly count: number;
+  /** What a build may write. */
+  readonly bytes: number;
+}
+
+/** The folders in a folder where other file systems are mounted. */
+function mountsIn(folder: string): string[] {
+  const { dev } = statSync(folder);
+  const paths = readdirSync(folder).map((name) => join(folder, name));
+  const mounted = paths.filter((path) => statSync(path).isDirectory() && statSync(path).dev !== dev);
+  return [...new Map(mounted.map((path) => [statSync(path).dev, path])).values()];
+}
+
+const isWritable = (path: string) => {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Why builds cannot have these file systems; undefined if they can. */
+export function lackOf({ folder, count, bytes }: PreparedDisks): string | undefined {
+  if (!existsSync(folder)) return `${folder}, which deployments.buildDisks names, is not there`;
+  const mounts = mountsIn(folder);
+  if (mounts.length < count)
+    return `${folder} has ${mounts.length} mounted file systems, and deployments.concurrency is ${count}`;
+  const small = mounts.find((path) => statfsSync(path).bsize * statfsSync(path).blocks < bytes);
+  if (small !== undefined) return `${small} is smaller than deployments.buildDisk`;
+  const closed = mounts.find((path) => !isWritable(path));
+  return closed === undefined ? undefined : `${closed} cannot be written by the user of the service`;
+}
+
+/**
+ * Gives each build one of the file systems that root has made. Only root can mount one, and the service may be an ordinary user.
+ * Packages are copied there and back.
+ */
+export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFiles): BuildDisks {
+  const free = mountsIn(folder);
+  const waiting: ((disk: string) => void)[] = [];
+  const closing = new Map<string, Promise<void>>();
+  const give = (disk: string) => (waiting.shift() ?? ((one) => void free.push(one)))(disk);
+  const take = async () => free.pop() ?? new Promise<string>((resolve) => waiting.push(resolve));
+  const placesIn = (disk: string) => ({
+    app: join(disk, "app"),
+    temporary: join(disk, "tmp"),
+    packages: join(disk, "cache"),
+  });
+  const empty = async (disk: string) => {
+    for (const path of Object.values(placesIn(disk))) await files.remove(path);
+  };
+  /** A build that is gone leaves its packages whole, or those of the one before. */
+  const keep = async (built: string, packages: string) => {
+    if ((await readdir(built).catch(() => ["unreadable"])).length === 0) return;
+    const copied = join(dirname(packages), `new-${basename(packages)}`);
+    await files.remove(copied);
+    await files.copy(built, copied);
+    await files.remove(packages);
+    await rename(copied, packages);
+  };
+
+  return {
+    async open({ packages, app, user }) {
+      await closing.get(packages);
+      const disk = await take();
+      const places = placesIn(disk);
+      const used = async () => usedBytes(await statfs(disk));
+      const fill = async () => {
+        await empty(disk);
+        await files.copy(packages, places.packages);
+        const before = await used();
+        await files.copy(app, places.app);
+        await mkdir(places.temporary);
+        for (const path of Object.values(places)) await files.own(path, user);
+        return before;
+      };
+      const before = await fill().catch((error) => {
+        give(disk);
+        throw error;
+      });
+      return {
+        ...places,
+        within: [],
+        written: async () => (await used()) - before,
+        copyApp: (to, signal) => files.copy(places.app, to, signal),
+        close() {
+          const end = keep(places.packages, packages)
+            .catch(() => {}) // The next build fetches its packages again.
+            .then(() => empty(disk))
+            .catch(() => {}) // It is emptied before the next build too.
+            .then(() => {
+              if (closing.get(packages) === end) closing.delete(packages);
+              give(disk);
+            });
+          closing.set(packages, end);
+        },
+      };
+    },
+
+    close: async () => void (await Promise.all(closing.values())),
+  };
+}
