@@ -212,6 +212,13 @@ test("wrong options are refused before anything listens", async (t) => {
     assert.deepEqual([status, message.test(stderr)], [2, true], stderr);
   }
   writeFileSync(file, "{}");
-  const { status, stderr } = await runHere(["scenarios", "load", file]);
-  assert.deepEqual([status, /must hold a JSON list of scenarios/.test(stderr)], [2, true], stderr);
+  const unusable: readonly (readonly [RegExp, ...string[]])[] = [
+    [/needs the argument FILE/],
+    [/the scenarios file none\.json cannot be read/, "none.json"],
+    [/must hold a JSON list of scenarios/, file],
+  ];
+  for (const [message, ...words] of unusable) {
+    const { status, stderr } = await runHere(["scenarios", "load", ...words], folder);
+    assert.deepEqual([status, message.test(stderr)], [2, true], stderr);
+  }
 });

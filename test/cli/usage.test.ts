@@ -105,11 +105,6 @@ test("wrong words for any other command end with 2 and one sentence that says wh
     [["start", "--cors", "*,app"], /option --cors \(entry 2\) must be a whole origin/],
     [["openapi", "--envelope", "round"], /option --envelope must be flat or full/],
     [["listen"], /option --forward-to must be a URL/],
-    [["record"], /record needs the service to record: --upstream https:/],
-    [["record", "--upstream", "http://127.0.0.1:1", "--out", "b.json"], /option --out must name a folder/],
-    [["scenarios", "load"], /needs the argument FILE/],
-    [["scenarios", "load", "none.json"], /the scenarios file none\.json cannot be read/],
-    [["scenarios", "load", "b.json"], /the scenarios file b\.json must hold a JSON list of scenarios/],
     [["doctor", "--port", "x"], /option --port must be a whole number/],
     [["completion", "cmd"], /the shell must be one of bash, zsh, fish/],
   ]);
