@@ -137,7 +137,7 @@ function optionalPackages(home) {
   const mcp = () => spawnSync(join(home, "node_modules/.bin/svc-server"), ["mcp"], { encoding: "utf8", input: "" });
   for (const file of ["optional.mjs", "optional.cjs"]) run(process.execPath, [file, "without"], { cwd: home });
   assert.match(mcp().stderr, /needs the package @modelcontextprotocol\/server/);
-  install("nodemailer", "openid-client", "smtp-server", "@modelcontextprotocol/server");
+  install("nodemailer", "openid-client", "smtp-server", "@modelcontextprotocol/server", "@opentelemetry/api");
   assert.equal(mcp().status, 0);
   for (const file of ["optional.mjs", "optional.cjs"]) run(process.execPath, [file, "with"], { cwd: home });
 }

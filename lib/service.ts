@@ -6,6 +6,7 @@ import { openFoundation } from "./app/open-store.ts";
 import { createFacade, type Service } from "./app/service-facade.ts";
 import { createServiceInstance, type ServiceInstance } from "./app/service-instance.ts";
 import { requireSeparation } from "./app/tenancy.ts";
+import { tracingWarnings } from "./app/tracing.ts";
 import { wire } from "./app/wiring.ts";
 import type { AppsService } from "./apps/service.ts";
 import type { Options } from "./config/options/options.ts";
@@ -82,6 +83,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
       ...(await devDatabaseWarnings(foundation, features, settings)),
       ...(await codeHostWarnings({ store, codeHost: settings.codeHost })),
       ...(await oidcWarnings(settings, features)),
+      ...tracingWarnings(settings, foundation.tracer),
     ];
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });

@@ -57,6 +57,8 @@ export async function compile({ tests = true } = {}) {
       target: "node20.19",
       external: [
         ...external,
+        // It shares the API that is not bundled.
+        "@opentelemetry/*",
         "esbuild",
         "oxc-parser",
         "playwright-core",

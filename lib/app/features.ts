@@ -51,6 +51,7 @@ import { usersService } from "../users/service.ts";
 import { webhooksService } from "../webhooks/service.ts";
 import { createDeploying } from "./deployment-features.ts";
 import type { Foundation } from "./open-store.ts";
+import { tracedQueue } from "./tracing.ts";
 
 /** The durable work of every feature. */
 export const featureJobs = [
@@ -91,7 +92,10 @@ export function createFeatures(
   const waiting = createWaiting({ ...foundation, feed });
   const ports = { ...foundation, feed, waiting };
   const bus = createBus(ports);
-  const queue = createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") });
+  const plainQueue = createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") });
+  const { tracer } = foundation;
+  const queue = tracedQueue(plainQueue, tracer);
+  if (tracer) bus.subscribe(async (_, { id }) => tracer.remember(id));
   feed.onWake((name) => name === "jobs" && wake(ports.clock.now()));
   const endpoints = createEndpoints({ ...ports, queue });
   const attempts = createAttempts({

@@ -14,6 +14,7 @@ import { createRandom } from "../kernel/random.ts";
 import type { InstanceContext } from "./instance-context.ts";
 import type { Foundation } from "./open-store.ts";
 import { type Ports, routeTable } from "./route-table.ts";
+import { tracedHandler } from "./tracing.ts";
 import { withWorlds } from "./worlds.ts";
 
 /** The HTTP interface of one state: one route table, the handler of its routes, and in the mode dev its faults. */
@@ -42,7 +43,8 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const { look } = authenticator;
   const usual = logged(handler);
   const faulty = isDev ? withFaults(handler, { faults, writer, knowsHost, look, logged }) : usual;
-  const own = allowsOrigin === allowsNone ? faulty : withCors(faulty, { allowsOrigin, assetsPath, usual, look });
+  const traced = tracedHandler(faulty, foundation.tracer);
+  const own = allowsOrigin === allowsNone ? traced : withCors(traced, { allowsOrigin, assetsPath, usual, look });
   return createApp({
     table,
     handler: isDev && !host.isWorld ? withWorlds(own, host) : own,

@@ -18,6 +18,7 @@ import type { Watcher } from "../store/recovery.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { describeObstacle } from "../store/write-failure.ts";
+import { openTracer, tracedStore } from "./tracing.ts";
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
@@ -30,7 +31,8 @@ const inMemory = ":memory:";
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
   const opened = await openDatabase(settings, exclusive);
   try {
-    const store = createStore(opened.engine);
+    const tracer = await openTracer(settings);
+    const store = tracedStore(createStore(opened.engine), tracer);
     const serviceState = store.using(settingsRepository);
     if (isPostgres(settings.database) && (await serviceState().read({ name: copySetting })))
       throw new DatabaseError(withoutPassword(settings.database), unfinished);
@@ -79,7 +81,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     opened.cluster?.onNewest(ids.follow);
     const assets = assetsOf(settings, store);
     const owner = createRandom().alphanumeric(16);
-    return { opened, store, clock, clockWarning, ids, random, log, encryption, serviceState, assets, owner };
+    return { opened, store, clock, clockWarning, ids, random, log, encryption, serviceState, assets, owner, tracer };
   } catch (error) {
     await opened.engine.close();
     opened.release();
@@ -91,9 +93,10 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
 export function copyFoundation(
   opened: OpenDatabase,
   settings: Settings,
-  { encryption, assets, owner }: Pick<Foundation, "encryption" | "assets" | "owner">,
+  { encryption, assets, owner, tracer: given }: Pick<Foundation, "encryption" | "assets" | "owner" | "tracer">,
 ): Foundation {
-  const store = createStore(opened.engine);
+  const tracer = settings.tracing ? given : undefined;
+  const store = tracedStore(createStore(opened.engine), tracer);
   const clock = createClock("real");
   const random = createRandom();
   const log = logOf(settings, store, clock);
@@ -110,6 +113,7 @@ export function copyFoundation(
     serviceState: store.using(settingsRepository),
     assets: settings.database === inMemory ? assetsInMemory() : assets,
     owner,
+    tracer,
   };
 }
 

@@ -76,6 +76,7 @@ const mutedSettings = (settings: Settings): Settings => ({
   transport: undefined,
   logger: undefined,
   logLevel: "silent",
+  tracing: false,
   deployments: { ...settings.deployments, driver: undefined },
   generations: { ...settings.generations, driver: undefined, backends: {}, media: "fast" },
 });

@@ -29,6 +29,7 @@ import { createInterface } from "./http-interface.ts";
 import type { InstanceContext } from "./instance-context.ts";
 import { followMachineClock } from "./machine-clock.ts";
 import type { Foundation } from "./open-store.ts";
+import { tracedDriver, tracedJobs, tracedOutbound, tracedRunner, untraced } from "./tracing.ts";
 
 /** One state of a service: its base, and everything that runs on it. */
 export interface HostState {
@@ -51,22 +52,23 @@ function createClosing(): AbortController {
 
 /** Everything that runs on one base: network, features, job loop, instruments, HTTP interface. */
 export function wire(foundation: Foundation, settings: Settings, host: InstanceContext) {
-  const { store, clock, log, ids, random, assets } = foundation;
+  const { store, clock, log, ids, random, assets, tracer } = foundation;
   const { mode } = settings;
   const closing = createClosing();
 
   const network = host.isMuted ? mutedOutbound : networkOf(settings);
   const inbox = createInbox({ ...settings, network, now: clock.iso, log, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
-  const outbound = mode === "dev" ? received : network;
+  const outbound = tracedOutbound(mode === "dev" ? received : network, tracer);
 
   const mailer = mailerOf(settings, host);
 
   const origin = () => settings.publicUrl ?? host.listening[0]?.url ?? "http://localhost";
-  const wake = (at: number) => loop.wake(at);
+  const wake = untraced((at) => loop.wake(at), tracer);
   const runtimeId = host.runtimes.id;
   const features = createFeatures(foundation, settings, {
     ...host.runtimes,
+    driver: tracedDriver(host.runtimes.driver, tracer),
     runtimeId,
     wake,
     origin,
@@ -154,7 +156,7 @@ interface Prunable {
 
 /** The job loop, and the daily job that removes old records. */
 function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[], runtimeId?: string) {
-  const { store, clock, log, serviceState, owner, opened } = foundation;
+  const { store, clock, log, serviceState, owner, opened, tracer } = foundation;
   const { audit, mails, invitations, pushes, previews, outbox, generations, sessions, apps } = features;
   const prunables: readonly Prunable[] = [
     ...others,
@@ -172,7 +174,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     for (const prunable of prunables) await prunable.prune();
   };
   const periodic: PeriodicJob[] = [{ kind: "service.prune", cron: schedule["service.prune"], run: prune }];
-  const runner = createRunner({
+  const plainRunner = createRunner({
     store,
     clock,
     log,
@@ -180,8 +182,9 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     runtimeId,
     services: features,
     owner,
-    jobs: [...featureJobs, ...periodicJobs(periodic, clock, log)],
+    jobs: tracedJobs([...featureJobs, ...periodicJobs(periodic, clock, log)], tracer),
   });
+  const runner = tracedRunner(plainRunner, tracer);
   const storeClock = async (at: number) => {
     await store.transaction("rows", (tx) => writeTime(serviceState(tx), isoOf(at), clock));
   };

@@ -180,7 +180,7 @@ export function createAttempts(ports: Ports) {
         const { format, settings, redact } = target;
         const request = requestOf({ delivery, format, settings }, at, standardWebhooks);
         if (lease?.isHeld() === false) return "lease_lost";
-        const sent = await outbound.send({ ...request, signal });
+        const sent = await outbound.send({ ...request, signal, event_id: delivery.event_id });
         return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
       }),
 

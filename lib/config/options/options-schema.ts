@@ -21,6 +21,7 @@ import { limit, option, positive } from "./option-types.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 import { repositories } from "./repositories.ts";
+import { tracing } from "./tracing.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
@@ -222,6 +223,7 @@ export const optionsSchema = v.strictObject({
       example: "console",
     }),
   ),
+  tracing,
   logLevel: v.optional(
     option(oneOf(levels), {
       help: "`silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr.",

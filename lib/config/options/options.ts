@@ -879,6 +879,12 @@ export interface Options {
    */
   logger?: Log | undefined;
   /**
+   * Spans of OpenTelemetry for requests, transactions, jobs, deliveries and builds, at the tracer provider that the program has registered before the start. It needs the package `@opentelemetry/api`.
+   * @default false
+   * @example false
+   */
+  tracing?: boolean | undefined;
+  /**
    * `silent`, `error`, `warn`, `info` or `debug`. The log goes to stderr.
    * @default "error"
    * @example "error"

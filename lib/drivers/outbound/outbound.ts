@@ -30,6 +30,8 @@ export interface OutboundRequest {
   readonly isForwarded?: boolean;
   /** Cancels the request; its reason becomes the error. */
   readonly signal?: AbortSignal | undefined;
+  /** The event that it delivers, whose cause a trace may know. */
+  readonly event_id?: string;
 }
 
 /**

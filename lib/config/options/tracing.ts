@@ -1,0 +1,10 @@
+import * as v from "valibot";
+import { option } from "./option-types.ts";
+
+export const tracing = v.optional(
+  option(v.boolean(), {
+    help: "Spans of OpenTelemetry for requests, transactions, jobs, deliveries and builds, at the tracer provider that the program has registered before the start. It needs the package `@opentelemetry/api`.",
+    flag: "tracing",
+  }),
+  false,
+);
