@@ -28,6 +28,13 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await sees("From a fork, so its pushes wait");
     const link = page.getByRole("link", { name: "Preview of request 7" });
     assert.equal(await link.getAttribute("href"), "https://code.example.com/acme/web/pulls/7");
+    await button("Deploy this request").click();
+    await page.waitForURL(/\/deployments\/dep_/);
+    const path = new URL(page.url()).pathname.replace("/dashboard", "/v1");
+    const { environment, source } = expect(await here.call("owner", "GET", path), 200);
+    assert.deepEqual([environment, source.repo, source.branch], ["pr-7", "mallory/web", "topic"]);
+    await page.goBack();
+    await link.waitFor();
     expect(await hook(here, id, pullRequest("closed")), 202);
     await link.waitFor({ state: "detached" });
   });

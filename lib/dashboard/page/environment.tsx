@@ -52,7 +52,7 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
         </a>
         <Live of={live} />
         <Address of={environment} />
-        <PreviewNote of={environment} />
+        <PreviewNote project_id={project_id} of={environment} />
       </p>
       <Domains project_id={project_id} of={environment} />
       <Beside project_id={project_id} of={environment} />

@@ -1,8 +1,17 @@
 import type { Environment } from "../../client/records.ts";
+import { api } from "./api.ts";
+import { Action } from "./controls.tsx";
+import { refusal } from "./permissions.ts";
+import { go } from "./router.ts";
 import { Text } from "./ui.tsx";
 
+interface Part {
+  readonly project_id: string;
+  readonly of: Environment;
+}
+
 /** The pull or merge request that an environment previews; nothing for other environments. */
-export function PreviewNote({ of: { preview } }: { readonly of: Environment }) {
+export function PreviewNote({ project_id, of: { name: environment, preview } }: Part) {
   if (!preview) return null;
   const { url, number, fork, source } = preview;
   const name = `Preview of request ${number}`;
@@ -16,10 +25,21 @@ export function PreviewNote({ of: { preview } }: { readonly of: Environment }) {
         name
       )}
       {fork && (
-        <span class="hint">
-          From a fork, so its pushes wait: deploy <Text of={`${source.repo}, branch ${source.branch}`} /> to this
-          environment.
-        </span>
+        <>
+          <span class="hint">
+            From a fork, so its pushes wait for a member who has read them:{" "}
+            <Text of={`${source.repo}, branch ${source.branch}`} />.
+          </span>
+          <Action
+            reason={refusal("deployments:write")}
+            run={async () => {
+              const { id } = await api.deployments.create({ project_id, environment, source });
+              go(`/deployments/${id}`);
+            }}
+          >
+            Deploy this request
+          </Action>
+        </>
       )}
     </span>
   );

@@ -99,7 +99,7 @@ function EnvironmentPart({
           </a>
         </h3>
         <span class="row">
-          <PreviewNote of={of} />
+          <PreviewNote project_id={project_id} of={of} />
           <Address of={of} />
           <Live of={live} />
           {live && <RollBack of={live} />}
