@@ -11,6 +11,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import { createService, type Options } from "../../lib/index.ts";
 import { foundIn, word } from "../helpers/canaries.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { startBackend } from "../helpers/openai-backend.ts";
 import { temporaryFolder } from "../helpers/program.ts";
@@ -202,7 +203,7 @@ test("without the option nothing is traced, and without a provider it warns", as
   assert.match(warnings[0] ?? "", /^option tracing has no effect: no tracer provider is registered\. Register one/);
 });
 
-test("a preview and a muted fork make no spans", async (t) => {
+test("a preview and a muted fork make no spans", withSnapshots, async (t) => {
   const { all } = tracing(t);
   const { service, post } = await traced(t);
   await post("/webhooks", hook);
