@@ -22,7 +22,7 @@ export async function compareEngines(
       if (found) return found;
     }
   } finally {
-    for (const { service } of players) await service.close();
+    for (const [i, { service }] of players.entries()) await engines[i]?.close(service);
   }
   const now = players[0]?.service.clock.now().getTime() ?? 0;
   const rows: (readonly string[])[] = [];

@@ -1,12 +1,13 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { Client } from "pg";
-import type { Options } from "../../lib/index.ts";
+import type { Options, Service } from "../../lib/index.ts";
 import { openPostgresSource } from "../../lib/store/copy-postgres.ts";
 import { openSqliteSource } from "../../lib/store/copy-sqlite.ts";
 import { type Ask, eachPage } from "../../lib/store/copy-tables.ts";
+import { fastFolder } from "../helpers/fast-folder.ts";
 import { lineOf } from "./named-differences.ts";
 import { encryptionKeyOf } from "./player.ts";
 
@@ -14,6 +15,8 @@ import { encryptionKeyOf } from "./player.ts";
 export interface Engine {
   readonly name: string;
   readonly options: Options;
+  /** Closes its service. */
+  close(service: Service): Promise<void>;
   /** Its rows, a line each, once its service is closed at this time of its clock. */
   rows(now: number): Promise<readonly string[]>;
   /** Takes it away. */
@@ -31,37 +34,39 @@ const isOfService = (database: Database.Database) =>
   database.prepare("select 1 from sqlite_schema where name = 'organizations'").get() !== undefined &&
   database.prepare("select 1 from organizations").get() !== undefined;
 
-/** A database in memory ends with its service, so its content is kept as it closes. */
+/** What is kept of a database in memory, which ends with its service. Histories go on beside each other. */
+const kept = new AsyncLocalStorage<{ image?: Buffer }>();
+const { close } = Database.prototype;
+Database.prototype.close = function (this: Database.Database) {
+  const closing = kept.getStore();
+  if (closing && this.memory && isOfService(this)) closing.image = this.serialize();
+  return close.call(this);
+};
+
 export async function inMemory(): Promise<Engine> {
-  const { close } = Database.prototype;
-  let image: Buffer | undefined;
-  Database.prototype.close = function (this: Database.Database) {
-    if (this.memory && isOfService(this)) image = this.serialize();
-    return close.call(this);
-  };
+  const own: { image?: Buffer } = {};
   return {
     name: "SQLite in memory",
     options: {},
+    close: (service) => kept.run(own, () => service.close()),
     async rows(now) {
-      Database.prototype.close = close;
-      const database = new Database(image);
+      const database = new Database(own.image);
       const ask: Ask = async (text, values = []) =>
         database.prepare(text.replaceAll(/\$\d+/g, "?")).all(...values) as Awaited<ReturnType<Ask>>;
       return linesOf(ask, now).finally(() => database.close());
     },
-    async end() {
-      Database.prototype.close = close;
-    },
+    async end() {},
   };
 }
 
 export async function inFile(seed: number): Promise<Engine> {
-  const folder = mkdtempSync(join(tmpdir(), "svc-history-"));
+  const folder = mkdtempSync(join(fastFolder, "svc-history-"));
   const database = join(folder, "svc.db");
   writeFileSync(`${database}.key`, `${encryptionKeyOf(seed).toString("base64")}\n`, { mode: 0o600 });
   return {
     name: "SQLite in a file",
     options: { database },
+    close: (service) => service.close(),
     async rows(now) {
       const source = await openSqliteSource(database);
       return linesOf(source.ask, now).finally(source.close);
@@ -85,6 +90,7 @@ export async function onPostgres(first: string, seed: number): Promise<Engine> {
   return {
     name: "PostgreSQL",
     options: { database, encryptionKey: encryptionKeyOf(seed).toString("hex") },
+    close: (service) => service.close(),
     async rows(now) {
       const source = await openPostgresSource(database, undefined, { alone: false });
       return linesOf(source.ask, now).finally(source.close);

@@ -39,13 +39,19 @@ const isRoot = process.getuid?.() === 0;
 /** Words before a program that refuses to run as root. */
 export const ordinaryUser = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : ["env"];
 
+const newCluster = "-U svc -A trust -E UTF8 --no-sync --locale-provider=icu --icu-locale=en-US".split(" ");
+
 /**
  * Starts a server that orders text as people in the USA do, and loses everything in a power cut, unless `more` says else.
  * `rules` are lines of `pg_hba.conf`, before the one that lets everybody in.
  */
-export async function startServer(more: Readonly<Record<string, string>> = {}, rules: readonly string[] = []) {
+export async function startServer(
+  more: Readonly<Record<string, string>> = {},
+  rules: readonly string[] = [],
+  parent = tmpdir(),
+) {
   const bin = programs();
-  const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"));
+  const folder = mkdtempSync(join(parent, "svc-postgres-"));
   if (isRoot) chownSync(folder, nobody, nobody);
   chmodSync(folder, 0o700);
   const data = join(folder, "data");
@@ -55,20 +61,7 @@ export async function startServer(more: Readonly<Record<string, string>> = {}, r
       cwd: folder,
       stdio: ["ignore", "ignore", "inherit"],
     });
-  run(
-    "initdb",
-    "-D",
-    data,
-    "-U",
-    "svc",
-    "-A",
-    "trust",
-    "-E",
-    "UTF8",
-    "--no-sync",
-    "--locale-provider=icu",
-    "--icu-locale=en-US",
-  );
+  run("initdb", "-D", data, ...newCluster);
   const access = join(data, "pg_hba.conf");
   writeFileSync(access, [...rules, readFileSync(access, "utf8")].join("\n"));
   const settings = {
