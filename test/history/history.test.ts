@@ -22,6 +22,12 @@ for (let seed = 0; seed < seeds; seed++)
     assert.equal(await compareEngines(seed, calls, await two(t, seed)), undefined);
   });
 
+test("a place for a generation of another organization draws the same identifiers on PostgreSQL", {
+  skip: !isPostgres && "the engines of a file and in memory do not differ there",
+}, async (t) => {
+  assert.equal(await compareEngines(1012, 770, await two(t, 1012)), undefined);
+});
+
 test("an engine that answers otherwise is found, with the call and both answers", async (t) => {
   const [file, other] = await two(t, 100);
   const narrow = { ...other, name: "another", options: { ...other.options, regions: ["nowhere"] } };
