@@ -48,9 +48,6 @@ async function register({ urls, key }: Processes, url: string) {
 }
 
 const ended = "select status, tries, count(*)::int as n from deliveries group by status, tries order by tries";
-/** First tries that the receiver did not acknowledge, with their errors. */
-const failedFirst =
-  "select delivery_id, error, at, duration_ms from delivery_attempts where number = 1 and status is distinct from 200";
 
 test(`${wanted} deliveries through three servers, to receivers that take up to three seconds, have one try each`, {
   timeout: 3_600_000,
@@ -63,18 +60,9 @@ test(`${wanted} deliveries through three servers, to receivers that take up to t
   const { codes, errors } = await processes.stop();
   assert.deepEqual(codes, [0, 0, 0]);
   assert.doesNotMatch(errors, /"level":"error"/);
-  // On a machine with much other work, a request may take longer than its limit.
-  const failed = await ask(failedFirst);
-  for (const { error } of failed) assert.match(error, /^timeout after 10 s/);
-  t.diagnostic(`${failed.length} first tries took longer than their limit`);
-  const again = new Set(failed.map(({ delivery_id }) => delivery_id));
-  assert.deepEqual(
-    receivers.doubled().filter((id) => !again.has(id)),
-    [],
-  );
-  const ends = await ask(ended);
-  if (failed.length === 0) assert.deepEqual(ends, [{ status: "succeeded", tries: 1, n: wanted }]);
-  assert.deepEqual([...new Set(ends.map(({ status }) => status))], ["succeeded"]);
+  assert.deepEqual(receivers.doubled(), []);
+  assert.deepEqual(await ask(ended), [{ status: "succeeded", tries: 1, n: wanted }]);
+  assert.deepEqual(await ask("select count(*)::int as n from delivery_attempts"), [{ n: wanted }]);
 });
 
 /** Sends a request on an open connection, and answers its status, or the error that it ended with. */
