@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
 import * as v from "valibot";
-import { givenKey } from "../lib/app/open-store.ts";
+import { givenKey } from "../lib/app/encryption-key.ts";
 import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
 import { keyName } from "../lib/keys/schema.ts";

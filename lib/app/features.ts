@@ -92,9 +92,8 @@ export function createFeatures(
   const waiting = createWaiting({ ...foundation, feed });
   const ports = { ...foundation, feed, waiting };
   const bus = createBus(ports);
-  const plainQueue = createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") });
   const { tracer } = foundation;
-  const queue = tracedQueue(plainQueue, tracer);
+  const queue = tracedQueue(createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") }), tracer);
   if (tracer) bus.subscribe(async (_, { id }) => tracer.remember(id));
   feed.onWake((name) => name === "jobs" && wake(ports.clock.now()));
   const endpoints = createEndpoints({ ...ports, queue });

@@ -11,13 +11,14 @@ import { copySetting, unfinished } from "../store/copy-mark.ts";
 import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
 import { openFile, openMemory } from "../store/database-files.ts";
 import { isPostgres, withoutPassword } from "../store/database-url.ts";
-import { createEncryption, parseKey, readKey, readOrCreateKey, wrongKey } from "../store/encryption.ts";
+import { createEncryption } from "../store/encryption.ts";
 import type { OpenDatabase } from "../store/engine.ts";
-import { keyInForce, settleNextKey } from "../store/next-key.ts";
+import { settleNextKey } from "../store/next-key.ts";
 import type { Watcher } from "../store/recovery.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { describeObstacle } from "../store/write-failure.ts";
+import { givenKey, keyOf, wrongKeyOf } from "./encryption-key.ts";
 import { openTracer, tracedStore } from "./tracing.ts";
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
@@ -145,8 +146,6 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
   });
 }
 
-type GivenKey = Pick<Settings, "database" | "encryptionKey" | "keyFile">;
-
 function assetsOf({ database, assets: { folder } }: Settings, store: Store): Assets {
   if (database === inMemory) return assetsInMemory();
   if (!isPostgres(database)) return assetsInFolder(`${database}-files`);
@@ -159,47 +158,6 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
     throw new BadOptions("assets.folder", `must name a folder that all servers share; ${describeError(error)}`);
   }
   return assetsInFolder(folder);
-}
-
-/**
- * The key of a PostgreSQL database. No start makes one, because another process would make a different key. `mayBeNew`
- * allows an empty database, for which the operator has to make a key.
- */
-export function givenKey(
-  { database, encryptionKey, keyFile }: GivenKey,
-  { mayBeNew = false }: { readonly mayBeNew?: boolean } = {},
-): Buffer {
-  const key = encryptionKey === undefined ? undefined : parseKey(encryptionKey);
-  if (key) return key;
-  if (keyFile === undefined) {
-    const reason = "it needs its encryption key, in SVC_ENCRYPTION_KEY or a file that --key-file names";
-    const which = "; no other key reads the secrets of a database with data";
-    const made = mayBeNew ? ". For a new database, make one with: openssl rand -base64 32" : "";
-    throw new DatabaseError(withoutPassword(database), reason + which + made);
-  }
-  try {
-    return readKey(keyFile);
-  } catch (error) {
-    throw new DatabaseError(withoutPassword(database), `the key file ${keyFile}: ${describeError(error)}`, error);
-  }
-}
-
-const wrongKeyOf = ({ database }: Settings) =>
-  isPostgres(database) ? wrongKey(withoutPassword(database), "the key") : wrongKey(database);
-
-/** The key file beside the database. It is made for a new database only: a new key could not read existing secrets. */
-function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
-  if (isPostgres(settings.database)) return givenKey(settings);
-  const path = keyInForce(settings.database, fingerprint);
-  if (fingerprint !== undefined && !existsSync(path)) {
-    const reason = `its key file ${path} is missing; restore it from the backup: secrets cannot be read without it`;
-    throw new DatabaseError(settings.database, reason);
-  }
-  try {
-    return readOrCreateKey(path, createRandom().bytes);
-  } catch (error) {
-    throw new DatabaseError(settings.database, `its key file ${path}: ${describeError(error)}`, error);
-  }
 }
 
 /** Refuses a missing database whose key file exists: the disk is probably not mounted. */

@@ -61,13 +61,11 @@ export function createExecution(ports: Ports) {
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
-        // Here and below a key replaces a drawn identifier: engines begin the generations of other organizations in other
-        // transactions, and the same calls must give the same identifiers on each.
+        // Keys replace drawn identifiers, so that the same calls give the same identifiers on every engine.
         if (tx.lockLimit && waiting.organization_id !== organization_id)
           return queue.addUnique(tx, "generations.turn", {}, `turn ${waiting.id}`);
         const row = await move(tx, "begin", waiting);
-        if (row && !isStepped(row))
-          await queue.addUnique(tx, "generations.advance", { generation_id: row.id }, `advance ${row.id}`);
+        if (row && !isStepped(row)) await queue.addUnique(tx, "generations.advance", { generation_id: row.id }, row.id);
       }
     }
   };
