@@ -27,9 +27,9 @@ export function generationAnnouncements({ clock, bus, feed, driverOf, finishedSt
   /** The part that is done, with two decimals; undefined where the driver does not know it. */
   const progressOf = (row: Generation): number | undefined => {
     if (row.status !== "in_progress") return undefined;
-    if (row.progress !== null) return row.progress / 100;
     const part = driverOf(row.model).driver.progressOf?.(workOf(row, clock.now()));
-    return part === undefined ? undefined : Math.round(part * 100) / 100;
+    if (part !== undefined) return Math.round(part * 100) / 100;
+    return row.progress === null ? undefined : row.progress / 100;
   };
 
   const eventOf = (row: Generation) => ({

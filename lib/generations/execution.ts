@@ -11,6 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../store/write-failure.ts";
 import { type AnnouncementsPorts, generationAnnouncements } from "./announcements.ts";
+import { createDriverProgress } from "./driver-progress.ts";
 import { type Answer, checkAnswer, messageOf, workOf } from "./driver-work.ts";
 import type { Model } from "./models.ts";
 import { costOf, microsOf } from "./price-list.ts";
@@ -45,6 +46,7 @@ export function createExecution(ports: Ports) {
   let stopping = false;
 
   const { statusOf, progressOf, publish, completed, failed } = generationAnnouncements(ports);
+  const withProgress = createDriverProgress({ ...ports, publish });
 
   /** Makes a move of the table of states; undefined if the move does not start from the generation's state. */
   const move = async (tx: Tx, name: MoveName, before: Generation) => {
@@ -189,7 +191,7 @@ export function createExecution(ports: Ports) {
       }
       const { model, driver } = driverOf(row.model);
       working.set(generation_id, () => driver.cancel(workOf(row, clock.now()), null));
-      const asked = askDriver(row, driver).finally(() => working.delete(generation_id));
+      const asked = withProgress(row, driver, askDriver(row, driver)).finally(() => working.delete(generation_id));
       const answer = await asked.catch(async (error) => {
         // A request that the shutdown interrupted has not failed: the next start continues it.
         if (stopping) return checkAnswer({ state: "running", again_ms: 1, handle: row.handle });
@@ -207,11 +209,9 @@ export function createExecution(ports: Ports) {
         const { again_ms, handle } = answer;
         const progress = answer.progress === undefined ? null : Math.round(answer.progress * 100);
         const store = async (tx: Tx) => {
-          if ((await generations(tx).setHandle({ ...row, handle, progress })) > 0) {
-            if (progress !== row.progress) publish(tx, { ...row, progress }, clock.iso());
-            return;
-          }
-          await queue.add(tx, "generations.cancel", { generation_id, handle });
+          const isRunning = (await generations(tx).setHandle({ ...row, handle, progress })) > 0;
+          if (!isRunning) await queue.add(tx, "generations.cancel", { generation_id, handle });
+          else if (progress !== row.progress) publish(tx, { ...row, progress }, clock.iso());
         };
         return snooze(again_ms, store, row);
       }

@@ -81,6 +81,7 @@ export const splits: Readonly<Record<string, string>> = {
   "generations/price-list": "what is told of the built-in models, and what they cost",
   "generations/execution": "how generations advance",
   "generations/model-drivers": "which driver runs which model",
+  "generations/driver-progress": "publishes what a driver reports while it works",
   "generations/driver-work": "what a driver sees, and how its answers are checked",
   "integrations/integration-types": "every type of integration",
   "integrations/pushes": "pushes from code hosts",

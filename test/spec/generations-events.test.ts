@@ -108,3 +108,33 @@ test("A driver's progress is on the generation and on the stream, each change on
     ],
   );
 });
+
+test("The progress of a driver that works until its answer is on the stream, each change once", async (t) => {
+  let part: number | undefined;
+  let finish = () => {};
+  const here = await listeningWorld(t, {
+    clock: "1000x",
+    generations: {
+      driver: {
+        ...{ delay: () => 0, cancel: async () => {}, progressOf: () => part },
+        submit: () =>
+          new Promise((resolve) => {
+            finish = () => resolve({ state: "failed", message: "no such model" });
+          }),
+        poll: async () => ({ state: "failed", message: "never asked" }),
+      },
+    },
+  });
+  const stream = openStream(t, here, "?events=generation.status");
+  await stream.begun;
+  const { id } = await createGeneration(here);
+  const messages = async (count: number) => (await stream.until(count)).map(({ data }) => [data.status, data.progress]);
+  assert.deepEqual((await messages(2)).at(-1), ["in_progress", undefined]);
+  part = 0.25;
+  assert.deepEqual((await messages(3)).at(-1), ["in_progress", 0.25]);
+  part = 0.75;
+  assert.deepEqual((await messages(4)).at(-1), ["in_progress", 0.75]);
+  assert.equal(expect(await here.call("viewer", "GET", `/v1/generations/${id}`), 200).progress, 0.75);
+  finish();
+  assert.deepEqual((await messages(5)).at(-1), ["failed", undefined]);
+});
