@@ -89,10 +89,12 @@ for (const of of jobBackends) {
   ];
   for (const [name, answer, message] of bad)
     test(`${type}: ${name} fails the generation with a sentence, and orders nothing again`, async (t) => {
-      const { driver, orders } = await stage(t, of, [answer]);
+      const { driver, orders, paths } = await stage(t, of, [answer]);
       const ended = await finish(driver, orderOf(of));
       assert.match(ended.state === "failed" ? ended.message : "", message);
       assert.equal(orders().length, 1);
+      const isUnread = message.test("the backend's response is not a job");
+      assert.equal(paths().at(-1) === `POST ${of.cancelPath}`, isUnread && of.cancelPath !== undefined);
     });
 
   test(`${type}: work without an end is cancelled at its limit`, async (t) => {

@@ -66,6 +66,8 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
   };
 
   const take = async (work: GenerationWork, job: ReportedJob | undefined, handle: string | null): Promise<Progress> => {
+    // Nobody would ask for its result, which would be paid for all the same.
+    if (job === undefined && handle !== null) await cancelJob(handle);
     if (job === undefined)
       return failed("backend_failed", "the backend's response is not a job: it is not JSON of the documented form");
     if (job.state === "failed") return failed("backend_failed", client.withoutKey(job.message));
