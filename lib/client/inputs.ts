@@ -142,6 +142,7 @@ export interface EnvironmentsPutInput {
   } | null | undefined;
   /**
    * The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing. At most 255 characters.
+   * @example "apps/web"
    */
   root?: string | null | undefined;
   /**
@@ -561,6 +562,7 @@ export interface IntegrationsCreateInput {
     project_id?: string | null | undefined;
     /**
      * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
+     * @example "apps/web"
      */
     root?: string | null | undefined;
     /**
@@ -696,6 +698,7 @@ export interface IntegrationsUpdateInput {
     project_id?: string | null | undefined;
     /**
      * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
+     * @example "apps/web"
      */
     root?: string | null | undefined;
     /**

@@ -139,6 +139,7 @@ export interface Environment {
   }[] | undefined;
   /**
    * The folder of the repository that is built; null for all of it.
+   * @example "apps/web"
    */
   root?: string | null | undefined;
   /**

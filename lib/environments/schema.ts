@@ -56,10 +56,14 @@ export const domainName = v.pipe(
   documentedAs({ maxLength: 253 }),
 );
 
+const character = String.raw`[^/\\\p{Cc}]`;
+const noDot = String.raw`[^/\\.\p{Cc}]`;
+/** Neither `.` nor `..`. The patterns of other languages have no lookahead. */
+const folder = String.raw`(${noDot}${character}*|\.${noDot}${character}*|\.\.${character}+)`;
 /** A folder of a repository. */
 export const rootFolder = textLike(
   255,
-  /^(?!\.{1,2}(\/|$))[^/\\\p{Cc}]+(\/(?!\.{1,2}(\/|$))[^/\\\p{Cc}]+)*$/u,
+  new RegExp(`^${folder}(/${folder})*$`, "u"),
   "must be a folder of the repository such as apps/web: relative, without . and .. and without a slash at its end",
 );
 

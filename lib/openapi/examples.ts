@@ -42,6 +42,7 @@ const words: Json = {
   commit: "0123456789abcdef0123456789abcdef01234567",
   repo: "acme/web",
   branch: "main",
+  root: "apps/web",
   tag: "v1.4.2",
   image_url: "registry.example.com/acme/web:1.4.2",
   message: "The build is done",

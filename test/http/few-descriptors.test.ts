@@ -60,7 +60,7 @@ for (const [name, text] of Object.entries(slow)) {
     assert.equal((await here.stop()).code, 0);
     // One line for all of them.
     const [line = "", ...more] = here.errors().trim().split("\n");
-    assert.match(line, /"level":"warn","message":"64 connections are open, .* closes the one that has waited longest/);
+    assert.match(line, /"level":"warn","message":"64 connections are open, .* closes the connection that has waited longest/);
     assert.deepEqual(more, []);
   });
 }

@@ -134,7 +134,7 @@ export const deployments = v.optional(
     buildDisk: v.optional(option(byteSize, { help: "What a build may write to the disk." }), "2GiB"),
     buildDisks: v.optional(
       option(textOf(1, 4096), {
-        help: "A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root; root makes file systems of its own.",
+        help: "A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root: without it, files that a build has deleted and still holds do not count. A service of root makes file systems of its own.",
         example: "/var/lib/svc-server-disks",
       }),
     ),

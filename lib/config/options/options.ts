@@ -283,7 +283,7 @@ export interface Options {
      */
     buildDisk?: string | undefined;
     /**
-     * A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root; root makes file systems of its own. 1 to 4,096 characters.
+     * A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root: without it, files that a build has deleted and still holds do not count. A service of root makes file systems of its own. 1 to 4,096 characters.
      * @example /var/lib/svc-server-disks
      */
     buildDisks?: string | undefined;
