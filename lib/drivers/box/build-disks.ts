@@ -41,7 +41,7 @@ export const usedBytes = ({ bsize, blocks, bfree, files, ffree }: Omit<StatsFs, 
   bsize * (blocks - bfree) + inodeBytes * (files - ffree);
 /** The tables of the file system. */
 const tableBytes = 64 * 1024 ** 2;
-/** Packages of earlier builds take up to half of what a build may write. */
+/** Adds room for cached packages: up to half of a build's own limit. */
 const sizeFor = (bytes: number) => Math.ceil((1.5 * bytes * 1.05 + tableBytes) / 4096) * 4096;
 
 /**
@@ -81,7 +81,7 @@ done
 if [ "$empty" ]; then rm "$own"; else mv -T "$own" "$packages/disk"; fi
 `;
 
-/** Runs a program; answers when it has ended well, or rejects with what it said. */
+/** Runs a program to its end. Rejects with its output if it fails. */
 function run([file = "", ...args]: readonly string[], signal: AbortSignal): Promise<void> {
   const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"], signal, killSignal: "SIGKILL" });
   const said = lastWords(child.stderr);
@@ -131,8 +131,8 @@ export function createBuildDisks(): BuildDisks {
       const within = ["nsenter", `--mount=/proc/${keeper.pid}/ns/mnt`, "--"];
       return {
         ...{ packages, app, temporary: places.temporary, within },
-        // The folder of the packages is a view into the file system, through the keeper. Once the keeper has ended, nothing can
-        // be written there.
+        // The path of the packages leads through the keeper's mount namespace, so nothing can be written there after the keeper
+        // ends.
         written: () =>
           statfs(`/proc/${keeper.pid}/root${packages}`).then(
             (of) => usedBytes(of) - usedBefore,

@@ -101,14 +101,14 @@ function ownFolder({ folder, root }: Mount, isIts: (controllers: string) => bool
 
 const wanted = ["memory", "pids", "cpu"] as const;
 /**
- * The disk has no limit: with this controller the boxes together get as much of its time as the server when both want all of
- * it. In version 1 it does not see what is written through memory.
+ * The disk has no fixed limit. If the boxes and the server both want all of its time, this controller gives each side half.
+ * Version 1 does not count buffered writes.
  */
 const sharing = "io";
 
 /**
- * Lets groups be made below a folder of version 2. A folder there holds processes or groups with limits, not both, so its
- * processes move to a group of their own.
+ * Prepares a version 2 folder for groups below it. Such a folder may hold processes or limited groups, not both, so its
+ * processes move to their own group.
  */
 function delegate(folder: string): void {
   const has = read(join(folder, "cgroup.controllers")).trim().split(" ");

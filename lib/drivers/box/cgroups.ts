@@ -27,7 +27,7 @@ export interface Group {
   readonly entries: readonly string[];
   /** The limit that its processes have met. Memory comes first, because it ends them. */
   passed(): Passed | undefined;
-  /** Kills what is left in it, and removes it. */
+  /** Kills the remaining processes and removes the group. */
   remove(): Promise<void>;
 }
 
@@ -124,5 +124,5 @@ export function createGroups(): Groups | string {
   };
 }
 
-/** No box gets every processor, so the server always finds a free one soon. */
+/** A box never gets all processors, so the server soon finds a free one. */
 const processorsOfBox = () => Math.max(0.8, availableParallelism() - 0.2);

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { quoted } from "../../kernel/shell-words.ts";
 
 /**
- * The kernel counts what the users of a user namespace take for its owner too, so boxes of an ordinary server use up what the
- * server may have. A namespace keeps the limits that its maker had: all boxes together meet theirs before the server meets its
- * own.
+ * The kernel also counts what users of a user namespace take against the namespace's owner. Boxes of a server without root could
+ * so exhaust the server's own limits. A namespace keeps the limits that its creator had, so all boxes together reach theirs
+ * before the server reaches its own.
  */
 const counted = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
 const shareOfBoxes = 0.75;
-/** What one box may take. A namespace has such limits of its own, which count for nobody else. */
+/** The limits of one box. Each box has a namespace, and its use counts only there. */
 const ofNamespace = ["max_inotify_instances", "max_inotify_watches"];
 const shareOfOne = 1 / 8;
 

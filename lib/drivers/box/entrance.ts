@@ -28,7 +28,7 @@ export interface Visit {
 
 /** Where the command of a box finds its parts. */
 export interface Places {
-  /** The path of a folder or file of the machine, which works whoever may enter the folders above it. */
+  /** A path to a file or folder of the machine that works even if the box's user may not enter the folders above it. */
   of(path: string): string;
   /** The first lines of a script of the box. They wait for the network, which is set up at the same time. */
   readonly waiting: string;

@@ -45,7 +45,7 @@ export const closedRoutes = ({ networks }: Reach): string =>
 export const openedRoutes = ({ networks }: Reach): string =>
   lines([
     ...networks.map((one) => `route replace ${one} via ${gateway}`),
-    // The gateway comes last: it leads elsewhere, and answers nothing itself.
+    // The gateway comes last: it forwards and never answers itself.
     `route replace blackhole ${gateway}/32`,
   ]);
 

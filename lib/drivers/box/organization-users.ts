@@ -3,7 +3,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as v from "valibot";
 
-/** A range of user ids of the kernel that nobody else uses. */
+/** A range of kernel user ids that no other program uses. */
 export interface UserRange {
   readonly first: number;
   readonly count: number;
@@ -50,7 +50,7 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
     await rename(`${file}.new`, file);
   };
   return {
-    /** The id of an organization. Its first use waits until the file has it. */
+    /** The id of an organization. Its first use waits until the id is in the file. */
     async of(organization_id: string): Promise<number> {
       let place = places.get(organization_id);
       if (place === undefined) {

@@ -60,7 +60,7 @@ export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFile
   const empty = async (disk: string) => {
     for (const path of Object.values(placesIn(disk))) await files.remove(path);
   };
-  /** A build that is gone leaves its packages whole, or those of the one before. */
+  /** A build that is killed meanwhile leaves a whole folder of packages: its own or the previous one. */
   const keep = async (built: string, packages: string) => {
     if ((await readdir(built).catch(() => ["unreadable"])).length === 0) return;
     const copied = join(dirname(packages), `new-${basename(packages)}`);

@@ -14,7 +14,7 @@ export interface TenantFiles {
   bytes(path: string): Promise<number>;
 }
 
-/** Resolves with what a program prints. */
+/** Resolves with the program's output. */
 function run([file = "", ...args]: readonly string[], signal?: AbortSignal): Promise<string> {
   const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"], signal, killSignal: "SIGKILL" });
   let [printed, said] = ["", ""];
@@ -33,7 +33,7 @@ function run([file = "", ...args]: readonly string[], signal?: AbortSignal): Pro
 }
 
 /**
- * Removes a folder, whatever a build did to it: folders without rights get them first. The program walks from folder to folder,
+ * Removes a folder even if a build took away the rights to it: those come back first. The program walks from folder to folder,
  * so paths may be longer than a system call takes.
  */
 const remover = (as: readonly string[]) => async (path: string) => {
@@ -41,7 +41,7 @@ const remover = (as: readonly string[]) => async (path: string) => {
   try {
     await (as.length === 0 ? rm(path, { recursive: true, force: true, maxRetries: 3 }) : removeByProgram());
   } catch {
-    // If it fails, the removal finds what it left.
+    // If this fails, the removal reports what it could not remove.
     await run([...as, "chmod", "--recursive", "u+rwX", "--", path]).catch(() => {});
     await removeByProgram();
   }
@@ -61,7 +61,7 @@ export const plainFiles: TenantFiles = {
 /** `as` runs a program with rights over the files of all users; empty if this process has them. */
 export function createTenantFiles(as: readonly string[]): TenantFiles {
   const own = process.getuid?.();
-  // Under an ordinary server, files that it does not own belong to one of its subordinate users.
+  // Without root, files that the server does not own belong to one of its subordinate users.
   const isTheirs = (uid: number, user: number) => (as.length === 0 ? uid === user : uid !== own);
   return {
     async own(path, user) {

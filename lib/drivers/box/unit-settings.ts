@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** Settings of a unit of systemd that are in the way of a box, by what they make of this process. */
+/** systemd settings that prevent a box, each with its effect on this process. */
 const settings = {
   bubblewrap: "ProtectKernelTunables",
   users: "NoNewPrivileges, RestrictSUIDSGID or RestrictAddressFamilies",

@@ -26,7 +26,7 @@ const reasonOf = (error: unknown) => (error as Error).message;
 /** Runs a container as a child process that the supervision of apps understands. `take` gets its output. */
 export const runContainer = (order: ContainerOrder, given: Given): Child => {
   const starting = new AbortController();
-  // After the end of this process the next one starts what is to run.
+  // Once this process is ending, the next one starts the container.
   const id = given.detaching.aborted ? never() : given.containers.run(order, starting.signal);
   return childOf(id, () => starting.abort(), 0, given);
 };
@@ -105,7 +105,7 @@ async function endOf(
     } catch {
       // The engine went away, or the container is gone: its state tells.
     }
-    // Nobody waits for an end after the end of this process.
+    // After this process, no code waits for the end.
     if (detaching.aborted) await never();
     try {
       const state = await containers.state(id, detaching);

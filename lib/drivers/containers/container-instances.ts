@@ -60,7 +60,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
   /** What the app of a release and the commands beside it have in common. */
   const orderOf = async (app: App, image: Image) => {
     const folder = await data.open(app, undefined);
-    // The user of an image may be any; nobody else gets into the folder above.
+    // An image may run as any user. The folder above keeps all other users out.
     await chmod(folder, 0o777).catch(() => {});
     await ensureNetwork(engine.api, names);
     const env = { NODE_ENV: "production", DATA_DIR: "/data", ...variablesOf(app) };
@@ -76,7 +76,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
     return found;
   };
 
-  /** Ends the workers of earlier releases of an environment that nobody took over. */
+  /** Ends the workers of an environment's earlier releases that this process did not take over. */
   const endLeft = async ({ project_id, environment }: App): Promise<void> => {
     for (const one of left) {
       if (one.labels[labels.project] !== project_id || one.labels[labels.environment] !== environment) continue;
@@ -147,7 +147,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       }
     },
 
-    /** Runs the command of a schedule in a container of its own, to its end. */
+    /** Runs the command of a schedule to its end, in a new container. */
     async command(app: App, image: Image, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
       const order = await orderOf(app, image);
       const start = (marked: TakeLine) => {
@@ -159,11 +159,11 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       return runScheduled(schedule, take, signals, start);
     },
 
-    /** Ends the commands of schedules; nobody takes them over. */
+    /** Ends the commands of schedules. The next process cannot take them over. */
     endCommands: async (grace_ms: number) =>
       void (await Promise.all([...commands].map((child) => child.stop(grace_ms)))),
 
-    /** Ends them all: nobody will take them over. */
+    /** Ends all instances. The next process will not take them over. */
     stopAll: async (grace_ms: number) => void (await Promise.all([...all].map((one) => one.stop(grace_ms)))),
   };
 }

@@ -71,12 +71,12 @@ const maxProcesses = 1024;
 const mostProcessesOfUser = 16_384;
 const temporary = "rw,exec,nosuid,nodev,mode=1777,size=268435456";
 
-/** The resources of an app: its memory, /tmp and the network. It gets nothing else of the machine. */
+/** An app gets its memory, /tmp and the network, and no other resource of the machine. */
 const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman }: ContainerOrder) => ({
   ...(ports && { PortBindings: { [`${ports.inside}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.host) }] } }),
   NetworkMode: network,
   Memory: memory_bytes,
-  // The same, so that nothing is swapped.
+  // Equal to the memory limit, which turns swap off.
   MemorySwap: memory_bytes,
   PidsLimit: maxProcesses,
   CapDrop: ["ALL"],
@@ -168,7 +168,7 @@ export function createContainers(api: EngineApi) {
       } catch (error) {
         if (isGone(error)) return;
         if (!isConflict(error)) throw error;
-        // Another removal goes on.
+        // Another removal is running.
         const query = { condition: "removed" };
         await api.call(v.unknown(), "POST", `/containers/${id}/wait`, { query, timeout: "60s" }).catch((failed) => {
           if (!isGone(failed)) throw failed;

@@ -45,14 +45,14 @@ interface Begun {
   readonly instances: EngineInstances;
 }
 
-/** Runs images as containers of an engine. `folder` names what belongs to this service, and holds what it notes. */
+/** Runs images as containers of an engine. `folder` identifies this service's containers and holds its notes about them. */
 export function createEngineDriver(
   folder: string,
   { codeHost, registries, outbound, limits, isLasting, buildVariables = {}, dataFolder, ...settings }: EngineSettings,
 ): RuntimeDriver {
   const names = namesOf(folder);
   const caches = createProjectCaches(join(folder, "engine/cache"));
-  /** The end of this process: what runs goes on without it. */
+  /** Aborted when this process ends; its containers keep running. */
   const detaching = new AbortController();
   // Each container's log and its end listen, as long as it runs.
   setMaxListeners(0, detaching.signal);
@@ -112,7 +112,7 @@ export function createEngineDriver(
           const live = await kept.live(its[labels.deployment] ?? "");
           const isSame = (one: Running) =>
             [labels.deployment, labels.beside].every((name) => one.labels[name] === its[name]);
-          // Nobody waits for the end of a schedule's command any more.
+          // After a restart, no code waits for a schedule's command.
           const isOver = !isRunning || (its[labels.beside] ?? "").startsWith("schedule ") || [...left].some(isSame);
           if (live && !isOver) left.add({ id, labels: its, since_s: live.since_ms / 1000 });
           else await containers.remove(id);

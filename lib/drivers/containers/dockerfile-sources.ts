@@ -10,7 +10,7 @@ export interface SourcePorts {
   pin(name: string): Promise<string>;
 }
 
-/** A Dockerfile whose images have digests. */
+/** A Dockerfile whose images are pinned to digests. */
 export interface Pinned {
   readonly text: string;
   /** The line of the repository's Dockerfile, for each line. */
@@ -62,7 +62,7 @@ export async function pinSources(text: string, ports: SourcePorts): Promise<Pinn
   return { text: written.map(([, line]) => `${line}\n`).join(""), lines: written.map(([line]) => line) };
 }
 
-/** Throws if a trigger of a base image names a source: nobody could tell which organization may read it. */
+/** Throws if an ONBUILD trigger of a base image names a source: which organization may read it is unknown. */
 export function checkTrigger(trigger: string): void {
   const { escapeCharacter, instructions } = parseDockerfile(trigger);
   for (const one of instructions)

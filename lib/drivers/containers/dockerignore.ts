@@ -7,7 +7,7 @@ interface Pattern {
 
 const most = 1_000;
 
-/** Whether parts of a pattern match those of a path; `**` stands for any number of them. */
+/** Whether parts of a pattern match those of a path; `**` matches any number of them. */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
   // `open[i]`: whether the pattern so far matches the first i parts of the path.
   let open = path.map(() => false);
@@ -41,7 +41,7 @@ export function contextFilter(text: string): (path: string) => boolean {
   return (path) => {
     if (path === "Dockerfile" || path === ".dockerignore") return true;
     const parts = path.split("/");
-    // A pattern that matches a folder stands for all that is in it; the last one that matches decides.
+    // A pattern that matches a folder covers its content; the last matching pattern decides.
     const last = patterns.findLast((one) => parts.some((_, i) => matches(one.parts, parts.slice(0, i + 1))));
     return last === undefined || last.isException;
   };

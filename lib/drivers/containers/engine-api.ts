@@ -59,12 +59,12 @@ export function createEngineApi(socketPath: string, version: string) {
       throw new EngineError(`the engine's answer to ${method} ${path} is wrong: ${parsed.issues[0].message}`);
     },
 
-    /** Sends a request whose answer says nothing more. */
+    /** Sends a request and ignores the body of the response. */
     async tell(method: Method, path: string, call?: EngineCall): Promise<void> {
       (await open(method, path, call)).resume();
     },
 
-    /** Sends a request, where it does not matter that there is nothing to do: 304, 404 and 409. */
+    /** Sends a request that may find nothing to do: 304, 404 and 409 are no errors. */
     async tellIfThere(method: Method, path: string, call?: EngineCall): Promise<void> {
       try {
         (await open(method, path, call)).resume();

@@ -139,8 +139,8 @@ function explain(error: string, dockerfile: string, { lines }: Pinned, memory_by
 }
 
 /**
- * What a build has made so far, by what it says: the container of its present step, and the image of its last one.
- * Docker says ` ---> 0123456789ab`, and Podman `--> 0123456789a`, which names no container.
+ * Reads from the output of a build the container of its present step and the image of its last one. Docker prints ` --->
+ * 0123456789ab`. Podman prints `--> 0123456789a`, and names no container.
  */
 function createProgress() {
   let container: string | undefined;
@@ -158,7 +158,7 @@ function createProgress() {
       if (made !== undefined && isOwn) image = made;
     },
     running: () => container,
-    /** Removes what a build that failed leaves behind. The parents of its last image go with that. */
+    /** Removes the leftovers of a failed build. The engine removes the parents of its last image with it. */
     async remove(api: EngineApi, isAborted: boolean): Promise<void> {
       try {
         const late = isAborted && container !== undefined ? await lateImageOf(api, container) : undefined;
@@ -173,8 +173,8 @@ function createProgress() {
 }
 
 /**
- * The image of a step that had ended when its build was aborted: Docker writes it to the end, and tells nobody. Undefined
- * where the step still runs.
+ * The image of a step that ended just as its build was aborted: Docker finishes the image and does not report it. Undefined if
+ * the step still runs.
  */
 async function lateImageOf(api: EngineApi, container: string): Promise<string | undefined> {
   for (let tries = 0; tries < search.tries; tries++) {
@@ -189,7 +189,7 @@ async function lateImageOf(api: EngineApi, container: string): Promise<string | 
   return undefined;
 }
 
-/** Ends a build whose present step writes more than it may. */
+/** Ends a build if its present step exceeds the disk limit. */
 function watchDisk(
   api: EngineApi,
   made: ReturnType<typeof createProgress>,

@@ -47,22 +47,22 @@ export interface Pull {
   readonly most_bytes: number;
 }
 
-/** A registry that sends nothing for so long has stalled. */
+/** A registry that sends no data for this long has stalled. */
 const longestSilence = "60s";
 const plainHttp =
   "; give the registry TLS, or name it in the engine's settings: insecure-registries of Docker, registries.conf of Podman";
 const releaseName = /^dep_[0-9A-Z]{26}$/;
 
 /**
- * The images of releases. Each has a tag of ours in the engine, named after the deployment that made it. An image that we
- * pulled has no other name, so it goes with its tag; one that somebody else pulled stays.
+ * The images of releases. We tag each in the engine with the deployment that made it. An image that we pulled has no other name,
+ * so removing the tag removes it; an image that somebody else pulled stays.
  */
 export function createImages(api: EngineApi, repository: string, pullsFolder: string) {
   const tagOf = (release: string) => {
     if (!releaseName.test(release)) throw new Error(`${release} is not the name of a release`);
     return `${repository}:${release}`;
   };
-  /** The last pull of each image: a name that one pull removes must not be missed by another. */
+  /** The last pull of each image. One pull must not remove a name that another still needs. */
   const inUse = new Map<string, Promise<unknown>>();
 
   const inspect = async (name: string, signal?: AbortSignal): Promise<Image | undefined> => {

@@ -14,7 +14,7 @@ const line = v.object({
 
 const pause_ms = 2_000;
 
-/** Turns what an engine says of a pull into a few log lines. Throws where it says an error, or the image is too large. */
+/** Turns the progress of a pull into a few log lines. Throws if the engine reports an error or the image is too large. */
 export function createPullProgress(log: (line: LogLine) => void, most_bytes: number) {
   const layers = new Map<string, { got: number; total: number; isDone: boolean }>();
   let next_at = monotonicNow() + pause_ms;

@@ -31,7 +31,7 @@ export interface BuildPorts {
   readonly leavesDockerfiles: boolean;
 }
 
-/** Builds a release of a commit: fetches it, finds out what it is, installs and builds it in a sandbox. */
+/** Builds a release of a commit: fetches it, detects its kind, then installs and builds it in a sandbox. */
 export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> =>
   withinLimits(run, ports, async (limited) => {
     const { releases } = ports;
@@ -137,7 +137,7 @@ async function runBuild(
   };
 }
 
-/** Runs the steps of a build, and decides by their result what the release runs. */
+/** Runs the steps of a build; their result decides which command the release runs. */
 async function runSteps(
   plan: Plan,
   building: Box,

@@ -33,15 +33,15 @@ export interface Plan {
   readonly folder: string | undefined;
   /** The file that answers unknown paths of a static site. */
   readonly fallback: string | undefined;
-  /** The folders whose `index.html` does so without a setting. */
+  /** Without that setting: the folders whose `index.html` answers unknown paths. */
   readonly singlePages: readonly string[];
   readonly health: string;
-  /** The port that the app listens on; otherwise the one that it is told. */
+  /** The port that the app listens on; undefined if it reads PORT. */
   readonly port: number | undefined;
   readonly runtime: "process" | "engine" | undefined;
   /** Whether something says which packages it needs. */
   readonly hasInstalled: boolean;
-  /** What a running app is told for its language. */
+  /** Variables that the language needs in a running app. */
   readonly variables: Readonly<Record<string, string>>;
   readonly hasDockerfile: boolean;
   /** The sources of the parts. */
@@ -83,7 +83,7 @@ export function detect(root: string, top = root): Plan {
     port: given.port,
     runtime: given.runtime,
     hasInstalled: node !== undefined || others.length > 0,
-    // Python would keep back what it prints into a log.
+    // Otherwise Python buffers its output, and the log gets it late.
     variables: others.some(({ name }) => name === "Python") ? { PYTHONUNBUFFERED: "1" } : {},
     hasDockerfile: existsSync(join(root, "Dockerfile")),
     found: [

@@ -9,8 +9,8 @@ const loopback = /(?:127\.0\.0\.1|localhost|\[?::1\]?)"?(?::|, port )(\d{1,5})\b
 const missing = /Cannot find (?:module|package) '((?:@[^'/]+\/)?[^'/.][^'/]*)/;
 
 /**
- * The end of a reason, by what a failing app or command printed: a place where it may not write, or a server of this machine
- * that a box does not reach.
+ * Advice after the reason of a failure, by the output of the app or command: it wrote where it may not, or it called a server of
+ * this machine that a box does not reach.
  */
 export function adviceOf(
   lines: readonly Pick<LogLine, "message">[],

@@ -5,7 +5,7 @@ import type { Step } from "./build-steps.ts";
 const binary = ".svc/app";
 const mains = `go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}' ./...`;
 
-/** How a Go module is built and started: its first main package, the one at the top before others. */
+/** How to build and start a Go module: its first main package, with the one at the top preferred. */
 export function goApp(root: string): { name: "Go"; found: string; steps: Step[]; start: string } | undefined {
   if (!existsSync(join(root, "go.mod"))) return undefined;
   const build = [

@@ -7,7 +7,7 @@ import type { Wanted } from "./node-version.ts";
 
 interface Manager {
   readonly locks: readonly string[];
-  /** Installs exactly what the lock file lists. Development dependencies come too, whatever NODE_ENV is. */
+  /** Installs exactly the versions of the lock file. Development dependencies come too, whatever the value of NODE_ENV. */
   readonly frozen: string;
   readonly unlocked: string;
   /** Removes the development dependencies again, and runs no scripts. */
@@ -63,7 +63,7 @@ export interface Install {
   readonly wanted: Wanted | undefined;
 }
 
-/** The versions of a package manager that read a lock file, and the one to fetch. */
+/** The versions of a package manager that can read a lock file, and the version to fetch. */
 function versionsOf(root: string, program: Name): Omit<Wanted, "name"> {
   const any = (from: string) => ({ range: "*", fetches: "latest", from });
   const read = (name: string) => readWithin(root, name) ?? "";
@@ -103,8 +103,8 @@ export function workspaceOf(root: string, top: string): string | undefined {
 }
 
 /**
- * The install of a package's dependencies. `chosen` is the field `packageManager`, such as `pnpm@10.1.0`. A package without a
- * lock file of its own has that of its workspace.
+ * Installs a package's dependencies. `chosen` is the field `packageManager`, such as `pnpm@10.1.0`. A package without a lock
+ * file uses that of its workspace.
  */
 export function installOf(own: string, given: string | undefined, top = own): Install {
   const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => existsSync(join(own, lock))));
@@ -123,11 +123,11 @@ export function installOf(own: string, given: string | undefined, top = own): In
   return { program, command: has(program) ? frozen : unlocked, prune, wanted: { name: program, ...asked } };
 }
 
-/** What package managers are told: their caches outlast a build, and packages lie in the release itself. */
+/** Settings for package managers: caches outlast a build, and packages are copied into the release. */
 export const installVariables = (cache: string): Record<string, string> => ({
   npm_config_cache: `${cache}/npm`,
   YARN_CACHE_FOLDER: `${cache}/yarn`,
-  // A release that read its packages from a cache would end with it.
+  // A release must not depend on the cache: it may be emptied.
   YARN_NODE_LINKER: "node-modules",
   YARN_ENABLE_GLOBAL_CACHE: "false",
   YARN_ENABLE_TELEMETRY: "0",

@@ -72,7 +72,7 @@ export function createInstances(
     systemTimer(memoryWatch_ms, watchMemory);
   };
 
-  /** The box of a release, with what its environment keeps. */
+  /** The box of a release, with its environment's stored data. */
   const boxOf = async (app: App, root: string) => {
     const folder = releases.appOf(app.release);
     const user = await userOf(app.organization_id);

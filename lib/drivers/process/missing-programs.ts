@@ -19,7 +19,7 @@ const commands: Readonly<Record<string, string>> = {
   ...Object.fromEntries(["yarn", "pnpm", "bun"].map((one) => [one, `npm install --global ${one}`])),
 };
 
-/** The command that installs a program for all users; undefined for one that nobody knows. */
+/** The command that installs a program for all users; undefined for an unknown program. */
 export const installCommand = (program: string): string | undefined =>
   Object.hasOwn(commands, program) ? commands[program] : undefined;
 

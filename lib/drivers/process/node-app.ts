@@ -48,14 +48,14 @@ function programOf(root: string, { main }: Manifest): string | undefined {
 const developmentServer =
   /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|eleventy .*--serve|snowpack dev)/;
 
-/** The command of a script, without what stands before its program. */
+/** The command of a script, without `npx`, `cross-env` and variables before its program. */
 function commandOf(script: string): string {
   const words = script.trim().split(/\s+/);
   const first = words.findIndex((word) => !/^(npx|cross-env|\w+=.*)$/.test(word));
   return words.slice(Math.max(0, first)).join(" ");
 }
 
-/** Bundlers whose pages find their own way, each with the folder that it writes. */
+/** Bundlers of single-page apps, each with its output folder. */
 const singlePage = { vite: "dist", "react-scripts": "build" } as const;
 
 /** How a package is installed, built and started. */

@@ -36,7 +36,7 @@ export interface IsolationSettings {
   readonly disks?: PreparedDisks | undefined;
 }
 
-/** Runs a command to its end; answers what it printed, and whether it went well. */
+/** Runs a command to its end; answers its output and whether it succeeded. */
 async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promise<{ ok: boolean; output: string }> {
   let output = "";
   const child = start((chunk) => {
@@ -92,7 +92,7 @@ const disksCommand = () =>
     ? "apt-get install e2fsprogs mount && modprobe loop"
     : "run build-disks.sh of fixtures/hosting as root, and set deployments.buildDisks to its folder";
 
-/** Tries whether builds can have a file system of their own. Answers the reason if they cannot. */
+/** Tests whether builds can have a disk. Answers the reason if they cannot. */
 async function tryDisks(folder: string, user: number | undefined): Promise<string | undefined> {
   const [packages = "", app = "", temporary = ""] = ["packages", "app", "tmp"].map((name) =>
     join(folder, "disk", name),
@@ -111,7 +111,7 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
   }
 }
 
-/** Tries each part of the box together with the ones before it, and keeps those that work. */
+/** Tests each part of the box together with those before it, and keeps the parts that work. */
 async function tryBox(
   folder: string,
   { users: range, reach, disks: prepared }: IsolationSettings,
@@ -161,8 +161,8 @@ async function tryBox(
 }
 
 /**
- * Tries the protections of this machine for builds and apps. Rejects with a sentence that says which one is missing and how to
- * get it. Nothing runs without isolation unless the operator chose that by name.
+ * Tests this machine's protections for builds and apps. Rejects with a sentence that names the missing one and how to get it.
+ * Programs run without isolation only if the operator chose that by name.
  */
 export async function probeMachine(folder: string, settings: IsolationSettings): Promise<Machine> {
   await requireTools();

@@ -29,7 +29,7 @@ function commandsOf({ release, workers, schedules, scripts }: Plan, start: strin
       for (const name of [`pre${word}`, word, `post${word}`]) {
         if (run.has(name) || !Object.hasOwn(scripts, name)) continue;
         run.add(name);
-        // The loop goes on with it.
+        // Extends the running loop: a script may call others.
         all.push(scripts[name] ?? "");
       }
   return all;
@@ -48,8 +48,8 @@ const meant = (commands: readonly string[]) =>
   );
 
 /**
- * Takes away what a running app does not need: its development dependencies, unless one of its commands is a program of them,
- * and a package manager that was fetched. Answers whether dependencies went.
+ * Removes a fetched package manager and the development dependencies, unless a command of the app is a program of theirs.
+ * Answers whether dependencies were removed.
  */
 export async function prune(plan: Plan, start: string, box: Box, build: Build): Promise<boolean> {
   const { prune: command, manager } = plan;
@@ -76,7 +76,7 @@ export async function prune(plan: Plan, start: string, box: Box, build: Build): 
   try {
     await runStep({ name: "Removing development dependencies", command }, box, build);
   } catch (error) {
-    // What an install without network leaves may be of no use, but nothing is missing that production needs.
+    // An install without network may fail, but it leaves every package that production needs.
     if (!(error instanceof Failure) || build.signal.aborted) throw error;
     build.log({ level: "warn", message: `Development dependencies stay: ${error.message}` });
     return false;

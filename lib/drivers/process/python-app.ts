@@ -4,7 +4,7 @@ import { readWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
-/** A project without a build system has no package of its own. Its dependencies are installed alone. */
+/** A project without a build system cannot be installed as a package. Only its dependencies are. */
 const listed =
   "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb')).get('project', {}).get('dependencies', []), sep='\\n')";
 

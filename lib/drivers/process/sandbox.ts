@@ -16,15 +16,15 @@ export interface Box {
   readonly root?: string;
   /** For a build: folders for its cache and its temporary files. A running app has none, and cannot change its release. */
   readonly build?: { readonly cache: string; readonly temporary: string };
-  /** The program that runs another one with the files of a build, if they lie on a disk of their own. */
+  /** The command prefix that enters the disk of a build, if it has one. */
   readonly within?: readonly string[];
-  /** What the environment keeps, and how much one of its files may hold. */
+  /** The environment's stored data, and the most bytes that one of its files may hold. */
   readonly data?: { readonly folder: string; readonly bytes: number };
   /** The id of the organization's user; undefined if all use the server's. */
   readonly user: number | undefined;
   /** The port of 127.0.0.1 that leads in; undefined for a build. */
   readonly port?: number;
-  /** The port on which the app listens, in a network of its own; otherwise the same. */
+  /** The port on which the app listens inside its box's network; undefined if it is `port`. */
   readonly inside?: number;
   /** Files and folders of the machine that it reads beside the system's, at the same places. */
   readonly reads?: readonly string[];
@@ -36,7 +36,7 @@ export interface Sandbox {
   readonly name: "bubblewrap" | "none";
   /** Runs a shell script in a new box. `take` gets its output. */
   start(script: string, box: Box, take: TakeOutput): Child;
-  /** The ports that the programs of a box listen on; undefined where boxes have no network of their own. */
+  /** The ports on which the programs of a box listen; undefined if boxes share the machine's network. */
   readonly listening: ((child: Child) => readonly number[]) | undefined;
 }
 
@@ -86,8 +86,8 @@ const groupOf = (groups: Groups | undefined, { memory_bytes }: Box) =>
   groups?.make({ memory_bytes, processes: maxProcesses + setupProcesses });
 
 /**
- * Without isolation: limits, and an end with the server. Deployed code can read what the server's user can read, its
- * database and environment included.
+ * Without isolation: limits only, and programs end with the server. Deployed code can read all that the server's user can,
+ * including the database and the server's environment.
  */
 export function noSandbox(groups: Groups | undefined): Sandbox {
   const command = (script: string, box: Box, group: Group | undefined): Command => {

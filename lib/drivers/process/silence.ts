@@ -24,7 +24,7 @@ const networkOf = (pid: number | "self") => {
   }
 };
 
-/** What the innermost processes of a step are, and what they are connected to. */
+/** Names the innermost processes of a step and their connections. */
 function waitsFor(pid: number, hide: (text: string) => string): string {
   const below = descendantsOf(pid);
   const innermost = below.filter((one) => !below.some(({ parent }) => parent === one.pid));
@@ -48,7 +48,7 @@ interface Watched {
   readonly after_ms?: number;
 }
 
-/** Logs what a step waits for that prints nothing, after two minutes, and again each time that has doubled. */
+/** If a step prints nothing for two minutes, logs what it waits for; then after four, eight and so on. */
 export function watchSilence(name: string, { pid, heard_at, hide, log, after_ms = silence_ms }: Watched): () => void {
   let silent_ms = after_ms;
   let heard = heard_at();

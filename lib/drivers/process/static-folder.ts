@@ -5,7 +5,7 @@ import type { Plan } from "./detect.ts";
 const nothingFound =
   "nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a static folder with index.html (public, dist, build, out, _site or the top)";
 
-/** Runs a script in the box of a build; answers what it printed. Links of the build lead only to files of the box there. */
+/** Runs a script in a build's box and answers its output. In there, links of the build lead only to files of the box. */
 type Look = (script: string) => Promise<string>;
 
 /** A build writes its own folder. The sources may hold an index.html too. */
@@ -68,7 +68,7 @@ export async function fallbackOf({ fallback, singlePages }: Plan, folder: string
   return isOwn ? "index.html" : null;
 }
 
-/** The script that leaves nothing but a folder. One with links keeps what they may lead to. */
+/** A script that removes all but one folder. A folder with links keeps the rest, because they may lead there. */
 export function keepFolder(folder: string): string {
   const parts = folder.split("/").filter((part) => part !== "" && part !== ".");
   const path = quoted(`./${parts.join("/")}`);

@@ -14,7 +14,7 @@ import { pause } from "./pause.ts";
 import type { ProcessEntry } from "./process-table.ts";
 import { endBeyondMemory, type Workers } from "./workers.ts";
 
-/** The port that leads to an app, and the one that the app is told. */
+/** `port` leads to an app; `inside` is the value of its variable PORT. */
 export interface Ports {
   readonly port: number;
   readonly inside: number;
@@ -24,11 +24,11 @@ export interface Ports {
 export interface Program {
   readonly deployment_id: string;
   start(ports: Ports, take: (line: LogLine) => void): Child;
-  /** The port that the app listens on, whatever it is told. */
+  /** The port that the app listens on if it ignores PORT. */
   readonly port?: number;
   /** The ports that it listens on, where it may choose them itself. */
   readonly listening?: (child: Child) => readonly number[];
-  /** Adds to the reason why it does not run, by what it printed last. */
+  /** Extends the reason of a failed start, by the last lines that the app printed. */
   readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
   /** A program that runs since before this process: it is taken over. `start` is called after its end. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
@@ -91,8 +91,8 @@ function createApp(program: Program, signal: AbortSignal) {
   };
 
   /**
-   * Starts the program and waits until it is healthy. Answers the reason if it does not become so. One that listens on another
-   * port than it is told starts again, with that one.
+   * Starts the program and waits until it is healthy; otherwise answers the reason. A program that listens on another port than
+   * PORT is started again with that one.
    */
   const begin = async (log: Run["log"], tell: Run["log"] = () => {}): Promise<string | undefined> => {
     for (let tries = 1; ; tries++) {

@@ -23,7 +23,7 @@ interface Release {
 }
 
 interface Work<R extends Release> {
-  /** What the pin of a release stands for. */
+  /** The kind of a release's pin. */
   readonly pinned: "commit" | "image";
   /** The release that was asked for, if it is still stored; otherwise it is built again from its pin. */
   releaseOf(order: Order, wanted: string | null, run: Run): Promise<R>;
@@ -56,7 +56,7 @@ function failed(error: unknown): Progress & { state: "failed" | "unhealthy" } {
 export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, warnings, start, discard }: Work<R>) {
   /** The task of each deployment: its build, then its rollout. */
   const tasks = new Map<string, { readonly step: DeploymentWork["step"]; readonly task: Task }>();
-  /** Instances that a rollout started and nobody has taken yet. */
+  /** Instances that a rollout started and the supervisor has not taken yet. */
   const started = new Map<string, Instance>();
   const closing = new AbortController();
   const { signal }: Pick<Run, "signal"> = closing;

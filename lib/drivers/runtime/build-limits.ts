@@ -18,13 +18,13 @@ export interface BuildLimits {
 /** The bytes that a build has written so far. Counting stops at `most`. */
 export type Written = (most: number) => Promise<number>;
 
-/** The limits of a build, and what it has written so far. */
+/** The limits of a build, and the bytes that it has written so far. */
 interface Watched {
   readonly limits: BuildLimits;
   readonly written: Written;
 }
 
-/** No build starts with less, in bytes: the database needs room too. */
+/** The free bytes that a build needs to start: the database needs room too. */
 const leastFree = 1024 ** 3;
 
 /** Runs a build if there is room for it, and ends it at a limit. Rejects with the limit that it passed. */

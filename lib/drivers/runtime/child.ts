@@ -31,7 +31,7 @@ export interface Ending {
 /** A running command with all its processes. */
 export interface Child {
   readonly pid: number | undefined;
-  /** Resolves when the command has ended and nothing of its group is left; never rejects. */
+  /** Resolves when the command and all processes of its group have ended; never rejects. */
   readonly ended: Promise<Ending>;
   /** How the command has ended; undefined while it runs. */
   readonly ending: Ending | undefined;
@@ -103,7 +103,7 @@ function instead(): (number | "ignore")[] {
   return places;
 }
 
-/** Starts a command in a process group of its own. `take` gets its output, both streams in the order of arrival. */
+/** Starts a command in a new process group. `take` gets its output, both streams in the order of arrival. */
 export function startChild(command: Command, take: TakeOutput): Child {
   const { file, args, env, cwd, hiddenArgs, group } = command;
   const child = spawn(file, args, {
@@ -157,8 +157,8 @@ export function startChild(command: Command, take: TakeOutput): Child {
 }
 
 /**
- * The processes that get the signal: the group, as at Ctrl+C in a terminal. In a sandbox they are the processes of its own
- * table but for the first, whose end would kill all others at once.
+ * The processes that get the signal: the group, as at Ctrl+C in a terminal. In a sandbox, the processes of its own table except
+ * the first, whose end would kill all others at once.
  */
 function membersOf(pid: number, isSandbox: boolean): number[] {
   if (!isSandbox) return [-pid];

@@ -29,13 +29,13 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
       return path;
     },
 
-    /** Undefined where nothing was kept yet. */
+    /** Undefined if the environment has stored nothing yet. */
     bytes: async (key: DataKey): Promise<number | undefined> =>
       existsSync(pathOf(key)) ? files().bytes(pathOf(key)) : undefined,
 
     /**
-     * Moves the folder of a deleted environment out of the way of a new one that has its name. Apps that still run keep it
-     * as their `/data`.
+     * Moves the folder of a deleted environment away, so that a new environment of the same name starts empty. Apps that still
+     * run keep it as their `/data`.
      */
     async retire(key: DataKey): Promise<void> {
       await rename(pathOf(key), join(folder, key.project_id, retired + createRandom().alphanumeric(16))).catch(
@@ -45,7 +45,7 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
       );
     },
 
-    /** Removes the folder of a project, or what its deleted environments kept. */
+    /** Removes the folder of a project, or the data of its deleted environments. */
     async remove(project_id: string, environment?: string): Promise<void> {
       const path = join(folder, project_id);
       if (environment === undefined) return files().remove(path);

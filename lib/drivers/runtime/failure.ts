@@ -3,7 +3,7 @@ export class Failure extends Error {
   override readonly name = "Failure";
 }
 
-/** The source holds nothing that this runtime runs; another one may. */
+/** The source contains nothing that this runtime can run. Another runtime may accept it. */
 export class Declined extends Failure {}
 
 /** A build that needs a program which this machine lacks. */

@@ -67,8 +67,8 @@ export function createGitCaches() {
     },
 
     /**
-     * Begins a cache anew that has become too large, and answers its bytes. Stored releases need nothing of it; a commit
-     * that is built again is fetched again.
+     * Empties a cache that has grown too large, and answers its bytes. Stored releases do not need it; a rebuild fetches its
+     * commit again.
      */
     async shrink(cache: string, largest_bytes: number): Promise<number> {
       const bytes = await folderBytes(cache, largest_bytes);

@@ -38,8 +38,8 @@ const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_S
 const largestOutput = 1024 * 1024;
 
 /**
- * Our own settings alone: repositories may belong to any user, no hook runs, and git speaks only the protocol of the code host.
- * `-c` would not reach the git at the other end of a local repository.
+ * Git reads only these settings: repositories may belong to any user, hooks never run, and only the code host's protocol is
+ * allowed. Settings by `-c` would not reach the git at the other end of a local repository.
  */
 const config = (scheme: string) => `[safe]
 	directory = *
@@ -69,7 +69,7 @@ const config = (scheme: string) => `[safe]
 	detachedHead = false
 `;
 
-/** Runs git with arguments alone, never through a shell, in an environment of its own. */
+/** Runs git with arguments, never through a shell, and with an environment made here. */
 export function createGitCommand(folder: string, { url, token, repos }: CodeHost) {
   mkdirSync(folder, { recursive: true });
   const settings = join(folder, "config");

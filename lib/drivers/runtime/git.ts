@@ -38,14 +38,14 @@ const refOf = ({ branch, tag }: Wanted) => (tag ? `refs/tags/${tag}` : branch ? 
 const describe = ({ branch, tag }: Wanted) =>
   tag ? `the tag ${tag}` : branch ? `the branch ${branch}` : "the default branch";
 
-/** A line of `git ls-remote`: a ref and its commit. A tag with a message stands in two lines; `^{}` has its commit. */
+/** A line of `git ls-remote`: a ref and its commit. An annotated tag has two lines; the one with `^{}` has its commit. */
 function commitIn(stdout: string, ref: string): string | undefined {
   const found = new Map(stdout.split("\n").map((line) => line.split("\t", 2).reverse() as [string, string]));
   const commit = found.get(`${ref}^{}`) ?? found.get(ref);
   return commit !== undefined && commitId.test(commit) ? commit : undefined;
 }
 
-/** A repository of this service is read from its folder, whatever protocol the code host speaks. */
+/** Reads a repository of this service from its folder, whatever the code host's protocol. */
 const protocolOf = ({ isOwn }: Pick<Resolved, "isOwn">): Record<string, string> =>
   isOwn ? { GIT_ALLOW_PROTOCOL: "file" } : {};
 

@@ -78,7 +78,7 @@ export async function waitUntilHealthy(
     if (signal.aborted) return "it was ended";
     if (typeof answer === "number" && answer < 400) return undefined;
     if (answer !== undefined) last = typeof answer === "number" ? `GET ${path} answered ${answer}` : answer;
-    // The last request may be cut short, and then tells nothing.
+    // The last request may be cut short. Its timeout then proves nothing.
     else if (now - asked > longestPause_ms) last = silent;
     if (now >= end) return `${last}, until deployments.healthTimeout (${timeout_ms / 1000} s) had passed`;
     if (now - begun >= notice_ms) {

@@ -6,7 +6,7 @@ interface Stored {
   remove(name: string): Promise<unknown>;
 }
 
-/** Removes what nothing uses any more. What cannot be removed is a warning: it must not end the start of the service. */
+/** Removes unused files. A failed removal is a warning: it must not stop the start of the service. */
 export async function removeLeftovers(
   stored: Stored,
   keeps: (name: string) => Promise<boolean>,

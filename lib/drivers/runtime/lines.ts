@@ -23,8 +23,8 @@ function entryOf(text: string): LogLine {
 }
 
 /**
- * Splits what a program prints into entries. Progress that overwrites its line with carriage returns becomes its last
- * state. `hide` replaces secrets before a long line is cut, or half of one would stay.
+ * Splits a program's output into entries. Progress that overwrites its line with carriage returns becomes its last state. `hide`
+ * replaces secrets before a long line is cut; after the cut, half a secret could stay.
  */
 export function createLineReader(take: (line: LogLine) => void, hide: (text: string) => string) {
   const decoder = new StringDecoder("utf8");
@@ -34,7 +34,7 @@ export function createLineReader(take: (line: LogLine) => void, hide: (text: str
     take(entryOf(shown.length > longestLine ? `${shown.slice(0, longestLine)}…` : shown));
   };
   return {
-    /** Answers for how many milliseconds nothing more should be read: a program that floods its log waits. */
+    /** Answers for how many milliseconds to stop reading, so that a program that floods its log waits. */
     write(chunk: Buffer): number {
       const parts = (rest + decoder.write(chunk)).split("\n");
       rest = parts.pop() ?? "";

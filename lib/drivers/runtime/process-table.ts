@@ -16,7 +16,7 @@ function pageBytes(): number {
   return pageSize;
 }
 
-/** The memory of some processes, without what they share with others: libraries, and pages since a fork. */
+/** The memory of some processes, without shared pages (libraries, and pages unchanged since a fork). */
 export function memoryOf(processes: readonly ProcessEntry[]): number {
   const page = pageBytes();
   return processes.reduce((sum, { pid }) => {
@@ -35,7 +35,7 @@ export function allProcesses(): ProcessEntry[] {
     if (!/^\d+$/.test(name)) return [];
     try {
       const text = readFileSync(`/proc/${name}/stat`, "latin1");
-      // The name of the program stands in parentheses, and may contain any character.
+      // The program's name is in parentheses and may contain any character.
       const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
       const [state, parent, group] = fields;
       if (state === "Z") return [];

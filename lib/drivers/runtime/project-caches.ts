@@ -12,7 +12,7 @@ export type ProjectCaches = ReturnType<typeof createProjectCaches>;
  */
 export function createProjectCaches(folder: string, files = () => plainFiles) {
   const packagesOf = (project_id: string, environment: string) => join(folder, project_id, `packages-${environment}`);
-  /** How many builds use a folder of packages, and the last one that has begun. */
+  /** The number of builds that use a folder of packages, and the latest of them. */
   const builds = new Map<string, { count: number; last: Promise<unknown> }>();
 
   /** Empties a folder of packages that is full, unless another build reads and writes there. */

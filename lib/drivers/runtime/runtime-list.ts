@@ -22,7 +22,7 @@ const info = (message: string): LogLine => ({ level: "info", message });
 /** Several runtimes as one: the first that accepts a source runs it (fixtures/hosting/apps.md#deployments-that-really-run). */
 export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDriver {
   const runtimes = drivers.map(({ runtime }) => runtime);
-  /** The drivers that have declined the source of a deployment whose build goes on. */
+  /** The number of drivers that declined the source of a deployment, while it builds. */
   const declined = new Map<string, number>();
 
   const accepting = (source: DeploymentSource) =>

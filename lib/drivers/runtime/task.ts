@@ -12,7 +12,7 @@ const longest_ms = 5_000;
 const maxLines = 10_001;
 const maxBytes = 8 * 1024 * 1024;
 
-/** Work that goes on in the background while the service asks for its progress. */
+/** Background work whose progress the service polls. */
 export type Task = ReturnType<typeof createTask>;
 
 export function createTask(work: (task: { log: (line: LogLine) => void; signal: AbortSignal }) => Promise<End>) {
@@ -63,7 +63,7 @@ export function createTask(work: (task: { log: (line: LogLine) => void; signal: 
       lines = [];
       return end ? { ...end, logs: [...logs, ...end.logs] } : { state: "running", again_ms: 1, handle: "begun", logs };
     },
-    /** Ends the work at once; resolves when nothing of it runs any more. */
+    /** Ends the work at once; resolves when all of its processes have ended. */
     async abort(): Promise<void> {
       aborting.abort();
       await ended;

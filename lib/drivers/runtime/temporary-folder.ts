@@ -20,9 +20,7 @@ function removeAll(): void {
   for (const folder of made) remove(folder);
 }
 
-/**
- * A folder for a service in memory. It goes with the process; one that a killed process left behind goes at the next call.
- */
+/** A folder for a service in memory. It is removed with the process; after a kill, the next call removes it. */
 export function temporaryFolder(): string {
   for (const name of readdirSync(tmpdir())) {
     const [, pid] = new RegExp(`^${temporaryPrefix}(\\d+)-`).exec(name) ?? [];

@@ -17,7 +17,7 @@ const longestBackoff_ms = 30_000;
 /** A worker that ran this long and then ended has not failed at its start. */
 const stable_ms = 60_000;
 
-/** Marks what a worker or a schedule prints. */
+/** Marks the output of a worker or a schedule. */
 const marked = (name: string, { level, message }: LogLine): LogLine => ({
   level,
   message: `[${name}] ${message}`,
@@ -72,7 +72,7 @@ export function createWorkers(workers: readonly Worker[], { start, output, memor
   };
   let begun = false;
   return {
-    /** Starts them; a second call does nothing. */
+    /** Starts the workers; a second call does nothing. */
     start(): void {
       if (begun || stopping.signal.aborted) return;
       begun = true;
