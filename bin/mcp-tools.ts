@@ -14,7 +14,7 @@ export interface Tool {
   call(input: Input, signal: AbortSignal): Promise<unknown>;
 }
 
-/** One needs a connection that stays open, the other answers what the tools are made of. */
+/** `events.stream` needs a connection that stays open; `openapi.get` describes the tools themselves. */
 const noTools: readonly string[] = ["events.stream", "openapi.get"];
 
 /** The POST calls that end, undo or replace something. Others only add, or bring back. */
@@ -88,7 +88,7 @@ export function createTools(args: Given) {
   const look = controlOf(args, 5_000);
   return {
     find: (name: string) => byName.get(name),
-    /** Without the instruments where a service answers that has none. It may also be one that starts later. */
+    /** Leaves the instruments out if the service answers without them. A service that does not answer yet may have them. */
     async list(): Promise<ToolInfo[]> {
       const hasNone = await look("GET clock").then(
         () => false,

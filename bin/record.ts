@@ -37,7 +37,7 @@ function upstreamOf(given: unknown): string {
   return baseOf(url.href);
 }
 
-/** Warns once of each path whose answers are no JSON. */
+/** Warns once for each path whose answers are not JSON. */
 function warnerOf(upstream: string) {
   const warned = new Set<string>();
   return ({ method, path, type = "no content type" }: Exchange) => {

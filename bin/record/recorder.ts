@@ -98,7 +98,7 @@ function* secretsIn(value: unknown): Generator<string> {
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** Collects from passing answers what the accounts look like. Keys of callers are told apart by their hashes. */
+/** Learns the accounts from passing answers. Hashes of the callers' keys tell accounts apart. */
 export function createRecorder() {
   const accounts = new Map<string, Account>();
   const secrets = new Set<string>();
@@ -178,7 +178,7 @@ export function createRecorder() {
         addEnvironments(account, id, itemsOf(body));
       else if (collection === "deployments" && below === "logs") {
         const errors = itemsOf(body).flatMap(({ level, message }) => (level === "error" ? [message] : []));
-        // The reason stands before the line that tells the end.
+        // The reason comes before the line "Deployment failed".
         const reason = errors.findLast((message) => message !== "Deployment failed");
         if (typeof reason === "string") account.reasons.set(id, reason);
       } else for (const item of itemsOf(body)) addItem(account, item, exchange);

@@ -61,7 +61,7 @@ function createRefusal(clock: Clock) {
     const meta = { request_id, timestamp: clock.iso() };
     response.writeHead(status, {
       ...{ "content-type": "application/json", "x-request-id": request_id },
-      // The rest of a body that nobody reads would stand before the next request.
+      // The unread rest of a body would come before the next request on this connection.
       ...(!isRepeatable(response.req) && { connection: "close" }),
     });
     response.end(JSON.stringify({ error: { code, message }, meta }));

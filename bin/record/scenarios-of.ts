@@ -8,7 +8,7 @@ import type { Cleaner } from "./without-secrets.ts";
 /** The newest of each match are kept. */
 const mostOfOne = 20;
 const maxMessage = 4_000;
-/** How long the states before and after a build last where nobody looked. */
+/** The durations of the states before and after a build if the recording did not see them. */
 const usual_ms = { queued: 1_000, deploying: 2_000 };
 
 /** A scenario, when its work was created, and what it matches as text. */
@@ -24,7 +24,7 @@ const timeOf = (value: unknown): number | undefined => {
 };
 const between = (from: number, to: number) => formatDuration(Math.max(0, to - from));
 
-/** Borders between states that nobody saw are drawn as in simulated work, within the time that is known. */
+/** Uses the durations of simulated work for changes of state that the recording did not see, within the known time. */
 function durationsOf({ record, entered }: Work, reachedRollout: boolean): Json | undefined {
   const from = timeOf(record["created_at"]);
   const to = timeOf(record["completed_at"]);
@@ -93,8 +93,8 @@ const messageOf = (message: unknown, cleaner: Cleaner) =>
   typeof message === "string" && message !== "" ? { message: cleaner.text(message).slice(0, maxMessage) } : {};
 
 /**
- * What simulated work does to end as the real one did: for each match, its ends in their order, each once. The newest stays,
- * so that an emulator goes on as the account does today.
+ * Scenarios that end simulated work as the real work ended: for each match its distinct ends in order. The newest stays in
+ * force, so an emulator continues as the account behaves today.
  */
 export function scenariosOf(account: Account, cleaner: Cleaner): NewScenario[] {
   const found = [

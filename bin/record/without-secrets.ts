@@ -4,13 +4,13 @@ import { parseUrl } from "../../lib/kernel/url.ts";
 import { isRecord } from "../output.ts";
 import type { Json } from "./recorder.ts";
 
-/** What stands in a recording in the place of a secret. */
+/** Replaces a secret in a recording. */
 export const standIn = "recorded-secret";
 const address = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
 
 export type Cleaner = ReturnType<typeof createCleaner>;
 
-/** Replaces secrets and e-mail addresses. `people` has the address that stands for another; empty where addresses stay. */
+/** Replaces secrets and e-mail addresses. `people` maps an address to its replacement; without it, addresses stay. */
 export function createCleaner(secrets: readonly string[], people: ReadonlyMap<string, string> | undefined) {
   const hide = hideValues(secrets);
   const without = (value: string, shown: (person: string) => string) =>

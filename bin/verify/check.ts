@@ -1,4 +1,4 @@
-/** The end of a request, whatever the server sent. */
+/** A response, with any content. */
 export interface Answer {
   /** `GET /projects?per_page=1` */
   readonly line: string;
@@ -23,15 +23,15 @@ export interface Probe {
   open(url: string): Promise<Answer>;
   /** All answers of the interface to this trial so far, but those of its limit. */
   readonly seen: readonly Answer[];
-  /** The same answer for the same name: checks share what they read, and the project that they make. */
+  /** Runs `make` once for each name: checks share what they read and the project that they create. */
   once<T>(name: string, make: () => Promise<T>): Promise<T>;
   /** Runs at the end of the trial, the last one first. */
   atEnd(undo: () => Promise<unknown>): void;
-  /** Waits between two looks at work that goes on. */
+  /** Waits between two polls of running work. */
   pause(ms: number): Promise<void>;
   /** The milliseconds that such work may take. */
   readonly patience_ms: number;
-  /** The last answer of this probe, or before its first one that of the trial; a report names its request id. */
+  /** The last answer to this probe, else to the trial; a report names its request id. */
   readonly last: Answer | undefined;
 }
 

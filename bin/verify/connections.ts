@@ -17,7 +17,7 @@ import { expectSuccess, type Item, ownProject, unique } from "./own-project.ts";
 import { expectRedacted } from "./records.ts";
 import * as shape from "./shapes.ts";
 
-/** A receiver that is public, and that no other endpoint has. It answers 404 or 405, and nothing is sent before an event. */
+/** A public receiver that no other endpoint uses. It answers 404 or 405, and gets no request before an event. */
 const receiver = () => `https://example.com/${unique()}`;
 const secret = "svc-verify-0123456789abcdef";
 
@@ -29,7 +29,7 @@ async function make(on: Probe, path: string, body: Item): Promise<{ readonly ans
   return { answer, record };
 }
 
-/** A creation that has to be refused; what it makes all the same is removed. */
+/** Expects that the server refuses a creation; removes the record if it does not. */
 async function refuses(on: Probe, path: string, body: Item, why: string): Promise<void> {
   const answer = await on.send("POST", path, { body });
   const id = idOf(answer);

@@ -186,7 +186,7 @@ export const pagination: readonly Check[] = chapter("Pagination", {
   },
 });
 
-/** Looks back at all that the trial was answered, so these come last. */
+/** Checks all answers to the trial, so these sentences come last. */
 export const everyAnswer: readonly Check[] = [
   ...chapter("Limits", {
     "X-RateLimit-Limit, -Remaining and -Reset are on every response": async (on) => {

@@ -192,7 +192,7 @@ const lifecycle = chapter(
       expect(itemsOf(other).length === 0, other, "an environment without deployments has some");
     },
     "A list with per_page=1 leads through all deployments of a project": async (on) => {
-      // Nothing is added to the list after these.
+      // After these, the checks add no deployment to the list.
       await Promise.all([restoredRelease(on), observed(on)]);
       const { id: project_id } = await ownProject(on);
       const all = itemsOf(await on.get(`/deployments?project_id=${project_id}&per_page=100`)).length;

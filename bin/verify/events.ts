@@ -7,8 +7,8 @@ import { isDatetime } from "./shapes.ts";
 const secret = "svc-verify-0123456789abcdef";
 
 /**
- * The name of an inbox with a webhook before it. An emulator catches what goes there; another server would need a receiver that
- * it can reach. Endpoints come before what they are to hear of.
+ * The name of an inbox with a webhook that sends to it. An emulator catches these deliveries; another server would need a
+ * receiver that it can reach. Endpoints are created before the work whose events they receive.
  */
 const inboxOf = (on: Probe, name: string, more: Item) =>
   on.once(`inbox ${name}`, async () => {

@@ -16,7 +16,7 @@ import * as shape from "./shapes.ts";
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** A name that nobody has. */
+/** A name that is not in use. */
 export const unique = () => `svc-verify-${createRandom().alphanumeric(10).toLowerCase()}`;
 const unknownId = "00000000000000000000000000";
 
@@ -26,7 +26,7 @@ export function expectSuccess(answer: Answer): Item {
   return recordOf(answer);
 }
 
-/** A region that the service has: that of another project, or a common name, or one that a refusal names. */
+/** A region that the service has: from another project, a list of common names, or the text of a refusal. */
 async function regionOf(on: Probe): Promise<string> {
   const known = itemsOf(await on.get("/projects?per_page=1"))[0]?.["region"];
   return typeof known === "string" ? known : "eu-west-1";
@@ -46,7 +46,7 @@ export const ownProject = async (on: Probe): Promise<Item> => (await created(on)
 /** Changes the project of this trial. */
 const put = async (on: Probe, body: unknown) => on.send("PUT", `/projects/${(await ownProject(on))["id"]}`, { body });
 
-/** A creation that has to be refused; what it makes all the same is removed. */
+/** Expects that the server refuses a creation; removes the record if it does not. */
 async function refuses(on: Probe, body: Item, why: string): Promise<void> {
   await ownProject(on);
   const answer = await on.send("POST", "/projects", { body });

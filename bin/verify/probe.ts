@@ -4,9 +4,9 @@ import { type Answer, Differs, field, type Probe, type Sent, Untried } from "./c
 
 /** All requests of a trial. */
 export interface Trial {
-  /** A probe with a last answer of its own: checks run beside work that others look at. */
+  /** A probe with its own last answer: checks run beside work that others poll. */
   probe(): Probe;
-  /** Removes what the trial has made, and lets nothing wait any more. */
+  /** Removes all that the trial created, and ends every wait. */
   undo(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface TrialOptions {
   readonly patience_ms?: number;
 }
 
-/** No answer of the interface is longer. */
+/** Every answer of the interface is shorter. */
 const longestBody = 16 * 1024 * 1024;
 /** A server that leaves so many requests in a row without an answer is not asked again. */
 const mostUnanswered = 3;
@@ -92,7 +92,7 @@ export function createTrial({
     let last: Answer | undefined;
     const noted = async (method: string, path: string, sent?: Sent) => {
       last = await send(method, path, sent);
-      // Its role or scopes do not reach; a refusal for that reason shows nothing else.
+      // The key lacks the role or scope, so the refusal says nothing about the sentence.
       if (last.status === 403 && sent?.key === undefined)
         throw new Untried(`the key may not ${last.line.split("?")[0]} (403)`);
       return last;
@@ -166,7 +166,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message : message;
 }
 
-/** Throws where no server answers at all, or another address does, or the key is refused: every sentence would differ. */
+/** Throws if the server does not answer, redirects or refuses the key: every sentence would differ. */
 export async function requireServer(base: string, key: string): Promise<void> {
   const answer = await fetch(`${base}/projects?per_page=1`, {
     headers: { accept: "application/json", authorization: `Bearer ${key}` },

@@ -39,7 +39,7 @@ async function getEquals(on: Probe, path: string, list: Promise<Answer>): Promis
     const record = recordOf(answer);
     for (const [name, value] of Object.entries(item)) {
       const isSame = JSON.stringify(record[name]) === JSON.stringify(value);
-      // Work goes on between the two.
+      // The deployment may run between the two requests.
       const mayMove = path === "/deployments" && !terminal.includes(item["status"]);
       expect(isSame || mayMove, answer, `${name} is ${shown(record[name])}, and ${shown(value)} in the list`);
     }

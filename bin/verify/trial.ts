@@ -23,7 +23,7 @@ export interface Finding {
 /** Why a sentence about changes is not tried. */
 export const needsWrite = "it changes something, which needs --write";
 
-/** Sentences that need what a trial does not have, with the reason. */
+/** Sentences that a trial cannot check, with the reason. */
 const outside: readonly (readonly [string, string, string])[] = [
   ["Limits", "Beyond the limit, a request is 429 until the window resets", "it would use up the requests of the key"],
   [
@@ -102,7 +102,7 @@ export async function verify({
   return findings;
 }
 
-/** Work that takes its time goes on beside the first checks. Endpoints come before what they are to hear of. */
+/** Starts slow work beside the first checks. Endpoints are created before the work whose events they receive. */
 async function beginWork(trial: Trial): Promise<void> {
   const begin = (work: (on: Probe) => Promise<unknown>) => work(trial.probe()).catch(() => {});
   await Promise.all([signed, unsigned].map(begin));

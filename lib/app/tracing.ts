@@ -32,7 +32,7 @@ export const tracingWarnings = ({ tracing }: Pick<Settings, "tracing">, tracer: 
       ]
     : [];
 
-/** A part with other functions in the place of some of its own; its getters go on to answer. */
+/** A part with some functions replaced. The others and its getters still answer. */
 const replaced = <T extends object>(part: T, functions: Partial<T>): T =>
   Object.assign(Object.create(part) as T, functions);
 
@@ -94,7 +94,7 @@ export function tracedQueue(queue: Queue, tracer: MaybeTracer): Queue {
   };
 }
 
-/** The loop goes on after it is woken, and so not within the span that wakes it. */
+/** Wakes the loop outside the caller's span: the loop runs on after that span has ended. */
 export const untraced = (wake: (at: number) => void, tracer: MaybeTracer) =>
   tracer ? (at: number) => tracer.outside(() => wake(at)) : wake;
 
