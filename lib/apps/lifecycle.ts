@@ -50,7 +50,7 @@ export function createAppLifecycle(ports: Ports) {
   } = ports;
   const rows = store.using(appsRepository);
   return {
-    /** At the start, before any job runs: finds out whether the runtime works here, and removes what is left over. */
+    /** Runs before the first job: checks that the runtime works here, and removes leftovers. */
     async begin(): Promise<void> {
       await sharing?.begin();
       if (!runtime) return;

@@ -87,7 +87,7 @@ export function createSchedules(ports: Ports) {
     });
   };
 
-  /** Ends the runs of servers that have ended, before their environment goes on here. */
+  /** Ends the runs of stopped servers before their environments continue here. */
   const endInterrupted = async (tx: Tx, key: AppKey): Promise<void> => {
     const ended = { exit_code: null, reason: "was interrupted: the server ended" };
     for (const run of await rows(tx).running(key))

@@ -194,7 +194,7 @@ export function appsService(ports: Ports) {
   };
 }
 
-/** Runs after the commit. No request waits for it, and the log has its failure. */
+/** Runs after the commit. Requests do not wait for it; a failure goes to the log. */
 const afterCommits = (log: Log) => (tx: Tx, what: string, run: () => Promise<unknown> | undefined) =>
   tx.afterCommit(() => {
     Promise.resolve()

@@ -19,7 +19,7 @@ export type Change = Pick<Entry, "organization_id" | "action" | "target" | "via"
 
 /** A sign-in that was refused. */
 export interface RefusedSignIn {
-  /** Undefined where nothing says which: the entry then goes to the only organization, and with several to none. */
+  /** Undefined if unknown: the entry then goes to the only organization, or to none if there are several. */
   readonly organization_id: string | undefined;
   readonly user_id?: string | undefined;
   readonly key_id?: string | undefined;

@@ -10,7 +10,7 @@ const duration = v.pipe(
 const line = record({ level: oneOf(["info", "warn", "error"]), message: text() });
 const costRule = "must be a number from 0 to 1000000";
 
-/** Where a simulated deployment can fail: the state that ends, what the driver answers, and its usual message. */
+/** Where a simulated deployment can fail: the phase, the answer of the driver, and the usual message. */
 export const failures = {
   building: { phase: "building", state: "failed", message: "the build failed" },
   deploying: { phase: "deploying", state: "failed", message: "the rollout failed" },

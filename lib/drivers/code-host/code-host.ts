@@ -4,7 +4,7 @@ import type { Outbound } from "../outbound/outbound.ts";
 import { addressOf, type CodeHostOptions } from "./address.ts";
 import { type CommitStatus, formOf } from "./forms.ts";
 
-/** What became of a status. One that failed may be taken later; one that was refused never is. */
+/** The result of sending a status. A failed one may succeed later; a refused one never will. */
 export type Taken = { readonly kind: "taken" } | { readonly kind: "failed" | "refused"; readonly reason: string };
 
 export type CodeHost = NonNullable<ReturnType<typeof createCodeHost>>;
@@ -43,7 +43,9 @@ export function createCodeHost(options: CodeHostOptions, outbound: Pick<Outbound
       return { kind, reason: `it answered ${answer.status}` };
     },
 
-    /** Whether a pull or merge request is open; undefined for one that the token does not see. Throws for no answer. */
+    /**
+     * Whether a pull or merge request is open; undefined if the token does not see it. Throws if the code host does not answer.
+     */
     async isOpen(repo: string, number: number): Promise<boolean | undefined> {
       const answer = await ask("GET", form.request(repo, number));
       if (answer.status !== null && unseen.includes(answer.status)) return undefined;

@@ -91,7 +91,7 @@ export interface DeploymentDriver {
   delay(work: Pick<DeploymentWork, "source" | "environment" | "outcome">): number;
   /** A driver that works in the background answers `running` whenever it has lines to log. */
   step(work: DeploymentWork): Promise<Progress>;
-  /** For a driver whose releases run on after their deployment. */
+  /** For a driver whose releases keep running after their deployment. */
   readonly runtime?: Runtime;
 }
 

@@ -40,7 +40,7 @@ export function argumentsOf(command: readonly string[], work: GenerationWork, ou
   return command.map((argument) => argument.replace(/\{(\w+)\}/g, (given, name: string) => values[name] ?? given));
 }
 
-/** The last part done that a program printed, as `40%` or `8/20`. */
+/** The latest progress that a program printed, as `40%` or `8/20`. */
 function progressIn(text: string): number | undefined {
   const [, percent, part, whole] =
     [...text.matchAll(/(?<![\d./])(?:(100|\d{1,2})%|(\d{1,6})\/(\d{1,6})(?![\d/]))/g)].at(-1) ?? [];

@@ -8,7 +8,7 @@ export function mediaTypeOf(bytes: Uint8Array): string {
   return head.slice(4, 8) === "ftyp" ? "video/mp4" : "application/octet-stream";
 }
 
-/** Whether a file has its end. Only what its own structure says; of WebM nothing. */
+/** Whether a file is complete, as far as the structure of its format shows. Other formats, such as WebM, count as complete. */
 export function isWhole(bytes: Uint8Array): boolean {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (mediaTypeOf(bytes)) {

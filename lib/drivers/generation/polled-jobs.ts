@@ -23,7 +23,7 @@ export type ReportedJob =
     }
   | { readonly state: "failed"; readonly message: string };
 
-/** The protocol of a backend whose work is a job: where it is ordered, asked for and cancelled. */
+/** The protocol of a backend with jobs: how to order, poll and cancel one. */
 export interface JobProtocol {
   /** Where the work is ordered, and the body of that request. */
   order(work: GenerationWork): { readonly path: string; readonly body: object };
@@ -66,7 +66,7 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
   };
 
   const take = async (work: GenerationWork, job: ReportedJob | undefined, handle: string | null): Promise<Progress> => {
-    // Nobody would ask for its result, which would be paid for all the same.
+    // Without a readable answer the service cannot fetch the result, which would still be paid for.
     if (job === undefined && handle !== null) await cancelJob(handle);
     if (job === undefined)
       return failed("backend_failed", "the backend's response is not a job: it is not JSON of the documented form");

@@ -25,7 +25,7 @@ const framesPerSecond = 16;
 const framesOf = ({ duration_ms }: GenerationWork) =>
   4 * Math.max(1, Math.round((duration_ms / 1000) * (framesPerSecond / 4))) + 1;
 
-/** The jobs of stable-diffusion.cpp's server. It cancels a job in its queue; one that it has begun runs to its end there. */
+/** The jobs of stable-diffusion.cpp's server. It cancels queued jobs; a job that it has begun runs to its end. */
 export function sdcpp(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const protocol = {
     order(work: GenerationWork) {

@@ -11,8 +11,8 @@ export interface OutgoingMail {
 }
 
 /**
- * Takes a mail. What it throws is a failed try, and the mail is tried again later; an error whose `responseCode` is from 500
- * to 599 is a refusal for good. Its answer is ignored.
+ * Takes a mail. If it throws, the service tries again later; an error whose `responseCode` is 500 to 599 is final. The service
+ * ignores its answer.
  */
 export type MailTransport = (mail: OutgoingMail) => unknown;
 

@@ -9,7 +9,7 @@ export interface MailServer {
   readonly secure: boolean;
   readonly user: string;
   readonly password: string;
-  /** Only this machine reads what is sent to it. */
+  /** Only this machine can read the connection. */
   readonly isLoopback: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface SmtpSettings {
 }
 
 export interface SmtpMailer extends Mailer {
-  /** Connects and signs in, and sends nothing. Throws a sentence of what is wrong. */
+  /** Connects and signs in without sending a mail. Throws a sentence that names the fault. */
   verify(): Promise<void>;
 }
 
@@ -80,7 +80,7 @@ function reasonOf(failure: Failure, server: MailServer): string {
 const isRefusal = (failure: Failure) =>
   isFinal(failure) && (failure.command === "RCPT TO" || (failure.command === "DATA" && failure.code === "EMESSAGE"));
 
-/** Hands mails to a server over SMTP, each on a connection of its own. */
+/** Sends mails to an SMTP server, each on a new connection. */
 export function createSmtpMailer(settings: SmtpSettings): SmtpMailer {
   const server = parseMailServer(settings.url);
   if (!server) throw new Error("the URL of the mail server is not valid");
@@ -98,7 +98,7 @@ export function createSmtpMailer(settings: SmtpSettings): SmtpMailer {
       port,
       secure,
       requireTLS: !secure && !server.isLoopback && !insecure,
-      // Without it, a machine with a loopback interface alone would reach nothing.
+      // Otherwise nodemailer refuses to connect on a machine that has only a loopback interface.
       allowInternalNetworkInterfaces: true,
       connectionTimeout: limit_ms,
       greetingTimeout: limit_ms,

@@ -3,7 +3,7 @@ export class SilentIssuer extends Error {
   override readonly name = "SilentIssuer";
 }
 
-/** Why an issuer lets nobody in, as a sentence for the person at the browser. The cause is for the log. */
+/** Why an issuer refused a sign-in, as a sentence for the person at the browser. The cause is for the log. */
 export class IssuerError extends Error {
   override readonly name = "IssuerError";
   /** The status of the page that says so. */
@@ -21,7 +21,7 @@ export class IssuerError extends Error {
     this.isOfClient = isOfClient;
   }
 
-  /** What happened, for the log. No answer of the issuer is in it, which could hold a token. */
+  /** The failure, for the log. It leaves out the issuer's answers, which could hold a token. */
   get detail(): string {
     const words = failuresIn(this.cause).flatMap(({ message, error }) => [message, error]);
     return words.filter((word) => typeof word === "string" && word !== "").join("; ");

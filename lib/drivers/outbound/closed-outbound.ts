@@ -21,9 +21,7 @@ export const mutedOutbound: Outbound = {
   async close() {},
 };
 
-/**
- * The network with the option `strict`: no name is looked up, and no request is sent. The inbox catches every delivery.
- */
+/** The network with the option `strict`: it looks up no names and sends no requests. The inbox catches every delivery. */
 export const closedOutbound: Outbound = {
   send: async ({ isForwarded }) => (isForwarded ? { ...nothing, error } : { ...nothing, error: null, isOutside: true }),
   callBackend: async () => ({ status: null, error, bytes: Buffer.alloc(0), retry_after_ms: undefined }),

@@ -30,7 +30,7 @@ export interface OutboundRequest {
   readonly isForwarded?: boolean;
   /** Cancels the request; its reason becomes the error. */
   readonly signal?: AbortSignal | undefined;
-  /** The event that it delivers, whose cause a trace may know. */
+  /** The event of this delivery; a trace may know its cause. */
   readonly event_id?: string;
 }
 
@@ -192,7 +192,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     });
   };
 
-  /** On a connection of its own: a request that costs money must not be sent again because an idle connection was closed. */
+  /** Opens a new connection: a request that costs money must not be sent again because an idle connection was closed. */
   const callBackend = (
     { method, url: text, headers, body = "", max_bytes, trustedOrigins, isOfCaller = false }: BackendRequest,
     cancellation: Cancellation,

@@ -21,7 +21,7 @@ export function useStopGuard(guard: StopGuard): void {
 
 /** The data in zlib's format. */
 export function deflate(data: Uint8Array, level: number): Uint8Array {
-  // Nobody wakes it: the thread is about to be stopped.
+  // Sleeps until the thread is stopped.
   if (Atomics.compareExchange(own, 0, free, compressing) === stopping) Atomics.wait(own, 0, stopping);
   try {
     return deflateSync(data, { level });

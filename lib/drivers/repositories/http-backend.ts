@@ -23,11 +23,11 @@ export interface BackendAnswer {
   readonly body: AsyncGenerator<Buffer, void>;
   /** Resolves once git has ended. */
   readonly closed: Promise<void>;
-  /** Ends git where nobody reads the answer to its end. */
+  /** Ends git if the client stops reading the answer. */
   end(): void;
 }
 
-/** A client that sends nothing for so long is gone. */
+/** A client that sends no data for this long is gone. */
 const silence = "60s";
 /** As much as git may take in memory: a pack is written to the disk as it comes. */
 const memory_bytes = 2 * 1024 ** 3;
@@ -104,7 +104,7 @@ const headersIn = (head: string): Record<string, string> =>
     }),
   );
 
-/** Resolves once git takes more, or no more at all. */
+/** Resolves once git accepts more input or has closed it. */
 const taken = (stdin: NodeJS.WritableStream): Promise<unknown> =>
   Promise.race([once(stdin, "drain"), once(stdin, "close")]).catch(() => {});
 

@@ -53,7 +53,7 @@ export function createPushReader() {
       bytes = Buffer.concat([bytes, chunk]);
       while (bytes.length >= at + 4) {
         const length = Number.parseInt(bytes.toString("latin1", at, at + 4), 16);
-        // A flush packet, and what is no packet at all: git itself refuses that.
+        // A flush packet, or an invalid one, which git itself refuses.
         if (!(length >= 4)) {
           at += 4;
           if (length === 0) flush();
@@ -80,5 +80,5 @@ const packet = (band: 1 | 2, payload: Uint8Array): Buffer => {
 
 /** A line that the pusher's git shows as `remote: …`. */
 export const shownLine = (text: string): Buffer => packet(2, Buffer.from(`${text.slice(0, 4000)}\n`));
-/** Keeps a connection alive, and shows nothing. */
+/** Keeps a connection alive; the client shows nothing. */
 export const stillHere = packet(1, Buffer.alloc(0));

@@ -15,8 +15,8 @@ export interface RepositoryName {
 }
 
 /**
- * Our own settings alone. No hook runs, and nothing but refs and objects of a push is stored: what it brings is checked,
- * and is kept apart until it is complete. A commit that no branch has any more stays: a rollback may build it again.
+ * Git reads only these settings. Hooks never run, and a push stores only refs and objects: git checks them, and keeps them apart
+ * until the push is complete. Commits that left all branches stay, because a rollback may build them again.
  */
 const config = (pushLimit_bytes: number) => `[safe]
 	directory = *
@@ -134,7 +134,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       if (name.endsWith(".lock")) await rm(join(parentPath, name), { force: true });
   };
 
-  /** Counts a request. Before the first of several pushes it removes what a killed one left. */
+  /** Counts a running request. Before the first of several pushes, removes the leftovers of a killed one. */
   const enter = async (organization_id: string, pushed: string | undefined): Promise<() => void> => {
     const isFirst = pushed !== undefined && !pushing.has(pushed);
     const leave = [count(serving, organization_id), ...(pushed === undefined ? [] : [count(pushing, pushed)])];
@@ -172,7 +172,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   };
 
   return {
-    /** Why a name cannot be that of a repository here; undefined for one that can. */
+    /** Why a repository here cannot have this name; undefined if it can. */
     refuses: (repo: string): string | undefined =>
       repo.split("/").some((part) => refusedEnd.test(part))
         ? "a part of a repository's name must not end with a dot or with .lock"
@@ -215,7 +215,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     pushed: (name: RepositoryName, updates: readonly RefUpdate[]) =>
       pushedBranches((...args) => read(pathOf(name), ...args), updates),
 
-    /** Ends what is under way. What was pushed in full stays. */
+    /** Ends the running requests. Complete pushes stay. */
     close: () => closing.abort(),
   };
 }
