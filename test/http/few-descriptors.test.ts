@@ -60,7 +60,10 @@ for (const [name, text] of Object.entries(slow)) {
     assert.equal((await here.stop()).code, 0);
     // One line for all of them.
     const [line = "", ...more] = here.errors().trim().split("\n");
-    assert.match(line, /"level":"warn","message":"64 connections are open, .* closes the connection that has waited longest/);
+    assert.match(
+      line,
+      /"level":"warn","message":"64 connections are open, .* closes the connection that has waited longest/,
+    );
     assert.deepEqual(more, []);
   });
 }
