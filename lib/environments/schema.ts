@@ -56,9 +56,11 @@ export const domainName = v.pipe(
   documentedAs({ maxLength: 253 }),
 );
 
-const character = String.raw`[^/\\\p{Cc}]`;
-const noDot = String.raw`[^/\\.\p{Cc}]`;
-/** Neither `.` nor `..`. The patterns of other languages have no lookahead. */
+/** `\p{Cc}`, which patterns without the flag `u` take for letters; those of other languages have no lookahead either. */
+const control = String.raw`\u0000-\u001f\u007f-\u009f`;
+const character = String.raw`[^/\\${control}]`;
+const noDot = String.raw`[^/\\.${control}]`;
+/** Neither `.` nor `..`. */
 const folder = String.raw`(${noDot}${character}*|\.${noDot}${character}*|\.\.${character}+)`;
 /** A folder of a repository. */
 export const rootFolder = textLike(
@@ -71,7 +73,11 @@ export const rootFolder = textLike(
 const plain = /^[^\u0000-\u001f\u007f]{1,255}$/;
 const protect = v.strictObject({
   user: field(
-    textLike(255, /^[^:\p{Cc}]{1,255}$/u, "must be 1 to 255 characters without a colon and control characters"),
+    textLike(
+      255,
+      new RegExp(`^[^:${control}]{1,255}$`, "u"),
+      "must be 1 to 255 characters without a colon and control characters",
+    ),
     "The user name that a visitor gives.",
   ),
   password: field(
