@@ -6,7 +6,14 @@ import type { Json } from "./recorder.ts";
 
 /** Replaces a secret in a recording. */
 export const standIn = "recorded-secret";
-const address = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
+/** A regular expression of addresses alone would take quadratic time. */
+const withoutAddresses = (text: string, shown: (person: string) => string): string =>
+  text.replace(/[\w.+@-]+/g, (word) => {
+    const end = word.endsWith(".") ? "." : "";
+    const person = word.slice(0, word.length - end.length);
+    const [local, host = ""] = person.split("@");
+    return local && host.includes(".") ? shown(person) + end : word;
+  });
 
 export type Cleaner = ReturnType<typeof createCleaner>;
 
@@ -14,7 +21,7 @@ export type Cleaner = ReturnType<typeof createCleaner>;
 export function createCleaner(secrets: readonly string[], people: ReadonlyMap<string, string> | undefined) {
   const hide = hideValues(secrets);
   const without = (value: string, shown: (person: string) => string) =>
-    people ? redact(hide(value)).replace(address, shown) : redact(hide(value));
+    people ? withoutAddresses(redact(hide(value)), shown) : redact(hide(value));
   const text = (value: string): string =>
     without(value, (person) => people?.get(person.toLowerCase()) ?? "person@recorded.test");
   /** Only the host of a URL is no secret: those of chats have a token in their path. */

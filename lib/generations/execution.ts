@@ -4,6 +4,7 @@ import type { Queue } from "../jobs/queue.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { discard, done, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { createRandom } from "../kernel/random.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
 import { type Assets, etagOf } from "../store/asset-files.ts";
@@ -36,10 +37,7 @@ const untilRoom_ms = milliseconds("10s");
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
 
-/**
- * Advances generations from the stored row, so that a crash resumes where it was. Every step is a move of the table of
- * states: the loser of a race changes nothing.
- */
+/** Advances generations from the stored row, so that a crash resumes. The loser of a race for a move changes nothing. */
 export function createExecution(ports: Ports) {
   const { store, clock, feed, log, queue, assets, driverOf, concurrency } = ports;
   const generations = store.using(generationsRepository);
@@ -63,9 +61,10 @@ export function createExecution(ports: Ports) {
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
-        // Keys replace drawn identifiers, so that the same calls give the same identifiers on every engine.
+        // Keys replace drawn identifiers, so that the same calls give the same identifiers on every engine. This one is new each
+        // time: the row of a job that settles is locked before the limit, and an insert of the same row would wait for it.
         if (tx.lockLimit && waiting.organization_id !== organization_id)
-          return queue.addUnique(tx, "generations.turn", {}, `turn ${waiting.id}`);
+          return queue.addUnique(tx, "generations.turn", {}, `turn ${createRandom().alphanumeric(16)}`);
         const row = await move(tx, "begin", waiting);
         if (row && !isStepped(row)) await queue.addUnique(tx, "generations.advance", { generation_id: row.id }, row.id);
       }

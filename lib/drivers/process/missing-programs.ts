@@ -32,7 +32,7 @@ const signs: readonly (readonly [RegExp, string, string])[] = [
     compilers,
   ],
   [
-    /"(gcc|g\+\+|cc)": executable file not found|C compiler .{0,99}not found|not found: make$/,
+    /"(gcc|g\+\+|cc)": executable file not found|C compiler [^ ]{0,60} not found|not found: make$/,
     "gcc or make",
     compilers,
   ],

@@ -25,18 +25,27 @@ function rangeOf(text: string): string | undefined {
   return range !== undefined && isInRange("0.0.0", range) !== undefined ? range : undefined;
 }
 
-/** Each file that names a version of Node, with the place of the version in it. */
+const firstWord = (line: string) => line.trim().split(/[\s#]/, 1)[0] || undefined;
+const ofTools = (line: string) => {
+  const [tool, version] = line.trim().split(/\s/).filter(Boolean);
+  return tool === "node" || tool === "nodejs" ? firstWord(version ?? "") : undefined;
+};
+
+/** Each file that names a version of Node, and how it is read from a line. */
 const files = [
-  [".nvmrc", /^\s*([^\s#]+)/m],
-  [".node-version", /^\s*([^\s#]+)/m],
-  [".tool-versions", /^\s*node(?:js)?\s+([^\s#]+)/m],
+  [".nvmrc", firstWord],
+  [".node-version", firstWord],
+  [".tool-versions", ofTools],
 ] as const;
+
+const versionIn = (text: string, read: (line: string) => string | undefined) =>
+  text.split("\n").map(read).find(Boolean);
 
 /** The Node that an app asks for: the first of these that says something of it decides. */
 export function wantedNode(root: string, engines: string | undefined): Wanted | undefined {
   const given = [
     ["engines of package.json", engines?.trim()] as const,
-    ...files.map(([name, place]) => [name, place.exec(readWithin(root, name) ?? "")?.[1]] as const),
+    ...files.map(([name, read]) => [name, versionIn(readWithin(root, name) ?? "", read)] as const),
   ];
   for (const [from, text] of given) {
     const range = text && rangeOf(text);
