@@ -12,8 +12,11 @@ import { temporaryFolder } from "./program.ts";
 
 export const noCaddy = spawnSync("caddy", ["version"]).error !== undefined && "caddy is not installed";
 
-/** Caddy with a configuration, but for its ports and its authority, which is its own here. */
-export async function caddy(t: TestContext, configuration: string) {
+/**
+ * Caddy with a configuration, but for its ports and its authority, which is its own here. `names` are hosts of the configuration:
+ * Caddy makes their certificates while it already serves, and refuses their handshakes until then.
+ */
+export async function caddy(t: TestContext, configuration: string, names: readonly string[] = []) {
   const folder = temporaryFolder(t);
   const port = await freePort();
   const local = [
@@ -31,9 +34,10 @@ export async function caddy(t: TestContext, configuration: string) {
   });
   t.after(() => void child.kill("SIGKILL"));
   const said: string[] = [];
+  const awaited = [/serving initial configuration/, ...names.map((name) => RegExp(`certificate obtained.*"${name}"`))];
   for await (const line of createInterface({ input: child.stderr })) {
     said.push(line);
-    if (/serving initial configuration/.test(line)) break;
+    if (awaited.every((sign) => said.some((one) => sign.test(one)))) break;
     assert.ok(child.exitCode === null, said.join("\n"));
   }
   child.stderr.resume();

@@ -42,8 +42,8 @@ test("the two servers of compose-servers.yaml answer behind its Caddy, and one a
   assert.ok(one.api_key !== null && two.api_key === null, "the first start shows the key, and only it");
   const hosts = { "one:7400": new URL(one.url).host, "two:7400": new URL(two.url).host };
   const text = Object.entries(hosts).reduce((before, [from, to]) => before.replaceAll(from, to), configs.caddy.content);
-  const site = await caddy(t, text);
   const { SVC_DOMAIN: domain = "" } = variables;
+  const site = await caddy(t, text, [domain]);
   const me = async () => (await site.ask(domain, "/v1/me", { authorization: `Bearer ${one.api_key}` })).status;
   assert.deepEqual([await me(), await me(), await me()], [200, 200, 200]);
   assert.equal((await site.ask(domain, "/metrics")).status, 404);
