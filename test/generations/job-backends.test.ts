@@ -69,6 +69,7 @@ for (const of of jobBackends) {
     "500": json(500, { error: "out of memory" }),
     "a hang-up": (response) => response.destroy(),
     "half a body": (response) => response.writeHead(200, { "content-length": 99 }).write("{", () => response.destroy()),
+    "HTML of a proxy": (response) => response.end("<html>busy</html>"),
     "an unknown status": of.unknown,
   };
   for (const [name, answer] of Object.entries(passing))

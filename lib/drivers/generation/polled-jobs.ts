@@ -41,6 +41,7 @@ const isIdentifier = (id: string) => /^[\w-][\w.-]{0,199}$/.test(id);
 /** Jobs are asked for ever more rarely. */
 const pauses = { min: milliseconds("1s"), max: milliseconds("10s") } as const;
 const pauseAfter = (elapsed_ms: number) => Math.min(pauses.max, Math.max(pauses.min, Math.round(elapsed_ms / 10)));
+const unreadable = "the backend's response is not a job: it is not JSON of the documented form";
 const questionTimeout_ms = milliseconds("60s");
 
 /**
@@ -66,10 +67,10 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
   };
 
   const take = async (work: GenerationWork, job: ReportedJob | undefined, handle: string | null): Promise<Progress> => {
-    // Without a readable answer the service cannot fetch the result, which would still be paid for.
-    if (job === undefined && handle !== null) await cancelJob(handle);
     if (job === undefined)
-      return failed("backend_failed", "the backend's response is not a job: it is not JSON of the documented form");
+      return handle === null
+        ? failed("backend_failed", unreadable)
+        : askAgain(work, handle, pauseAfter(work.elapsed_ms), unreadable);
     if (job.state === "failed") return failed("backend_failed", client.withoutKey(job.message));
     if (job.state === "running") {
       const id = handle ?? job.id ?? "";
