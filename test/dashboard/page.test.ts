@@ -117,8 +117,11 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await session.send("Network.enable");
     let bytes = 0;
     const files = new Set<string>();
-    session.on("Network.responseReceived", ({ requestId, type }) => {
-      if (/^(Document|Script|Stylesheet|Image|Other)$/.test(type)) files.add(requestId);
+    session.on("Network.responseReceived", ({ requestId, type, response }) => {
+      // Calls that the reload interrupts are of the type Other as well.
+      const { pathname } = new URL(response.url);
+      const isFile = pathname === "/dashboard" || pathname.startsWith("/dashboard/assets/");
+      if (isFile && type !== "Font") files.add(requestId);
     });
     session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
       if (files.has(requestId)) bytes += encodedDataLength;
