@@ -159,7 +159,7 @@ export interface GenerationCompletedData {
   cost_usd: number;
 }
 
-/** A generation has failed. One that somebody cancels sends no event. */
+/** A generation has failed, or somebody cancelled it: then the code of `error` is `cancelled`. */
 export interface GenerationFailedData {
   /**
    * The generation.

@@ -71,12 +71,15 @@ export function createExecution(ports: Ports) {
     }
   };
 
-  const fail = async (tx: Tx, row: Generation, error_code: string, message: string) => {
-    const reason = { error_code, error_message: messageOf(message) };
-    const after = await move(tx, "fail", { ...row, ...reason });
+  const end = async (tx: Tx, name: "fail" | "cancel", row: Generation, code: string, message: string) => {
+    const after = await move(tx, name, { ...row, error_code: code, error_message: message });
     if (!after) return;
-    await failed(tx, after, { code: error_code, message: reason.error_message });
+    await failed(tx, after, { code, message });
     await startReady(tx, row);
+    return after;
+  };
+  const fail = async (tx: Tx, row: Generation, code: string, message: string) => {
+    await end(tx, "fail", row, code, messageOf(message));
   };
 
   const removeFileAfterCommit = (tx: Tx, id: string) =>
@@ -146,6 +149,7 @@ export function createExecution(ports: Ports) {
     progressOf,
     publish,
     move,
+    end,
     startReady,
     removeFileAfterCommit,
 

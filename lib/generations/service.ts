@@ -153,8 +153,7 @@ export function generationsService(ports: Ports) {
     cancel: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const before = await get(caller, id, tx);
-        const reason = { error_code: "cancelled", error_message: "The generation was cancelled" };
-        const after = await execution.move(tx, "cancel", { ...before, ...reason });
+        const after = await execution.end(tx, "cancel", before, "cancelled", "The generation was cancelled");
         if (!after) {
           throw new Problem(
             "not_cancellable",
@@ -163,7 +162,6 @@ export function generationsService(ports: Ports) {
         }
         if (before.status === "in_progress")
           await queue.add(tx, "generations.cancel", { generation_id: id, handle: before.handle });
-        await execution.startReady(tx, caller);
         return view(after);
       }),
 

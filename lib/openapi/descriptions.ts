@@ -54,7 +54,7 @@ export const occasions: Readonly<Record<EventName, string>> = {
   "deployment.rolled_back":
     "A rollback was requested for a deployment (`reason` is `manual`), or its health check failed and the previous release stays live (`health_check`).",
   "generation.completed": "A generation has finished, and its file can be downloaded.",
-  "generation.failed": "A generation has failed. One that somebody cancels sends no event.",
+  "generation.failed": "A generation has failed, or somebody cancelled it: then the code of `error` is `cancelled`.",
   "schedule.failed": "A run of a schedule failed; `reason` is the error, and `exit_code` null where it has none.",
   "project.created": "A project was created.",
   "project.deleted": "A project was permanently deleted.",

@@ -24,7 +24,7 @@ async function connect(here: World) {
 }
 const bodies = (texts: string[] = []) => texts.map((text) => JSON.parse(text));
 
-test("The end of a generation is an event with its cost, and a cancelled one sends none", async (t) => {
+test("The end of a generation is an event with its cost, and a cancelled one has failed", async (t) => {
   const here = await world(t, { generations: { driver: driver() } });
   const received = await connect(here);
   const done = await createGeneration(here);
@@ -32,8 +32,8 @@ test("The end of a generation is an event with its cost, and a cancelled one sen
   await here.service.scenarios.next("generation", { result: "fail", message: "no <memory>" });
   const failed = await createGeneration(here);
   await here.service.clock.advance("3s");
-  const { id } = await createGeneration(here);
-  expect(await here.call("owner", "POST", `/v1/generations/${id}/cancel`), 200);
+  const cancelled = await createGeneration(here);
+  expect(await here.call("owner", "POST", `/v1/generations/${cancelled.id}/cancel`), 200);
   await here.service.clock.advance("1m");
   const completed = {
     event: "generation.completed",
@@ -46,7 +46,15 @@ test("The end of a generation is an event with its cost, and a cancelled one sen
     timestamp: "2026-01-01T00:00:06.000Z",
     data: { generation_id: failed.id, model: small.model, status: "failed", cost_usd: 0, error },
   };
-  assert.deepEqual(bodies(received.all), [completed, ended]);
+  const byHand = {
+    ...ended,
+    data: {
+      ...ended.data,
+      generation_id: cancelled.id,
+      error: { code: "cancelled", message: "The generation was cancelled" },
+    },
+  };
+  assert.deepEqual(bodies(received.all), [completed, ended, byHand]);
   assert.deepEqual(bodies(received.completed), [completed]);
   const [first, second] = bodies(received.chat).map(({ text }) => text);
   assert.match(first, /any-image.*completed.*\$0\.01/);
