@@ -151,10 +151,10 @@ export interface EnvironmentsPutInput {
    */
   domains?: string[] | undefined;
   /**
-   * All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored.
+   * All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored. Left out beside another field, they stay as they are.
    * @example {"PORT":"8080"}
    */
-  variables: Record<string, string | {
+  variables?: Record<string, string | {
     /**
      * The value of the variable. At most 32,768 characters.
      * @example "8080"
@@ -171,7 +171,7 @@ export interface EnvironmentsPutInput {
      * @example true
      */
     secret: true;
-  }>;
+  }> | undefined;
 }
 
 /** The input of `environments.delete`: delete an environment. */

@@ -86,39 +86,50 @@ const protect = v.strictObject({
   ),
 });
 
-/** All variables of an environment: those left out are removed. */
-export const environmentChanges = v.object({
-  protect: v.optional(
-    v.pipe(
-      v.nullable(protect),
-      v.description(
-        "User and password that a browser asks for before the app, by Basic authentication; null removes them. Left out, they stay as they are, and so does a password that is sent back as it is shown.",
+/** What is left out stays as it is. */
+export const environmentChanges = v.pipe(
+  v.object({
+    protect: v.optional(
+      v.pipe(
+        v.nullable(protect),
+        v.description(
+          "User and password that a browser asks for before the app, by Basic authentication; null removes them. Left out, they stay as they are, and so does a password that is sent back as it is shown.",
+        ),
       ),
     ),
-  ),
-  root: v.optional(
-    field(
-      v.nullable(rootFolder),
-      "The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing.",
-    ),
-  ),
-  domains: v.optional(
-    v.pipe(
-      v.array(domainName, "must be a list"),
-      v.maxLength(100, "must have at most 100 domains"),
-      v.description("All host names of the environment's own. Left out, they stay as they are."),
-    ),
-  ),
-  variables: field(
-    named(
-      v.union(
-        [value, given, storedSecret],
-        'must be text, {"value", "secret"}, or {"secret": true} for a secret that is to stay as it is',
+    root: v.optional(
+      field(
+        v.nullable(rootFolder),
+        "The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing.",
       ),
     ),
-    'All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored.',
+    domains: v.optional(
+      v.pipe(
+        v.array(domainName, "must be a list"),
+        v.maxLength(100, "must have at most 100 domains"),
+        v.description("All host names of the environment's own. Left out, they stay as they are."),
+      ),
+    ),
+    variables: v.optional(
+      field(
+        named(
+          v.union(
+            [value, given, storedSecret],
+            'must be text, {"value", "secret"}, or {"secret": true} for a secret that is to stay as it is',
+          ),
+        ),
+        'All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored. Left out beside another field, they stay as they are.',
+      ),
+    ),
+  }),
+  v.forward(
+    v.check(
+      (changes) => Object.values(changes).some((one) => one !== undefined),
+      "is required where nothing else is given",
+    ),
+    ["variables"],
   ),
-});
+);
 
 const preview = field(
   v.object({

@@ -80,6 +80,7 @@ export function environmentsService({
 
   /** The variables as JSON to store; a secret without a value stays as it is. */
   const serialize = (of: EnvironmentKey, given: Changes["variables"], before: Stored = {}): string => {
+    if (!given) return JSON.stringify(before);
     const stored: Stored = {};
     const missing: string[] = [];
     for (const [key, variable] of Object.entries(given)) {
@@ -136,7 +137,7 @@ export function environmentsService({
       return mapPage(page, await viewIn(project_id));
     },
 
-    /** Replaces all variables of an environment, and creates the environment if needed. */
+    /** Changes what is given of an environment, all variables at once, and creates the environment if needed. */
     async put(caller: Caller, id: string, name: string, { variables, domains, protect, root }: Changes) {
       // An encoded slash or `;x` makes another path.
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");

@@ -37,12 +37,16 @@ const untilRoom_ms = milliseconds("10s");
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
 
+const warning = (log: Log, generation: string, what: string) => (error: unknown) =>
+  log.warn(what, { generation, reason: reasonOf(error) });
+
 /** Advances generations from the stored row, so that a crash resumes. The loser of a race for a move changes nothing. */
 export function createExecution(ports: Ports) {
   const { store, clock, feed, log, queue, assets, driverOf, concurrency } = ports;
   const generations = store.using(generationsRepository);
+  const removeFileAfterCommit = (tx: Tx, id: string) =>
+    tx.afterCommit(() => void assets.remove(id).catch(warning(log, id, "a file could not be removed")));
   let stopping = false;
-
   const { statusOf, progressOf, publish, completed, failed } = generationAnnouncements(ports);
   const withProgress = createDriverProgress({ ...ports, publish });
 
@@ -71,23 +75,15 @@ export function createExecution(ports: Ports) {
     }
   };
 
-  const end = async (tx: Tx, name: "fail" | "cancel", row: Generation, code: string, message: string) => {
-    const after = await move(tx, name, { ...row, error_code: code, error_message: message });
-    if (!after) return;
-    await failed(tx, after, { code, message });
+  /** Ends a generation without a file. */
+  const end = async (tx: Tx, name: "fail" | "cancel", before: Generation, error_code: string, message: string) => {
+    const row = await move(tx, name, { ...before, error_code, error_message: message });
+    if (!row) return;
+    await failed(tx, row, { code: error_code, message });
     await startReady(tx, row);
-    return after;
+    return row;
   };
-  const fail = async (tx: Tx, row: Generation, code: string, message: string) => {
-    await end(tx, "fail", row, code, messageOf(message));
-  };
-
-  const removeFileAfterCommit = (tx: Tx, id: string) =>
-    tx.afterCommit(() => {
-      assets
-        .remove(id)
-        .catch((error) => log.warn("a file could not be removed", { generation: id, reason: reasonOf(error) }));
-    });
+  const fail = (tx: Tx, row: Generation, code: string, text: string) => end(tx, "fail", row, code, messageOf(text));
 
   const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
     const file = { content_type: mediaTypeOf(bytes), bytes: bytes.length, etag: etagOf(bytes) };
@@ -120,7 +116,7 @@ export function createExecution(ports: Ports) {
     const id = name.replace(/^cancelled /, "");
     working
       .get(id)?.()
-      .catch((error) => log.warn("a driver's cancel failed", { generation: id, reason: reasonOf(error) }));
+      .catch(warning(log, id, "a driver's cancel failed"));
   });
 
   /** Stores the file of an answer. If that fails, answers what becomes of the job. */

@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import type { TransactionScope, Tx } from "./transaction-hooks.ts";
 import type { Schema } from "./validation.ts";
 
-type Write = (tx: Tx) => Promise<void>;
+type Write = (tx: Tx) => Promise<unknown>;
 type Next = (tx: Tx) => Promise<number | undefined>;
 
 /**

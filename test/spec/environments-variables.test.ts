@@ -125,6 +125,26 @@ test("an encoded slash or ;x in the place of a name makes another path", async (
   }
 });
 
+test("PUT changes what is given, and leaves the rest as it was", async (t) => {
+  const here = await world(t);
+  const project = await withProject(here);
+  await put(here, pathOf(project), { PORT: "8080", TOKEN: { value: "hidden", secret: true } });
+  const path = pathOf(project);
+  const variables = { PORT: "8080", TOKEN: secret };
+  const protect = { user: "ann", password: "pass word" };
+  const changed = (body: unknown) => here.call("developer", "PUT", path, body);
+  const shown = { name: "production", variables, protect: { user: "ann", password: "[redacted]" } };
+  const { meta: _meta, ...answer } = expect(await changed({ protect }), 200);
+  assert.deepEqual(answer, shown);
+  const { root, ...rest } = expect(await changed({ root: "apps/web" }), 200);
+  assert.equal(root, "apps/web");
+  assert.deepEqual(rest.variables, variables);
+  assert.deepEqual(rest.protect, shown.protect);
+  // A new environment needs no variables either.
+  const other = expect(await here.call("developer", "PUT", pathOf(project, "staging"), { root: "docs" }), 200);
+  assert.deepEqual([other.variables, other.root], [{}, "docs"]);
+});
+
 test("GET returns the variables that were PUT, with secrets hidden", async (t) => {
   const here = await world(t, { rateLimit: 1_000_000 });
   const project = await withProject(here);

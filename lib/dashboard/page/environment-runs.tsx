@@ -21,13 +21,14 @@ function bytesText(bytes: number): string {
   return `${(bytes / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }
 
-/** The size of `/data`, the workers and the protection of an environment whose deployments really run. */
+/** What an environment has whose deployments really run: protection, folder, `/data`, workers, schedules. */
 export function Beside({ project_id, of }: Part) {
   const { data_bytes, workers = [], schedules = [] } = of;
   if (data_bytes === undefined) return null;
   return (
     <>
       <Protection project_id={project_id} of={of} />
+      <Root project_id={project_id} of={of} />
       <Section title="Data and workers">
         <dl class="details">
           <dt>/data</dt>
@@ -168,7 +169,7 @@ function Protection({ project_id, of }: Part) {
   const { values, field, reset } = useForm({ user: "", password: "" });
   const reason = refusal("deployments:write");
   const put = (protect: { user: string; password: string } | null) =>
-    api.environments.put({ id: project_id, name: of.name, variables: of.variables, protect });
+    api.environments.put({ id: project_id, name: of.name, protect });
   const { protect } = of;
   const edit = (
     <span class="row">
@@ -198,6 +199,34 @@ function Protection({ project_id, of }: Part) {
         </p>
       ) : (
         <p class="hint">Everybody who has the address reaches the app.</p>
+      )}
+    </Section>
+  );
+}
+
+/** The folder of the repository that is built. */
+function Root({ project_id, of: { name, root } }: Part) {
+  const stored = { root: root ?? "" };
+  const { values, field, reset } = useForm(stored);
+  const edit = (
+    <FormDialog
+      label="Edit folder"
+      submit="Save"
+      reason={refusal("deployments:write")}
+      onOpen={() => reset(stored)}
+      run={() => api.environments.put({ id: project_id, name, root: values.root.trim() || null })}
+    >
+      <Field label="Folder" {...field("root")} hint="Such as apps/web; empty for the whole repository." />
+    </FormDialog>
+  );
+  return (
+    <Section title="Folder" actions={edit}>
+      {root ? (
+        <p class="mono">
+          <Text of={root} />
+        </p>
+      ) : (
+        <p class="hint">The whole repository is built.</p>
       )}
     </Section>
   );

@@ -156,7 +156,6 @@ function Domains({ project_id, of }: Part) {
         api.environments.put({
           id: project_id,
           name: of.name,
-          variables: of.variables,
           domains: listOf(values.domains),
         })
       }
