@@ -17,7 +17,7 @@ import { keyOf, seed, type World, world } from "../helpers/test-service.ts";
  * `SVC_SERVER_FUZZ=100000 node test/run.mjs http/fuzz` sends so many requests, and `SVC_SERVER_FUZZ_SEED` repeats
  * those of an earlier run.
  */
-const cases = Number(process.env["SVC_SERVER_FUZZ"] ?? (isLong ? 20_000 : 1_500));
+const cases = Number(process.env["SVC_SERVER_FUZZ"] ?? (isLong ? 20_000 : 500));
 const repeated = process.env["SVC_SERVER_FUZZ_SEED"];
 /** So many requests meet one service, before its records make it slow. */
 const batch = 2_000;
