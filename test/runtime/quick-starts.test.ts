@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { found } from "../helpers/container-engine.ts";
 import { run, temporaryFolder } from "../helpers/program.ts";
@@ -22,6 +22,36 @@ for (const [program, file] of Object.entries(files)) {
     if (program === "go") spawnSync("go", ["build", "-o", "/dev/null", path], { timeout: 300_000 });
     const words = line.replace(file, path).split(" ");
     const { status, stdout, stderr } = run(words, folder, { GO111MODULE: "off" });
+    assert.deepEqual([status, stdout], [0, "deployed v1.4.2\n"], stderr);
+  });
+}
+
+/** What `fixtures/recipes/clients/generate.mjs` has made: `.ci/run` makes it anew from the document. */
+const clients = process.env["TEST_CLIENTS"] ?? "";
+/** By the program again: Debian's own, which sees Debian's packages. */
+const lacking = {
+  python3: () =>
+    spawnSync("/usr/bin/python3", ["-c", "import certifi, dateutil, six, urllib3"]).status !== 0 &&
+    "python3-certifi, python3-dateutil and python3-urllib3 of Debian are not installed",
+  go: () => found("go") === "" && "go is not installed",
+};
+
+for (const [program, file] of Object.entries(files)) {
+  const skip =
+    (clients === "" && "TEST_CLIENTS names no folder of generated clients") ||
+    lacking[program as keyof typeof lacking]();
+
+  test(`the quick start for ${program} with a generated client runs as its first line says`, { skip }, () => {
+    const folder = join(resolve(clients), program === "go" ? "go" : "python");
+    const [, line = ""] = /svc-server (exec .*)\n/.exec(readFileSync(join(folder, file), "utf8")) ?? [];
+    const env = { PATH: `/usr/bin:${process.env["PATH"]}`, GO111MODULE: "on", GOFLAGS: "-mod=mod", GOPROXY: "off" };
+    if (program === "go")
+      spawnSync("go", ["build", "-o", "/dev/null", file], {
+        cwd: folder,
+        env: { ...process.env, ...env },
+        timeout: 300_000,
+      });
+    const { status, stdout, stderr } = run(line.split(" "), folder, env);
     assert.deepEqual([status, stdout], [0, "deployed v1.4.2\n"], stderr);
   });
 }
