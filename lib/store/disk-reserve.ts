@@ -1,5 +1,5 @@
-import { rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
-import { createRandom } from "../kernel/random.ts";
+import { randomBytes } from "node:crypto";
+import { closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from "node:fs";
 import { freeBytes } from "./write-failure.ts";
 
 /** Room for a full log and the pages that its checkpoint adds. */
@@ -27,12 +27,19 @@ export interface Reserve {
 export function reserveFile(database: string): Reserve {
   const path = `${database}.reserve`;
   const present = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  const take = (bytes: () => number) => {
+  const take = (bytesOf: () => number) => {
+    let file: number | undefined;
     try {
-      // Random, because some file systems store zeros in no space.
-      writeFileSync(path, createRandom().bytes(bytes()), { mode: 0o600 });
+      const bytes = bytesOf();
+      file = openSync(path, "w", 0o600);
+      // Random, because some file systems store zeros in no space; they compress less than a mebibyte at once. Bytes of their
+      // own for all of the file took 70 ms of a start.
+      const block = randomBytes(Math.min(bytes, 1024 * 1024));
+      for (let at = 0; at < bytes; ) at += writeSync(file, block, 0, Math.min(block.length, bytes - at));
     } catch {
       // Another program was faster, or the disk is gone. What was written stays reserved.
+    } finally {
+      if (file !== undefined) closeSync(file);
     }
   };
   return {
