@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { test } from "node:test";
 import { documents } from "../.scripts/documents.ts";
-import { parseOptions } from "../lib/config/parse-options.ts";
 import { parseSeed } from "../lib/config/seed.ts";
 
 for (const { path, text } of await documents()) {
@@ -107,13 +106,6 @@ test("every decision links its tests", () => {
     assert.ok(links.length > 0, `no test: ${row}`);
     for (const { file } of links) assert.match(file, /^test\/.*\.test\.ts$/, row);
   }
-});
-
-test("the options on the page of generations are options", () => {
-  const [, text = ""] = /```json\n([\s\S]*?)```/.exec(readFileSync("schema/generations.md", "utf8")) ?? [];
-  assert.deepEqual(Object.keys(parseOptions(JSON.parse(text)).generations.backends), [
-    ...["studio", "replicate", "router", "script"],
-  ]);
 });
 
 test("the demo seed is a seed", () => {

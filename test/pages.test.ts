@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { parseSync } from "oxc-parser";
 import { inputOf, operationOf } from "../bin/call-fields.ts";
 import { main } from "../bin/commands.ts";
+import { parseOptions } from "../lib/config/parse-options.ts";
+import { schedulesIn } from "../lib/drivers/runtime/app-settings.ts";
 
 interface Declared {
   readonly setup?: (given: { rawArgs: string[] }) => void;
@@ -71,8 +73,34 @@ test("every command on a page has its name, its flags and its fields", async (t)
   await assert.rejects(check(["strat"]), /no command/);
 });
 
-test("every block of JSON and JavaScript on a page can be read", () => {
-  for (const { place, text } of blocks(/^json$/)) assert.doesNotThrow(() => JSON.parse(text), place);
+/** Checks a block of JSON as what reads it does: the options, the settings of an app, or an editor that starts a command. */
+async function checkJson(block: Readonly<Record<string, unknown>>): Promise<void> {
+  const { dashboard, servers, mcpServers, context_servers, schedules } = block;
+  const editor = servers ?? mcpServers ?? context_servers;
+  const oidc = "issuer" in block ? block : (dashboard as { oidc: object } | undefined)?.oidc;
+  if (editor) {
+    const [{ args = [] } = {}] = Object.values(editor as Record<string, { args?: string[] }>);
+    await check(args.filter((word) => word !== "svc-server"));
+  } else if (schedules) schedulesIn("svc.json", JSON.stringify(schedules));
+  else if (oidc) {
+    // Its secret is a variable.
+    const whole = { organization: "acme", clientSecret: "of-the-issuer", ...oidc };
+    parseOptions({
+      publicUrl: "https://svc.example.com",
+      ...("issuer" in block ? {} : block),
+      dashboard: { oidc: whole },
+    });
+  } else if (!("level" in block)) parseOptions({ mode: "start", ...block });
+}
+
+test("every block of JSON on a page is one that its reader takes", async () => {
+  for (const { place, text } of blocks(/^json$/))
+    await assert.doesNotReject(async () => checkJson(JSON.parse(text)), place);
+  await assert.rejects(checkJson({ generations: { backends: { local: { type: "sdcp" } } } }));
+  await assert.rejects(checkJson({ issuer: "login.example.com", clientId: "svc-server" }));
+});
+
+test("every block of JavaScript on a page can be read", () => {
   // A block may show several files, each with its default export.
   for (const { place, language, text } of blocks(/^(js|ts)$/))
     assert.deepEqual(parseSync(`page.${language}`, text.replaceAll(/^export default /gm, "void ")).errors, [], place);
