@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
 import { closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from "node:fs";
+import { createRandom } from "../kernel/random.ts";
 import { freeBytes } from "./write-failure.ts";
 
 /** Room for a full log and the pages that its checkpoint adds. */
@@ -34,7 +34,7 @@ export function reserveFile(database: string): Reserve {
       file = openSync(path, "w", 0o600);
       // Random, because some file systems store zeros in no space; they compress less than a mebibyte at once. Bytes of their
       // own for all of the file took 70 ms of a start.
-      const block = randomBytes(Math.min(bytes, 1024 * 1024));
+      const block = createRandom().bytes(Math.min(bytes, 1024 * 1024));
       for (let at = 0; at < bytes; ) at += writeSync(file, block, 0, Math.min(block.length, bytes - at));
     } catch {
       // Another program was faster, or the disk is gone. What was written stays reserved.
