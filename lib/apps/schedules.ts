@@ -58,6 +58,8 @@ export function createSchedules(ports: Ports) {
     string,
     { readonly run: Run; readonly ended: Promise<CommandEnd>; readonly end: () => void }
   >();
+  /** The runs of this process, from before they are stored until their end is: nothing interrupted them. */
+  const ours = new Set<string>();
 
   const nextOf = (cron: string) => nextSlot(cron, clock.now()) ?? clock.now() + 366 * 86_400_000;
 
@@ -90,8 +92,7 @@ export function createSchedules(ports: Ports) {
   /** Ends the runs of stopped servers before their environments continue here. */
   const endInterrupted = async (tx: Tx, key: AppKey): Promise<void> => {
     const ended = { exit_code: null, reason: "was interrupted: the server ended" };
-    for (const run of await rows(tx).running(key))
-      if (!running.has(nameOf({ ...keyOf(key), name: run.name }))) await endRun(tx, run, ended);
+    for (const run of await rows(tx).running(key)) if (!ours.has(run.id)) await endRun(tx, run, ended);
   };
 
   /** Begins a run in the background. */
@@ -145,7 +146,10 @@ export function createSchedules(ports: Ports) {
         if (!end) return snooze(1);
         running.delete(nameOf(key));
         const row = await rows().find(key);
-        const write = (tx: Tx) => endRun(tx, now.run, end);
+        const write = async (tx: Tx) => {
+          await endRun(tx, now.run, end);
+          tx.afterCommit(() => ours.delete(now.run.id));
+        };
         return snooze(Math.max(1, row ? Date.parse(row.next_at) - clock.now() : 1), write, keyOf(key));
       }
       const row = await rows().find(key);
@@ -158,15 +162,21 @@ export function createSchedules(ports: Ports) {
       const { project_id, environment, name, organization_id } = row;
       const started = { status: "running", started_at: clock.iso(), ended_at: null, exit_code: null } as const;
       const run: Run = { id: ids.next("run"), project_id, environment, organization_id, name, ...started };
-      const isBegun = await store.transaction(keyOf(key), async (tx) => {
-        if (!(await rows(tx).find(key))) return false;
-        await rows(tx).insertRun(run);
-        publish(tx, run);
-        await rows(tx).pruneRuns(key);
-        await rows(tx).setNext({ ...key, next_at: isoOf(nextOf(row.cron)) });
-        return true;
-      });
-      if (isBegun) begin(key, row, run);
+      ours.add(run.id);
+      let isBegun = false;
+      try {
+        isBegun = await store.transaction(keyOf(key), async (tx) => {
+          if (!(await rows(tx).find(key))) return false;
+          await rows(tx).insertRun(run);
+          publish(tx, run);
+          await rows(tx).pruneRuns(key);
+          await rows(tx).setNext({ ...key, next_at: isoOf(nextOf(row.cron)) });
+          return true;
+        });
+      } finally {
+        if (isBegun) begin(key, row, run);
+        else ours.delete(run.id);
+      }
       return snooze(1);
     },
 

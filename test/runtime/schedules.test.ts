@@ -32,6 +32,7 @@ async function missed(t: TestContext, schedules: unknown, again: Options = {}) {
   await before.service.close();
   const file = new Database(database);
   file.prepare("update schedules set next_at = '2026-01-01T00:00:00.000Z'").run();
+  file.prepare("update jobs set run_at = '2026-01-01T00:00:00.000Z' where kind like 'apps.schedule%'").run();
   file.close();
   const repos = before.repos;
   const here = await runtimeWorld(t, { database, codeHost: { repos: repos.root }, ...again });
