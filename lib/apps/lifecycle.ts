@@ -49,13 +49,25 @@ export function createAppLifecycle(ports: Ports) {
     sizes,
   } = ports;
   const rows = store.using(appsRepository);
+
+  /** The live releases that this server has to bring back. */
+  const returning = async (live: readonly Row<"apps">[]): Promise<Returning[]> => {
+    const found: Returning[] = [];
+    for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
+      const key = { organization_id, project_id, environment };
+      if (deployment_id !== null) found.push([key, { deployment_id, slug, ...(await accessOf(key, slug)) }]);
+    }
+    return found;
+  };
+  const ownLive = async () => (await rows().live({})).filter(isOwn);
+
   return {
     /** Runs before the first job: checks that the runtime works here, and removes leftovers. */
     async begin(): Promise<void> {
       await sharing?.begin();
       if (!runtime) return;
       await comeback.begin();
-      const live = ports.areStopped ? [] : (await rows().live({})).filter(isOwn);
+      const live = ports.areStopped ? [] : await ownLive();
       await runtime.begin({
         async release(name) {
           const of = await deployments.ofRelease(name);
@@ -80,21 +92,18 @@ export function createAppLifecycle(ports: Ports) {
         });
     },
 
-    /** The port of the apps is open, and no job runs yet: other servers may count on this one. */
-    open: async (): Promise<void> => sharing?.open(),
+    /** The port of the apps is open, and no job runs yet: other servers may count on this one. Leaves what stays stopped. */
+    async open(): Promise<void> {
+      await sharing?.open();
+      if (supervisor && ports.areStopped)
+        for (const [key, one] of await returning(await ownLive())) supervisor.leave(key, one);
+    },
 
-    /** Brings the live releases back, in the background, or leaves them. */
+    /** Brings the live releases back, in the background, unless they stay stopped. */
     async resume(): Promise<void> {
       if (!supervisor) return;
-      const live = (await rows().live({})).filter(isOwn);
-      const returning: Returning[] = [];
-      for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
-        const key = { organization_id, project_id, environment };
-        if (deployment_id === null) continue;
-        returning.push([key, { deployment_id, slug, ...(await accessOf(key, slug)) }]);
-      }
-      if (ports.areStopped) for (const [key, one] of returning) supervisor.leave(key, one);
-      else comeback.bring(returning, supervisor);
+      const live = await ownLive();
+      if (!ports.areStopped) comeback.bring(await returning(live), supervisor);
       await schedules.recover(live);
       sizes.begin();
     },
