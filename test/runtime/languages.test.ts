@@ -73,6 +73,35 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
   );
 });
 
+test("A Python app that starts by itself needs no Go, and a repository without anything reads what is looked for", {
+  skip: noPython,
+}, async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const files = {
+    "requirements.txt": "# nothing\n",
+    "main.py": pythonServer(`"python"`),
+    "go.mod": "module acme.test/web\n",
+  };
+  const { status, messages } = await deployed(here, id, files);
+  assert.equal(status, "active", messages);
+  assert.equal(await here.ask(host), "200 python");
+
+  const none = await deployed(here, id, { "readme.txt": "nothing" });
+  assert.equal(none.status, "failed");
+  for (const name of [
+    "svc.json",
+    "Procfile",
+    "package.json",
+    "requirements.txt",
+    "pyproject.toml",
+    "go.mod",
+    "Dockerfile",
+    "index.html",
+  ])
+    assert.ok(none.messages.includes(name), `${name} in ${none.messages}`);
+});
+
 test("A Go module is built, and its binary started", { skip: noGo }, async (t) => {
   const here = await runtimeWorld(t);
   const { id } = await here.project("web");

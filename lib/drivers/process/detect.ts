@@ -56,8 +56,10 @@ export function detect(root: string, top = root): Plan {
   const node = packages === undefined ? undefined : nodeApp(root, packages, top);
   const chosen = given.start ?? (given.static === undefined ? processes.get("web") : undefined);
   const isNode = chosen === undefined && (given.static !== undefined || node?.start !== undefined);
-  // A package that starts by itself, or makes a static site, needs no other language.
-  const others = isNode ? [] : [pythonApp(root), goApp(root)].filter((one) => one !== undefined);
+  // What starts by itself, or makes a static site, needs no language after it; a Procfile may name programs of all.
+  const python = isNode ? undefined : pythonApp(root);
+  const isPython = chosen === undefined && procfile === undefined && python?.start !== undefined;
+  const others = [python, isNode || isPython ? undefined : goApp(root)].filter((one) => one !== undefined);
   const start =
     chosen ?? (given.static === undefined ? (node?.start ?? others.find((one) => one.start)?.start) : undefined);
   const build = given.build ?? node?.build;

@@ -3,7 +3,7 @@ import { Failure } from "../runtime/failure.ts";
 import type { Plan } from "./detect.ts";
 
 const nothingFound =
-  "nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a static folder with index.html (public, dist, build, out, _site or the top)";
+  "nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a Dockerfile (for the runtime engine), nor a static folder with index.html (public, dist, build, out, _site or the top)";
 
 /** Runs a script in a build's box and answers its output. In there, links of the build lead only to files of the box. */
 type Look = (script: string) => Promise<string>;
