@@ -6,6 +6,7 @@ import { systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import { type Connections, type Crowd, trackConnections } from "./connections.ts";
+import { isAnswered, lingerAfter } from "./linger.ts";
 
 export interface Listening {
   readonly port: number;
@@ -61,6 +62,8 @@ export async function listen(
     void yieldToEventLoop().then(() => socket.bytesRead === bytesRead && socket.destroy());
   });
   server.on("request", (request, response) => {
+    if (isAnswered(request)) return void request.socket.destroy();
+    lingerAfter(request);
     connections.answering(response);
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
