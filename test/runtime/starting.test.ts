@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import { adviceOf } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
+import { createOutput } from "../../lib/drivers/runtime/output.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
@@ -67,4 +68,13 @@ require("node:http").createServer((_, response) => response.end("at ${port}")).l
   const { data } = (await here.call("viewer", "GET", `/v1/deployments/${writing}/logs`)).body as { data: LogLine[] };
   const [reason] = data.filter(({ message }) => message.startsWith("the health check failed"));
   assert.match(reason?.message ?? "", /exit code 1; it writes to \/etc\/todos, which is read-only: .*\/data/);
+});
+
+test("What an app printed at its start is handed over at once when its release goes live", () => {
+  const output = createOutput();
+  const lines: readonly LogLine[] = ["one", "two"].map((message) => ({ level: "info", message }));
+  for (const line of lines) output.add(line);
+  const taken: LogLine[] = [];
+  output.listen((more) => void taken.push(...more));
+  assert.deepEqual(taken, lines);
 });

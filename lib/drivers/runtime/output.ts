@@ -32,7 +32,8 @@ export function createOutput() {
     },
     listen(given: (lines: LogLine[]) => void): void {
       take = given;
-      schedule();
+      // At once, so that what an app prints at its start is in the log as soon as its release is live.
+      flush();
     },
     /** The last lines, for the log of a deployment that failed. */
     last: (): LogLine[] => waiting.slice(-shown),
