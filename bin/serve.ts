@@ -56,7 +56,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const address = {
     url,
     base_url: `${url}/v1`,
-    dashboard_url: options.dashboard === false ? null : `${options.publicUrl ?? url}/dashboard`,
+    dashboard_url: options.dashboard === false ? null : `${settings.publicUrl ?? url}/dashboard`,
     api_key: service.apiKey,
     apps_url: service.appsUrl,
   };

@@ -21,6 +21,14 @@ test("dev --json prints its address and the seed's first owner key first, and en
   assert.deepEqual(await server.stop(), { code: 0, rest: ['{"event":"stopped"}'] });
 });
 
+test("the dashboard is at the public URL, with or without a slash at its end", async (t) => {
+  for (const url of ["https://svc.example.com", "https://svc.example.com/"]) {
+    const server = await launch(t, ["dev", "--port", "0", "--public-url", url]);
+    assert.equal(server.dashboard_url, "https://svc.example.com/dashboard");
+    await server.stop();
+  }
+});
+
 test("dev without a seed prints a key that works, and --key fixes it", async (t) => {
   const server = await launch(t, [
     "dev",
