@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
-import { adviceOf } from "../../lib/drivers/process/failure-advice.ts";
+import { createAdviceReader } from "../../lib/drivers/process/build-advice.ts";
+import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
 import { createOutput } from "../../lib/drivers/runtime/output.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
@@ -27,6 +28,17 @@ test("What a failing app printed says what would help", () => {
   assert.match(advice(absent), /no development dependencies: move @acme\/dev to dependencies/);
   assert.equal(advice("Error: Cannot find module './own.js'"), "");
   assert.equal(advice("connect ECONNREFUSED 10.0.0.1:6379"), "");
+  const printed = [
+    "Starting",
+    "Error: Could not find a production build",
+    "    at start (server.js:1:1)",
+    "Error: later",
+  ];
+  assert.equal(
+    errorIn(printed.map((one) => ({ message: one }))),
+    "; it printed: Error: Could not find a production build",
+  );
+  assert.equal(errorIn([{ message: "ready" }]), "");
 });
 
 test("A line of a build says which part the machine lacks", () => {
@@ -39,6 +51,56 @@ test("A line of a build says which part the machine lacks", () => {
   );
   assert.match(lackIn("because ensurepip is not available.") ?? "", /apt-get install python3 python3-venv$/);
   assert.equal(lackIn("error: command 'gcc' failed with exit code 1"), undefined);
+  for (const line of [
+    "/app/go.mod:4: invalid go version '1.25.0': must match format 1.23",
+    "go: go.mod requires go >= 1.25.0 (running go 1.24.4; GOTOOLCHAIN=local)",
+  ])
+    assert.match(lackIn(line) ?? "", /^builds find no Go 1\.25\.0, which go.mod asks for, on this machine/, line);
+});
+
+test("The reason of a failed build names the server that it could not reach, and the variable that names another", () => {
+  const advice = (...lines: string[]) => {
+    const reach = createAdviceReader();
+    for (const line of lines) reach.read(line);
+    return reach.advice();
+  };
+  const connection = "Failed to establish a new connection: [Errno -2] Name or service not known";
+  const pip = advice(
+    `WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError('<HTTPSConnection>: ${connection}')': /simple/flask/`,
+    "ERROR: Could not find a version that satisfies the requirement Flask==3.1.0 (from versions: none)",
+    "ERROR: No matching distribution found for Flask==3.1.0",
+  );
+  assert.match(
+    pip,
+    /the package index of pip \(pypi.org, .*\), which it asked for Flask==3\.1\.0: .*\(PIP_INDEX_URL, or /,
+  );
+  assert.equal(advice("ERROR: No matching distribution found for Flask==99"), "", "an index that answers");
+  const cases = [
+    [
+      `go: acme.test/id@v3.3.0+incompatible: Get "https://proxy.example.com/acme.test/id/@v/v3.3.0.mod": dial tcp: lookup proxy.example.com: no such host`,
+      /^; it could not reach proxy.example.com, which it asked for acme.test\/id@v3\.3\.0\+incompatible: .*\(GOPROXY, or /,
+    ],
+    [
+      "npm error request to https://registry.example.com/express failed, reason: getaddrinfo ENOTFOUND registry.example.com",
+      /^; it could not reach registry.example.com, which it asked for \/express: .*\(npm_config_registry, or /,
+    ],
+    [
+      `error An unexpected error occurred: "https://registry.yarnpkg.com/ms/-/ms-2.1.3.tgz: getaddrinfo EAI_AGAIN registry.yarnpkg.com".`,
+      /registry.yarnpkg.com, which it asked for \/ms\/-\/ms-2\.1\.3\.tgz: .*\(npm_config_registry, or /,
+    ],
+    [
+      "curl: (6) Could not resolve host: files.example.com",
+      /^; it could not reach files.example.com: .*\(HTTPS_PROXY /,
+    ],
+  ] as const;
+  for (const [line, expected] of cases) assert.match(advice("Installing", line, "done"), expected, line);
+  assert.equal(advice("Error: connect ECONNREFUSED 127.0.0.1:6379"), "", "a server of this machine is no other server");
+  assert.equal(advice("GET https://registry.example.com/nothing 404"), "");
+  assert.match(
+    advice(`[vite]: Rollup failed to resolve import "@acme/sharp" from "/app/service.js".`),
+    /^; it finds no package @acme\/sharp: package.json does not list it, or it is optional/,
+  );
+  assert.equal(advice(`Could not resolve "./own.js"`), "");
 });
 
 test("An app with a port of its own is found there, and heard while it starts", {

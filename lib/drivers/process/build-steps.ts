@@ -6,6 +6,7 @@ import type { Child } from "../runtime/child.ts";
 import { Failure, Lacking } from "../runtime/failure.ts";
 import { createLineReader, tellsOfMemory } from "../runtime/lines.ts";
 import { descendantsOf, killStrays, memoryOf } from "../runtime/process-table.ts";
+import { createAdviceReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
@@ -68,8 +69,10 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   let lack: string | undefined;
   let notFound: string | undefined;
   let heard_at = monotonicNow();
+  const advice = createAdviceReader();
   const reader = createLineReader((line) => {
     heard_at = monotonicNow();
+    advice.read(line.message);
     outOfMemory ||= tellsOfMemory(line.message);
     lack ??= lackIn(line.message);
     notFound = notFoundIn(line.message) ?? notFound;
@@ -107,5 +110,7 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (passed === "processes") throw new Failure(`${name} failed: ${processesReason}`);
   if (outOfMemory) throw new Failure(`${name} failed: ${memoryReason(build.limits)}`);
   const why = code === 127 && notFound !== undefined ? `, the command ${notFound} was not found` : "";
-  throw new Failure(`${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${command}`);
+  throw new Failure(
+    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${command}${advice.advice()}`,
+  );
 }

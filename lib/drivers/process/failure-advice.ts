@@ -30,3 +30,11 @@ export function adviceOf(
   if (port === undefined || reachesLoopback) return "";
   return `; it finds nothing at 127.0.0.1:${port}, which is its own: an app reaches a server of this machine where the operator's option deployments.reach has 127.0.0.1:${port}`;
 }
+
+const error = /^(?:[A-Z]\w{0,60}(?:Error|Exception)|Error|error|fatal|panic): ./;
+
+/** The first error that an app printed, where nothing better is known of its end. */
+export function errorIn(lines: readonly Pick<LogLine, "message">[]): string {
+  const first = lines.map(({ message }) => message.trim()).find((line) => error.test(line));
+  return first === undefined ? "" : `; it printed: ${first.slice(0, 200)}`;
+}

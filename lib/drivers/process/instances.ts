@@ -12,7 +12,7 @@ import { replacingShell } from "../runtime/procfile.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
 import { variablesOf } from "../runtime/source.ts";
 import { createWorkers, runScheduled } from "../runtime/workers.ts";
-import { adviceOf } from "./failure-advice.ts";
+import { adviceOf, errorIn } from "./failure-advice.ts";
 import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
 import type { Box } from "./sandbox.ts";
@@ -135,7 +135,8 @@ export function createInstances(
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
         ending?.code === 127
           ? notFound(command, hasInstalled, printed)
-          : adviceOf(printed, { reachesLoopback: sandbox.listening === undefined, isPruned }),
+          : adviceOf(printed, { reachesLoopback: sandbox.listening === undefined, isPruned }) ||
+            (ending === undefined ? "" : errorIn(printed)),
     };
     const instance = await startApp(program, run);
     all.add(instance);

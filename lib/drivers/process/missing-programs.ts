@@ -50,8 +50,14 @@ export const notFoundIn = (line: string): string | undefined => notFound.exec(li
 export const lacking = (part: string, command: string) =>
   `builds find no ${part} on this machine; install it for all users: ${command}`;
 
+/** What Go prints that is older than `go.mod` asks for: the first is of Go up to 1.20. */
+const newerGo = /invalid go version '([\d.]{1,20})'|requires go >= ([\d.]{1,20}\d)/;
+
 /** What a line of a build says is missing on this machine. */
 export function lackIn(line: string): string | undefined {
+  const [, old, newer = old] = newerGo.exec(line) ?? [];
+  if (newer !== undefined)
+    return lacking(`Go ${newer}, which go.mod asks for,`, "a golang-go of Debian's backports, or https://go.dev/dl");
   const [, part, command] = signs.find(([sign]) => sign.test(line)) ?? [];
   return part === undefined || command === undefined ? undefined : lacking(part, command);
 }

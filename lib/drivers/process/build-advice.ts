@@ -1,0 +1,57 @@
+/** What programs print where they cannot reach a server. */
+const failed =
+  /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ECONNREFUSED)\b|could not resolve host|(name or service|hostname) not known|name resolution|no such host|no route to host|network is unreachable|connection refused|i\/o timeout|failed to establish a new connection/i;
+const address = /https?:\/\/(?:[^\s/"'@]{1,200}@)?([\w.-]{1,253})(?::\d{1,5})?(\/[^\s"',):]{0,300})?/;
+const named = /(?:ENOTFOUND|EAI_AGAIN|resolve host:|lookup) ([\w.-]{1,253})/;
+/** Python's package manager prints the path alone. Its last line names what it looked for. */
+const pip = /Failed to establish a new connection.*: \/([\w.-]{1,100}\/)*$/;
+const requirement = /No matching distribution found for (\S{1,200})/;
+const module = /(?:^|\s)([\w.-]{1,100}\.[a-z]{1,20}\/[\w./~-]{1,200}@v[\w.+-]{1,100}):? /;
+const local = /^(127\.\d|localhost$)/;
+
+/** The variable that names another server of the same kind. An install script that fetches from elsewhere has none. */
+function variableOf(host: string, line: string): string | undefined {
+  if (/^(\S+ )?(go: |\S+\.go:\d)/.test(line) || host === "proxy.golang.org") return "GOPROXY";
+  return /\b(npm|registry|yarnpkg|npmjs)\b/.test(host) ? "npm_config_registry" : undefined;
+}
+
+const help = (variable: string | undefined) =>
+  `let deployments.buildVariables name a server that builds reach (${variable === undefined ? "" : `${variable}, or `}HTTPS_PROXY for a proxy)`;
+
+/** What a bundler prints of a package that is not there. Node's own sentence is too common: programs try packages that way. */
+const unresolved =
+  /(?:failed to resolve import|could not resolve|can't resolve) ["']((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})/i;
+
+/**
+ * Reads what a command of a build prints. `advice`, for the reason of its failure, names the server that it could not reach
+ * and what it asked for, else the package that it did not find; it is empty otherwise.
+ */
+export function createAdviceReader(): { read(line: string): void; advice(): string } {
+  let isPip = false;
+  let wanted: string | undefined;
+  let absent: string | undefined;
+  let first:
+    | { readonly host: string; readonly asked: string | undefined; readonly variable: string | undefined }
+    | undefined;
+  return {
+    read(line) {
+      wanted ??= requirement.exec(line)?.[1];
+      absent ??= unresolved.exec(line)?.[1];
+      if (!failed.test(line)) return;
+      isPip ||= pip.test(line);
+      const [, host = named.exec(line)?.[1], path] = address.exec(line) ?? [];
+      if (first !== undefined || host === undefined || local.test(host)) return;
+      first = { host, asked: module.exec(line)?.[1] ?? path, variable: variableOf(host, line) };
+    },
+
+    advice() {
+      if (isPip && wanted !== undefined)
+        return `; it could not reach the package index of pip (pypi.org, unless PIP_INDEX_URL names another), which it asked for ${wanted}: ${help("PIP_INDEX_URL")}`;
+      if (first === undefined && absent !== undefined)
+        return `; it finds no package ${absent}: package.json does not list it, or it is optional and its install script failed, which installs leave out of the log`;
+      if (first === undefined) return "";
+      const { host, asked, variable } = first;
+      return `; it could not reach ${host}${asked === undefined || asked === "/" ? "" : `, which it asked for ${asked}`}: ${help(variable)}`;
+    },
+  };
+}
