@@ -155,4 +155,28 @@ require("node:http").createServer((_, response) => response.end("Procfile")).lis
   assert.equal(built.status, "active", built.messages);
   assert.match(built.messages, /^Starting: node dist\/main.js$/m);
   assert.equal(await here.ask(host), "200 built");
+  const nx = {
+    name: "web",
+    scripts: { build: "mkdir -p dist/api && cp server.js dist/api/main.js", start: "nx serve" },
+  };
+  const inside = await deployed(here, id, { ...app("inside"), "package.json": nx });
+  assert.equal(inside.status, "active", inside.messages);
+  assert.match(inside.messages, /^Starting: node 'dist\/api\/main.js'$/m);
+  assert.equal(await here.ask(host), "200 inside");
+});
+
+test("A package without start, build and main is started by the program at a usual place", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const program = app("usual")["server.js"];
+  const packages = { name: "web", main: "index.js", scripts: { dev: "nodemon src/index.js" } };
+  const first = await deployed(here, id, { "package.json": packages, "src/index.js": program });
+  assert.equal(first.status, "active", first.messages);
+  assert.match(first.messages, /^Starting: node 'src\/index.js'$/m);
+  assert.equal(await here.ask(host), "200 usual");
+  // Beside a page at the top, such a file is for browsers.
+  const site = { "package.json": { name: "web" }, "index.html": "a page", "app.js": "document.title = 1" };
+  const second = await deployed(here, id, site);
+  assert.equal(second.status, "active", second.messages);
+  assert.equal(await here.ask(host), "200 a page");
 });

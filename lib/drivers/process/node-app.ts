@@ -39,14 +39,20 @@ function scriptOf(scripts: Readonly<Record<string, string>>, name: string): stri
   return hasHooks ? `npm run --silent ${name}` : scripts[name];
 }
 
-function programOf(root: string, { main }: Manifest): string | undefined {
-  const program = [main, "server.js"].find((name) => name !== undefined && readWithin(root, name) !== undefined);
+/** A program where nothing names one. A package with a build, or the page of a site, may have such a file for browsers. */
+const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
+
+function programOf(root: string, { main, scripts }: Manifest): string | undefined {
+  const isPlain = !("build" in scripts) && !("svc-build" in scripts) && readWithin(root, "index.html") === undefined;
+  const program = [main, "server.js", ...(isPlain ? unnamed : [])].find(
+    (name) => name !== undefined && readWithin(root, name) !== undefined,
+  );
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }
 
 /** Programs that compile sources at each request or change. They are not made for production, nor can they write there. */
 const developmentServer =
-  /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|eleventy .*--serve|snowpack dev)/;
+  /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|nx (serve|run \S+:serve)|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|eleventy .*--serve|snowpack dev)/;
 
 /** The command of a script, without `npx`, `cross-env` and variables before its program. */
 function commandOf(script: string): string {

@@ -44,6 +44,9 @@ async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look):
 /** What a release runs: a command, or a folder of files. */
 type Served = { readonly start: string } | { readonly folder: string };
 
+/** The programs that tools such as Nx build into a folder for each project. */
+const insides = 'for file in dist/*/main.js dist/apps/*/main.js; do [ ! -f "$file" ] || echo "$file"; done';
+
 /** Decides after the build what runs. The result of the build replaces a development server. */
 export async function served(plan: Plan, look: Look): Promise<Served> {
   const { start, isDevelopment } = plan;
@@ -51,6 +54,8 @@ export async function served(plan: Plan, look: Look): Promise<Served> {
   if (!isDevelopment) return { start };
   const program = await find(look, ["dist/main.js", "dist/src/main.js"]);
   if (program !== undefined) return { start: `node ${program}` };
+  const [inside, ...others] = (await look(insides)).split("\n").filter((line) => line !== "");
+  if (inside !== undefined && others.length === 0) return { start: `node ${quoted(inside)}` };
   const folder = await findFolder(look, written);
   return folder === undefined ? { start } : { folder };
 }
