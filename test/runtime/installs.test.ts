@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { installOf } from "../../lib/drivers/process/installs.ts";
 import { temporaryFolder } from "../helpers/program.ts";
-import { noSandbox, runtimeWorld } from "../helpers/running-apps.ts";
+import { app, noSandbox, runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
 /** A folder into which `npm install --global --prefix` put package managers; `.ci/run` makes one. */
@@ -33,6 +33,8 @@ test("The lock file chooses the package manager; the field packageManager where 
     const install = installOf(root, chosen);
     assert.equal(install.program, program, String(locks));
     assert.match(install.command, command);
+    // pnpm 8 knows no such flag of its `prune`, but takes the setting.
+    if (program === "pnpm") assert.match(install.prune, /^pnpm prune --prod --config\.ignore-scripts=true$/);
   }
 });
 
@@ -59,6 +61,22 @@ test("A package manager that cannot be had is named, with the command that insta
     (await here.messages(failed)).join("\n"),
     new RegExp(`asks for ${program} .*, and the machine has none; npm could not .*npm install --global ${program}`),
   );
+});
+
+const headers = ["/usr", "/usr/local"].some((folder) => existsSync(join(folder, "include/node/node_version.h")));
+
+test("Packages that compile against Node find its headers on the machine", {
+  skip: noSandbox || (!headers && "this machine has no headers of Node"),
+}, async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const look = `test -f "$npm_config_nodedir/include/node/node_version.h"`;
+  here.repos.commit("acme/web", {
+    ...app("compiled"),
+    "package.json": { scripts: { install: look, start: "node server.js" } },
+  });
+  const { id: release, status } = await here.release(id);
+  assert.equal(status, "active", (await here.messages(release)).join("\n"));
 });
 
 /** Each manager with the command that writes its lock file, and further files of the repository. */

@@ -30,7 +30,8 @@ const managers = {
     locks: ["pnpm-lock.yaml"],
     frozen: `pnpm install --frozen-lockfile --prod=false ${pnpmStore}`,
     unlocked: `pnpm install --prod=false ${pnpmStore}`,
-    prune: "pnpm prune --prod --ignore-scripts",
+    // The flag alone is unknown to `prune` of pnpm 8.
+    prune: "pnpm prune --prod --config.ignore-scripts=true",
   },
   yarn: {
     locks: ["yarn.lock"],

@@ -69,6 +69,14 @@ else
   cd / && ${name} --version 2>/dev/null | tail -n 1
 fi`;
 
+/**
+ * Prints the folder whose `include/node` has the headers of the Node of a build. With it, packages that compile against Node
+ * need not fetch them.
+ */
+const headersScript = `
+folder=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
+[ ! -f "$folder/include/node/node_version.h" ] || echo "$folder"`;
+
 /** The npm that a Node runs. The machine's may need a newer one. */
 const npmFor = (node: string) => (isInRange(node, ">=20.17") ? "11" : isInRange(node, ">=18.17") ? "10" : "8");
 
@@ -106,8 +114,10 @@ export async function provideTools({ node, manager }: Plan, box: Box, build: Bui
       version = await look();
     }
   }
-  if (manager.name !== "npm" || isInRange(version ?? "", ">=12") !== true) return {};
+  const headers = (await printed(headersScript, box, build)).trim();
+  const variables = headers === "" ? {} : { npm_config_nodedir: headers };
+  if (manager.name !== "npm" || isInRange(version ?? "", ">=12") !== true) return variables;
   const message = `npm ${version} would hold back the install scripts of packages; this build runs them, in its box`;
   build.log({ level: "info", message });
-  return { npm_config_dangerously_allow_all_scripts: "true" };
+  return { ...variables, npm_config_dangerously_allow_all_scripts: "true" };
 }
