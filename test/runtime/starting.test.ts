@@ -13,7 +13,8 @@ test("What a failing app printed says what would help", () => {
   const advice = (message: string) =>
     adviceOf([{ message }, { message: "at rest" }], { reachesLoopback: false, isPruned: true });
   const writes = ["EROFS: read-only file system, mkdir '/etc/todos'", "open /etc/todos: read-only file system"];
-  for (const line of [...writes, "OSError: [Errno 30] Read-only file system: '/etc/todos'"])
+  const made = "Error: ENOENT: no such file or directory, mkdir '/etc/todos'";
+  for (const line of [...writes, made, "OSError: [Errno 30] Read-only file system: '/etc/todos'"])
     assert.match(advice(line), /^; it writes to \/etc\/todos, which is read-only: files that stay belong into \/data/);
   for (const line of [
     "Error: connect ECONNREFUSED 127.0.0.1:6379",

@@ -30,8 +30,8 @@ const managers = {
     locks: ["pnpm-lock.yaml"],
     frozen: `pnpm install --frozen-lockfile --prod=false ${pnpmStore}`,
     unlocked: `pnpm install --prod=false ${pnpmStore}`,
-    // The flag alone is unknown to `prune` of pnpm 8.
-    prune: "pnpm prune --prod --config.ignore-scripts=true",
+    // `prune` of pnpm 8 does not know these as flags. With another store it would fetch every package again.
+    prune: 'pnpm prune --prod --config.ignore-scripts=true --config.store-dir="$XDG_CACHE_HOME/pnpm"',
   },
   yarn: {
     locks: ["yarn.lock"],
