@@ -50,6 +50,22 @@ test("A root is the folder that is built and run, and a rollback keeps that of i
 
 const restart = (id: string) => `/v1/projects/${id}/environments/production/restart`;
 
+test("Where the top has nothing to run, the reason names the folders that have", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", {
+    "apps/api/package.json": {},
+    "site/Procfile": "web: true\n",
+    "docs/readme.md": "none",
+  });
+  const { id: release, status } = await here.release(id);
+  assert.equal(status, "failed");
+  assert.match(
+    (await here.messages(release)).join("\n"),
+    /nothing to run was found: .* Below the top there is something in apps\/api, site: set root/,
+  );
+});
+
 test("A root that is no folder of the repository is the reason", async (t) => {
   const here = await runtimeWorld(t);
   const { id } = await here.project("web");

@@ -25,6 +25,12 @@ async function findFolder(look: Look, folders: readonly string[]): Promise<strin
   return found?.slice(0, -"/index.html".length);
 }
 
+/** The first folders below the top that may hold an app of their own. */
+const below = [
+  "for file in */package.json */*/package.json */go.mod */requirements.txt */pyproject.toml */Procfile */svc.json",
+  'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | head -n 3',
+].join("\n");
+
 /** The folder of a static site, after the build. */
 async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look): Promise<string> {
   if (folder !== undefined) {
@@ -34,11 +40,14 @@ async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look):
   const places = steps.length > 0 ? [...written, "public", "."] : ["public", ...written, "."];
   const found = await findFolder(look, places);
   if (found !== undefined) return found;
-  throw new Failure(
-    hasDockerfile
-      ? `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`
-      : nothingFound,
-  );
+  if (hasDockerfile)
+    throw new Failure(
+      `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`,
+    );
+  const inner = (await look(below)).split("\n").filter((folder) => folder !== "");
+  const hint =
+    inner.length > 0 ? `. Below the top there is something in ${inner.join(", ")}: set root to the app's` : "";
+  throw new Failure(`${nothingFound}${hint}`);
 }
 
 /** What a release runs: a command, or a folder of files. */
