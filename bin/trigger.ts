@@ -107,7 +107,7 @@ async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Depl
   return now;
 }
 
-/** The same, cancelled in that state: no later event follows. */
+/** Deploys until that state, then cancels, so that no later event follows. */
 async function deployUntil(emulator: Emulator, until: "queued" | "building"): Promise<void> {
   const { id } = await deploy(emulator, {}, until);
   await emulator.client.deployments.cancel({ id });

@@ -27,7 +27,7 @@ interface Ports extends QueuePorts, ReadOrder {
     /** Whether its environment was deleted, so that none of its work may go on. */
     isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
     succeeded(tx: Tx, deployment: Deployment, made: Progress & { state: "done" }): Promise<void>;
-    /** Removes all traces of it. Called again if a driver still works for it, perhaps after its project was deleted. */
+    /** Removes all traces of a deployment. A driver that still works for it may call it again, even after its project is gone. */
     ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): Promise<void>;
     /** Undefined if there is one server. */
     readonly sharing: Pick<Sharing, "assign" | "registry"> | undefined;

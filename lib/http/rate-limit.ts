@@ -20,7 +20,7 @@ export interface Window {
   readonly remaining: number;
   readonly reset_at: number;
   readonly retry_after: number;
-  /** Whether a manual clock counts it: such a clock ends no window by itself. */
+  /** Whether the window stands still: a manual clock ends it only when somebody moves the clock. */
   readonly stands: boolean;
 }
 

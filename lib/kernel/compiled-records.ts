@@ -19,7 +19,7 @@ export function compileRecord(names: readonly string[]): MakeRecord {
   return makeRecord;
 }
 
-/** Text that JSON.stringify would only put in quotes. */
+/** Text that needs quotes alone to be JSON, and no escapes. */
 const needsNoEscape = /^[ !#-[\]-~]*$/;
 
 /**

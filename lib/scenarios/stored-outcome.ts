@@ -1,7 +1,7 @@
 import { type SimulatedOutcome, simulatedOutcome } from "../drivers/simulated-outcome.ts";
 import { check } from "../kernel/validation.ts";
 
-/** Work with the outcome of the scenario that it took, as JSON: it stays when the scenario is cleared. */
+/** A deployment or generation. `script` is the outcome of its scenario as JSON, which a cleared scenario leaves in place. */
 interface Scripted {
   readonly script: string | null;
 }

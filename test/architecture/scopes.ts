@@ -1,6 +1,6 @@
 import type { Node, Source } from "./source.ts";
 
-/** `lib/store/` is what the scope is given to. */
+/** `lib/store/` takes scopes, and names none of its own. */
 const definesScopes = /^lib\/store\/|^(bin|test)\//;
 
 /** Where transactions lock every organization: the file and the function that name the scope `"all"`. */

@@ -43,7 +43,7 @@ async function resumed(database: string, jobs: readonly Job[]): Promise<number[]
   return took;
 }
 
-/** The value that so much of a sorted list is not above. */
+/** A quantile of a sorted list. */
 const quantile = (sorted: readonly number[], part: number) =>
   Math.round(sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0);
 

@@ -24,7 +24,7 @@ interface Recorded extends Prepared, ReturnType<typeof controlsOf> {
   readonly page: Page;
 }
 
-/** Records in states that nothing but a call brings back. */
+/** Makes records in states that only further calls restore, such as an archived project. */
 async function fillBefore({ client, service, project }: Prepared): Promise<string> {
   const shelved = await project("shelved");
   await client.projects.archive({ id: shelved.id });

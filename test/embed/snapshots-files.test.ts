@@ -56,7 +56,7 @@ test("a snapshot holds no file that is being written, nor one that vanishes mean
   mkdirSync(files);
   const half = join(files, `gen_${"0".repeat(26)}.half`);
   writeFileSync(half, "half");
-  // Listed, and not there when it is read, as a file is that a job removes in between.
+  // A file that is listed and then missing, as if a job had removed it between the two.
   symlinkSync(join(files, "nothing"), join(files, `gen_${"1".repeat(26)}`));
   const { id } = await here.service.snapshot();
   rmSync(half);

@@ -8,7 +8,7 @@ import { keyOf } from "../helpers/test-service.ts";
 const page = "http://localhost:5173";
 const allow = "access-control-allow-origin";
 
-/** A call of a page of this origin. */
+/** Sends a request as a page of this origin would. */
 const from = (
   here: ListeningWorld,
   origin: string,

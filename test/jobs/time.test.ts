@@ -157,7 +157,7 @@ test("closing a service with waiting work keeps the work and leaves nothing behi
 test("an advance that is called while another one runs comes after it", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
-  // Before the first advance: nothing says which of the two a database would take first.
+  // Made before the first advance, because a database may run a deployment and an advance in either order.
   await here.deploy(id);
   const answers = await Promise.all([here.service.clock.advance("1s"), here.service.clock.advance("6s")]);
   assert.equal(answers[1].now, "2026-01-01T00:00:07.000Z");

@@ -118,7 +118,7 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     } else if (list) find(list, id, record);
   };
 
-  /** Any delivery of this endpoint can replace an older one: a test event is sent. */
+  /** Stands in for a delivery from before the recording: the code sends a test event to the same endpoint. */
   const delivery = (id: string, family: string, endpoint: string): void => {
     if (names.has(id)) return;
     declare(endpoint);

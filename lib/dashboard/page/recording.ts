@@ -156,7 +156,7 @@ async function environmentsOf(id: string, steps: readonly Step[]): Promise<reado
   );
 }
 
-/** A roll-back needs an older release: the newest one before each deployment that was there and is rolled back. */
+/** For each rollback of a deployment from before the recording: the release before it, to which the rollback goes. */
 async function releasesBefore(steps: readonly Step[], known: ReadonlyMap<string, Known>) {
   const found = new Map<string, Known>();
   for (const { call } of steps) {
