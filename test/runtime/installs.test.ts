@@ -70,7 +70,7 @@ test("Packages that compile against Node find its headers on the machine", {
 }, async (t) => {
   const here = await runtimeWorld(t);
   const { id } = await here.project("web");
-  const look = `test -f "$npm_config_nodedir/include/node/node_version.h"`;
+  const look = `test -f "$XDG_CACHE_HOME/node-gyp/$(node -p process.versions.node)/include/node/node_version.h"`;
   here.repos.commit("acme/web", {
     ...app("compiled"),
     "package.json": { scripts: { install: look, start: "node server.js" } },

@@ -70,12 +70,17 @@ else
 fi`;
 
 /**
- * Prints the folder whose `include/node` has the headers of the Node of a build. With it, packages that compile against Node
- * need not fetch them.
+ * Puts the headers of the build's Node where node-gyp keeps those that it fetched, so that packages that compile against Node
+ * need no way to nodejs.org. A variable would do, but npm 11 warns of it, and a newer one is unknown to npm 11.6 and older.
  */
 const headersScript = `
-folder=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
-[ ! -f "$folder/include/node/node_version.h" ] || echo "$folder"`;
+include=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")/include
+header="$include/node/node_version.h"
+[ -f "$header" ] || exit 0
+version=$(awk '/define NODE_(MAJOR|MINOR|PATCH)_VERSION/ { text = text dot $3; dot = "." } END { print text }' "$header")
+kept="$XDG_CACHE_HOME/node-gyp/$version"
+[ ! -e "$kept" ] || exit 0
+mkdir -p "$kept" && ln -s "$include" "$kept/include" && echo 11 > "$kept/installVersion"`;
 
 /** The npm that a Node runs. The machine's may need a newer one. */
 const npmFor = (node: string) => (isInRange(node, ">=20.17") ? "11" : isInRange(node, ">=18.17") ? "10" : "8");
@@ -106,18 +111,16 @@ async function provideNode(wanted: Wanted, box: Box, build: Build): Promise<void
 export async function provideTools({ node, manager }: Plan, box: Box, build: Build): Promise<Record<string, string>> {
   if (node) await provideNode(node, box, build);
   if (!manager) return {};
-  const look = async () => (await printed(versionScript(manager.name), box, build)).trim() || undefined;
-  let version = await look();
+  const look = async (script = versionScript(manager.name)) => (await printed(script, box, build)).trim() || undefined;
+  let version = await look(`(${headersScript})\n${versionScript(manager.name)}`);
   if (manager.name !== "npm" || version !== undefined) {
     if (version === undefined || isInRange(version, manager.range) !== true) {
       await fetchTool(manager, version, box, build);
       version = await look();
     }
   }
-  const headers = (await printed(headersScript, box, build)).trim();
-  const variables = headers === "" ? {} : { npm_config_nodedir: headers };
-  if (manager.name !== "npm" || isInRange(version ?? "", ">=12") !== true) return variables;
+  if (manager.name !== "npm" || isInRange(version ?? "", ">=12") !== true) return {};
   const message = `npm ${version} would hold back the install scripts of packages; this build runs them, in its box`;
   build.log({ level: "info", message });
-  return { ...variables, npm_config_dangerously_allow_all_scripts: "true" };
+  return { npm_config_dangerously_allow_all_scripts: "true" };
 }
