@@ -4,7 +4,7 @@ const failed =
 const address = /https?:\/\/(?:[^\s/"'@]{1,200}@)?([\w.-]{1,253})(?::\d{1,5})?(\/[^\s"',):]{0,300})?/;
 const named = /(?:ENOTFOUND|EAI_AGAIN|resolve host:|lookup) ([\w.-]{1,253})/;
 /** Python's package manager prints the path alone. Its last line names what it looked for. */
-const pip = /Failed to establish a new connection.*: \/([\w.-]{1,100}\/)*$/;
+const pip = /Failed to establish a new connection.{0,200}: \/([\w.-]{1,100}\/){0,20}$/;
 const requirement = /No matching distribution found for (\S{1,200})/;
 const module = /(?:^|\s)([\w.-]{1,100}\.[a-z]{1,20}\/[\w./~-]{1,200}@v[\w.+-]{1,100}):? /;
 const local = /^(127\.\d|localhost$)/;

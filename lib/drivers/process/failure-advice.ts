@@ -1,7 +1,8 @@
 import type { LogLine } from "../deployment/contract.ts";
 
 /** Node says ENOENT of a folder that it makes with its parents where it may not. */
-const readOnly = /ENOENT: .*, mkdir '\/(?!data|tmp)|EROFS|Read-only file system|read-only file system|Errno 30/;
+const readOnly =
+  /no such file or directory, mkdir '\/(?!data|tmp)|EROFS|Read-only file system|read-only file system|Errno 30/;
 /** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
 const pathIn = (line: string) =>
   /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
