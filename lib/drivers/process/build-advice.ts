@@ -2,9 +2,16 @@
 const failed =
   /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ECONNREFUSED)\b|could not resolve host|(name or service|hostname) not known|name resolution|no such host|no route to host|network is unreachable|connection refused|i\/o timeout|failed to establish a new connection/i;
 const address = /https?:\/\/(?:[^\s/"'@]{1,200}@)?([\w.-]{1,253})(?::\d{1,5})?(\/[^\s"',):]{0,300})?/;
-const named = /(?:ENOTFOUND|EAI_AGAIN|resolve host:|lookup) ([\w.-]{1,253})/;
-/** Python's package manager prints the path alone. Its last line names what it looked for. */
-const pip = /Failed to establish a new connection.{0,200}: \/([\w.-]{1,100}\/){0,20}$/;
+/** The host that a line names without an address. */
+function hostIn(line: string): string | undefined {
+  const word = ["ENOTFOUND ", "EAI_AGAIN ", "resolve host: ", "lookup "].find((one) => line.includes(one));
+  return word === undefined ? undefined : /^[\w.-]{1,253}/.exec(line.slice(line.indexOf(word) + word.length))?.[0];
+}
+/** Python's package manager prints the path alone, such as `/simple/flask/`. Its last line names what it looked for. */
+function isOfPip(line: string): boolean {
+  const path = line.slice(line.lastIndexOf(": ") + 2);
+  return line.includes("Failed to establish a new connection") && path.startsWith("/") && path.endsWith("/");
+}
 const requirement = /No matching distribution found for (\S{1,200})/;
 const module = /(?:^|\s)([\w.-]{1,100}\.[a-z]{1,20}\/[\w./~-]{1,200}@v[\w.+-]{1,100}):? /;
 const local = /^(127\.\d|localhost$)/;
@@ -38,8 +45,8 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
       wanted ??= requirement.exec(line)?.[1];
       absent ??= unresolved.exec(line)?.[1];
       if (!failed.test(line)) return;
-      isPip ||= pip.test(line);
-      const [, host = named.exec(line)?.[1], path] = address.exec(line) ?? [];
+      isPip ||= isOfPip(line);
+      const [, host = hostIn(line), path] = address.exec(line) ?? [];
       if (first !== undefined || host === undefined || local.test(host)) return;
       first = { host, asked: module.exec(line)?.[1] ?? path, variable: variableOf(host, line) };
     },
