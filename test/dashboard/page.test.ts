@@ -119,9 +119,8 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const files = new Set<string>();
     session.on("Network.responseReceived", ({ requestId, type, response }) => {
       // Calls that the reload interrupts are of the type Other as well.
-      const { pathname } = new URL(response.url);
-      const isFile = pathname === "/dashboard" || pathname.startsWith("/dashboard/assets/");
-      if (isFile && type !== "Font") files.add(requestId);
+      const isCall = /^\/(dashboard\/(api|session)|_svc)\b/.test(new URL(response.url).pathname);
+      if (!isCall && /^(Document|Script|Stylesheet|Image|Other)$/.test(type)) files.add(requestId);
     });
     session.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
       if (files.has(requestId)) bytes += encodedDataLength;

@@ -50,7 +50,7 @@ const denied = /Permission denied|Operation not permitted|Read-only file system|
 
 /** Each attack is a command of the shell, and what it prints. */
 const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp]>> = {
-  "files through the roots of processes": ["ls -d /proc/[0-9]*/root/var/lib 2> /dev/null; echo none", /^none$/],
+  "files through the roots of processes": ["of=root; ls -d /proc/[0-9]*/$of/var/lib 2> /dev/null; echo none", /^none$/],
   "the memory of the first process": ["head -c 1 /proc/1/mem 2>&1", /Input\/output error|Permission denied/],
   "the disk of the machine": [
     "ls /dev/vda /dev/sda /dev/mem /dev/kmsg /dev/loop0 /dev/net/tun 2>&1 | grep -v 'No such file'; echo none",
