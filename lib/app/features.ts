@@ -199,7 +199,12 @@ function createGenerations(
   const { driver, media, models, retention } = settings;
   const backends = Object.values(settings.backends).flatMap((backend) => {
     const driver = backendDriver({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
-    return Object.entries(backend.models).map(([id, one]) => ({ model: backendModel(id, one), driver }));
+    return Object.entries(backend.models).map(([id, one]) => {
+      const { price, pricePerSecond = 0 }: { price: number; pricePerSecond?: number | undefined } = one;
+      const isPaid = price > 0 || pricePerSecond > 0 || backend.type === "openrouter";
+      const ordersOnce = isPaid && backend.type !== "command" && !backend.idempotent;
+      return { model: backendModel(id, one), driver, ordersOnce };
+    });
   });
   const links = createAssetLinks(ports);
   const modelDrivers = createModelDrivers({

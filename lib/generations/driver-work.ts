@@ -37,3 +37,13 @@ export function checkAnswer(answer: Progress): Answer {
   if (success) return output;
   return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
 }
+
+/** In place of a handle: an order that costs money is on its way. */
+export const ordered = "";
+/** After a crash, or a stop that did not wait for the answer. */
+export const interrupted: Answer = {
+  state: "failed",
+  code: "backend_interrupted",
+  message:
+    "the service ended before the backend answered the order; it is not sent again, because it may have been billed: create the generation again, or set idempotent for a backend that honours Idempotency-Key",
+};

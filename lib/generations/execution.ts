@@ -1,4 +1,3 @@
-import type { GenerationDriver } from "../drivers/generation/contract.ts";
 import { mediaTypeOf } from "../drivers/generation/media-type.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { milliseconds } from "../kernel/duration.ts";
@@ -13,8 +12,8 @@ import type { Row } from "../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../store/write-failure.ts";
 import { type AnnouncementsPorts, generationAnnouncements } from "./announcements.ts";
 import { createDriverProgress } from "./driver-progress.ts";
-import { type Answer, checkAnswer, messageOf, workOf } from "./driver-work.ts";
-import type { Model } from "./models.ts";
+import { type Answer, checkAnswer, interrupted, messageOf, ordered, workOf } from "./driver-work.ts";
+import type { ModelDriver } from "./model-drivers.ts";
 import { costOf, microsOf } from "./price-list.ts";
 import { generationsRepository } from "./repository.ts";
 import type { MoveName } from "./states.ts";
@@ -27,13 +26,10 @@ interface Ports extends AnnouncementsPorts {
   readonly queue: Queue;
   readonly assets: Assets;
   /** A model and its driver. */
-  readonly driverOf: (model: string) => { readonly model: Model; readonly driver: GenerationDriver };
+  readonly driverOf: (model: string) => ModelDriver;
   /** Option `generations.concurrency`: how many generations of all organizations are in progress at a time. */
   readonly concurrency: number;
 }
-
-/** The wait before a file is stored again after the disk was full. */
-const untilRoom_ms = milliseconds("10s");
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
 
@@ -100,14 +96,19 @@ export function createExecution(ports: Ports) {
   const waitForRoom = new Map<string, Answer>();
 
   /** A file that was received but not recorded is used as it is, and not paid for again. */
-  const askDriver = async (row: Generation, driver: GenerationDriver): Promise<Answer> => {
+  const askDriver = async (row: Generation): Promise<Answer> => {
+    const { driver, ordersOnce } = driverOf(row.model);
     const waiting = waitForRoom.get(row.id);
     if (waiting) return waiting;
     const work = workOf(row, clock.now());
-    if (row.handle !== null) return checkAnswer(await driver.poll(work, row.handle));
+    if (row.handle) return checkAnswer(await driver.poll(work, row.handle));
     const bytes = await assets.find(row.id);
-    if (!bytes) return checkAnswer(await driver.submit(work));
-    return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
+    if (bytes) return { state: "done", bytes, cost_usd: work.outcome?.cost_usd ?? null };
+    if (ordersOnce) {
+      if (row.handle === ordered) return interrupted;
+      await store.transaction(row, (tx) => generations(tx).setHandle({ ...row, handle: ordered }));
+    }
+    return checkAnswer(await driver.submit(work));
   };
 
   /** The generations whose driver works in this process. */
@@ -133,7 +134,7 @@ export function createExecution(ports: Ports) {
         log.error("the file of a generation could not be stored", { generation: row.id, reason });
       if (obstacle === "disk_full" || obstacle === "too_many_files") {
         waitForRoom.set(row.id, answer);
-        return snooze(untilRoom_ms);
+        return snooze(milliseconds("10s"));
       }
       const message = `the file could not be stored: ${reasonOfObstacle(obstacle)}`;
       return done((tx) => fail(tx, row, "generation_failed", message), row);
@@ -188,13 +189,13 @@ export function createExecution(ports: Ports) {
         waitForRoom.delete(generation_id);
         return discard("the generation is not in progress");
       }
-      const { model, driver } = driverOf(row.model);
+      const { model, driver, ordersOnce } = driverOf(row.model);
       working.set(generation_id, () => driver.cancel(workOf(row, clock.now()), null));
-      const asked = withProgress(row, driver, askDriver(row, driver)).finally(() => working.delete(generation_id));
+      const onStop: Answer = { state: "running", again_ms: 1, handle: row.handle ?? (ordersOnce ? ordered : null) };
+      const asked = withProgress(row, driver, askDriver(row)).finally(() => working.delete(generation_id));
       const answer = await asked.catch(async (error) => {
-        // A request that the shutdown interrupted has not failed: the next start continues it.
-        if (stopping) return checkAnswer({ state: "running", again_ms: 1, handle: row.handle });
-        // Nor has a request that a cancel interrupted.
+        // What a stop or a cancel interrupted has not failed: the next start continues what a stop did.
+        if (stopping) return onStop;
         if ((await generations().byId({ id: generation_id }))?.status !== "in_progress") return undefined;
         throw error;
       });
@@ -236,7 +237,7 @@ export function createExecution(ports: Ports) {
       const row = await generations().byId({ id: generation_id });
       if (!row) return done();
       if (row.status === "failed") await assets.remove(generation_id);
-      await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle);
+      await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle || null);
       // Only the process that started a program or a request knows it.
       return done(async (tx) => feed.wake(tx, `cancelled ${generation_id}`), row);
     },

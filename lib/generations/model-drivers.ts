@@ -6,6 +6,8 @@ import { type Model, modelOf, models } from "./models.ts";
 export interface ModelDriver {
   readonly model: Model;
   readonly driver: GenerationDriver;
+  /** Whether each order costs money, so that an order whose answer a crash lost is not sent again. */
+  readonly ordersOnce: boolean;
 }
 
 export type ModelDrivers = ReturnType<typeof createModelDrivers>;
@@ -27,7 +29,7 @@ export function createModelDrivers({
   const driver = given ?? makeDefault();
   const named = new Map(backends.map((backend) => [backend.model.id, backend]));
   const known = [...new Set([...models.map(({ id }) => id), ...named.keys()])];
-  const of = (id: string): ModelDriver => named.get(id) ?? { model: modelOf(id), driver };
+  const of = (id: string): ModelDriver => named.get(id) ?? { model: modelOf(id), driver, ordersOnce: false };
   return {
     of,
 

@@ -177,6 +177,35 @@ test("A service that is killed while a job runs goes on asking for it, and order
   assert.equal(expect(await here.call("owner", "GET", "/v1/usage"), 200).total.cost_usd, 0.5);
 });
 
+for (const idempotent of [false, true]) {
+  const end = idempotent
+    ? "is sent again to a backend that honours its key"
+    : "is not sent again, so it is billed once";
+  test(`An order with a price, whose answer a kill lost, ${end}`, async (t) => {
+    const database = join(folderOf(t), "svc.db");
+    let child: Awaited<ReturnType<typeof startChild>> | undefined;
+    const backend = await startBackend(t, (response, asked) => {
+      if (backend.asked.length === 1) child?.process.kill("SIGKILL");
+      else
+        json(201, { id: "job_1", status: "succeeded", output: `data:image/png;base64,${pixel.toString("base64")}` })(
+          response,
+          asked,
+        );
+    });
+    const { url } = backend;
+    child = await startChild(database, "order", {}, url);
+    await linesOf(child, () => false);
+    const later = new Date(Date.now() + 60_000).toISOString();
+    const far = { type: "predictions" as const, url, idempotent, models: { "far-away": { price: 0.5 } } };
+    const here = await world(t, { database, clock: `manual@${later}`, generations: { backends: { far } } });
+    await here.service.clock.advance("1m");
+    const [{ id, status, error, usage }] = expect(await here.call("owner", "GET", "/v1/generations"), 200).data;
+    const keys = backend.asked.map(({ headers }) => headers["idempotency-key"]);
+    const wanted = idempotent ? ["completed", undefined, 0.5, [id, id]] : ["failed", "backend_interrupted", 0, [id]];
+    assert.deepEqual([status, error?.code, usage.cost_usd, keys], wanted);
+  });
+}
+
 const [replicate, , router] = jobBackends;
 
 test("predictions: the cost is the reported time, and the progress the last percentage of the logs", async (t) => {

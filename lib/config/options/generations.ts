@@ -39,6 +39,13 @@ const model = v.strictObject({
   extra: v.optional(field(v.record(v.string(), v.unknown()), "Further fields of each request; none by default.")),
 });
 const remote = {
+  idempotent: v.optional(
+    field(
+      v.boolean("must be true or false"),
+      "Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.",
+    ),
+    false,
+  ),
   url: field(httpUrl, "The URL of its interface, with the version.", "https://models.example.com/v1"),
   key: v.optional(
     field(

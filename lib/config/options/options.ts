@@ -412,6 +412,12 @@ export interface Options {
        */
       type: "openai";
       /**
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * @default false
+       * @example true
+       */
+      idempotent?: boolean | undefined;
+      /**
        * The URL of its interface, with the version.
        * @example "https://models.example.com/v1"
        */
@@ -476,6 +482,12 @@ export interface Options {
        * @example "predictions"
        */
       type: "predictions";
+      /**
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * @default false
+       * @example true
+       */
+      idempotent?: boolean | undefined;
       /**
        * The URL of its interface, with the version.
        * @example "https://models.example.com/v1"
@@ -542,6 +554,12 @@ export interface Options {
        */
       type: "sdcpp";
       /**
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * @default false
+       * @example true
+       */
+      idempotent?: boolean | undefined;
+      /**
        * The URL of its interface, with the version.
        * @example "https://models.example.com/v1"
        */
@@ -606,6 +624,12 @@ export interface Options {
        * @example "openrouter"
        */
       type: "openrouter";
+      /**
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * @default false
+       * @example true
+       */
+      idempotent?: boolean | undefined;
       /**
        * The URL of its interface, with the version.
        * @default "https://openrouter.ai/api/v1"

@@ -38,8 +38,8 @@ export const withoutArguments = (prompt: string) => prompt.replace(/<\/?sd_cpp_e
 
 /**
  * Pictures from the images interface of OpenAI, which LocalAI, vLLM-Omni, stable-diffusion.cpp and many gateways offer.
- * They respond when the picture is done, so there is no handle: after a crash the request is sent again, with the
- * generation's id as `Idempotency-Key`. A file keeps the backend's format.
+ * They respond when the picture is done, so there is no handle: an order that is sent again after a crash has the
+ * generation's id as `Idempotency-Key` once more. A file keeps the backend's format.
  */
 export function openaiImages(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const client = createBackendClient(options, outbound);
