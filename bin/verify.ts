@@ -18,7 +18,7 @@ const count = (findings: readonly Finding[], result: Finding["result"]) =>
 
 export const verify = command(
   "verify",
-  "Try the sentences of the interface on any server that claims to have it: svc-server verify --url https://svc.example.com. It reads; with --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
+  "Try the sentences of the interface on any server that claims to have it: svc-server verify --url https://svc.example.com. It reads, and without an API key tries only what needs none; with --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
   {
     ...connectionArgs,
     key: {
@@ -37,8 +37,8 @@ export const verify = command(
     const junit = args["junit"] === undefined ? undefined : resolve(String(args["junit"]));
     if (junit !== undefined && !existsSync(dirname(junit)))
       throw new UsageError(`option --junit must name a file in a folder that exists; ${dirname(junit)} does not`);
-    if (key === undefined)
-      throw new UsageError("verify needs an API key of the server: set SVC_API_KEY, or give it with --key");
+    if (key === undefined && args["write"])
+      throw new UsageError("option --write needs an API key of the server: set SVC_API_KEY, or give it with --key");
     const base = baseOf(connection.url).replace(/\/$/, "");
     const stopping = new AbortController();
     const stop = () => {

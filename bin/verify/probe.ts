@@ -23,6 +23,7 @@ export interface TrialOptions {
 
 /** Every answer of the interface is shorter. */
 const longestBody = 16 * 1024 * 1024;
+const needsKey = "it needs an API key of the server: set SVC_API_KEY, or give it with --key";
 /** A server that leaves so many requests in a row without an answer is not asked again. */
 const mostUnanswered = 3;
 /** The longest wait for a window of requests to end. */
@@ -91,6 +92,7 @@ export function createTrial({
   const probe = (): Probe => {
     let last: Answer | undefined;
     const noted = async (method: string, path: string, sent?: Sent) => {
+      if (key === undefined && sent?.key === undefined) throw new Untried(needsKey);
       last = await send(method, path, sent);
       // The key lacks the role or scope, so the refusal says nothing about the sentence.
       if (last.status === 403 && sent?.key === undefined)
@@ -167,9 +169,9 @@ function reasonOf(error: unknown): string {
 }
 
 /** Throws if the server does not answer, redirects or refuses the key: every sentence would differ. */
-export async function requireServer(base: string, key: string): Promise<void> {
+export async function requireServer(base: string, key: string | undefined): Promise<void> {
   const answer = await fetch(`${base}/projects?per_page=1`, {
-    headers: { accept: "application/json", authorization: `Bearer ${key}` },
+    headers: { accept: "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) },
     signal: AbortSignal.timeout(10_000),
     redirect: "manual",
   }).catch((error: unknown) => {
@@ -179,6 +181,6 @@ export async function requireServer(base: string, key: string): Promise<void> {
   const to = answer.headers.get("location");
   if (answer.status >= 300 && answer.status < 400 && to !== null)
     throw new Error(`${base} redirects to ${to}; give the address that answers itself as --url`);
-  if (answer.status === 401)
+  if (key !== undefined && answer.status === 401)
     throw new Error(`${base} refuses the API key (401); it is unknown, revoked or expired there`);
 }

@@ -44,14 +44,23 @@ test("the command tries an emulator, writes JUnit, and ends with 0", async (t) =
   assert.match(viewer.said, /the key may not POST \/projects \(403\)/);
 });
 
+test("without an API key, the trial says which sentences need one", async (t) => {
+  const server = await launch(t, ["dev", "--port", "0", "--seed", "demo"]);
+  const { code, said, errors } = await verify(t, server.url);
+  assert.deepEqual([code, errors], [0, ""]);
+  assert.match(said, /holds .*A missing key yields 401 on every endpoint that reads/);
+  assert.match(said, /not tried .*it needs an API key of the server: set SVC_API_KEY, or give it with --key/);
+  assert.match(said, /[1-9]\d* hold, 0 differ/);
+});
+
 test("a trial that cannot say anything of the server ends with a sentence", async (t) => {
   const server = await launch(t, ["dev", "--port", "0", "--seed", "demo"]);
   const wrong = await verify(t, server.url, ["--key", "sk_live_wrong_key"]);
   assert.deepEqual([wrong.code, wrong.said], [1, ""]);
   assert.match(wrong.errors, /\/v1 refuses the API key \(401\); it is unknown, revoked or expired there/);
-  const none = await verify(t, server.url);
+  const none = await verify(t, server.url, ["--write"]);
   assert.equal(none.code, 2);
-  assert.match(none.errors, /verify needs an API key of the server: set SVC_API_KEY, or give it with --key/);
+  assert.match(none.errors, /option --write needs an API key of the server: set SVC_API_KEY, or give it with --key/);
   const file = join(temporaryFolder(t), "no", "verify.xml");
   assert.equal((await verify(t, server.url, ["--junit", file, "--key", key])).code, 2);
   assert.ok(!existsSync(file));
