@@ -59,7 +59,7 @@ function statusOf({ status, attempts }: SentMail): string {
 
 function print(args: Given, mails: readonly SentMail[]): void {
   if (args["json"]) say(JSON.stringify(mails));
-  else if (mails.length === 0) say("No e-mails were sent yet.");
+  else if (mails.length === 0) say("No e-mail has been sent yet.");
   else
     for (const mail of mails)
       say(`${mail.sent_at}  To: ${mail.to}  ${mail.subject}  (${statusOf(mail)})\n\n${mail.text}\n`);

@@ -172,7 +172,7 @@ test("a seed is checked, and makes a new database", async (t) => {
     await run(["keys", "create", "--role", "viewer", "--scopes", "projects:read", "--database", database])
   ).stderr;
   assert.match(narrow, /of a user with the role viewer\. Its scopes are projects:read\. It/);
-  assert.equal((await run(["mail", "--database", database])).stdout, "No e-mails were sent yet.\n");
+  assert.equal((await run(["mail", "--database", database])).stdout, "No e-mail has been sent yet.\n");
   assert.match(
     (await run(["mail"], folder)).stderr,
     /svc-data cannot be used: it does not exist; name it with --database\. A server in memory \(svc-server dev\) has no file: svc-server mail --url URL/,

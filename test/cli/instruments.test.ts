@@ -102,7 +102,7 @@ test("snapshots have names, and are listed and removed", withSnapshots, async (t
 
 test("mail asks a running emulator, by its address or beside a database", async (t) => {
   const { server, run, answer, home, env } = await desk(t);
-  assert.equal((await run("mail")).stdout, "No e-mails were sent yet.\n");
+  assert.equal((await run("mail")).stdout, "No e-mail has been sent yet.\n");
   await answer("call", "users.invite", "email=bob@acme.test", "role=viewer");
   assert.equal((await answer("mail"))[0].to, "bob@acme.test");
   assert.match((await run("mail")).stdout, / {2}To: bob@acme\.test {2}\S/);

@@ -23,7 +23,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await page.getByText("This API key is not valid", { exact: false }).waitFor();
     await fill("API key", keyOf("owner"));
     await page.keyboard.press("Enter");
-    await page.getByText("Nothing was deployed yet.", { exact: false }).waitFor();
+    await page.getByText("Nothing has been deployed yet.", { exact: false }).waitFor();
 
     await page.getByRole("link", { name: "Projects", exact: true }).click();
     await button("New project").click();

@@ -22,7 +22,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
       await fill("Model", model);
       await fill("Prompt", prompt);
     };
-    await sees("Nothing was generated yet.");
+    await sees("Nothing has been generated yet.");
     await begin("image-draft", "A lake");
     await choose("Resolution", "512");
     await sees("It costs $0.002 if it succeeds.");
@@ -121,7 +121,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
         .locator("li.done")
         .nth(count - 1)
         .waitFor();
-    await page.getByText("Nothing was deployed yet.", { exact: false }).waitFor();
+    await page.getByText("Nothing has been deployed yet.", { exact: false }).waitFor();
     expect(await call("owner", "POST", "/v1/webhooks", { url: "https://a.inbox.test/", events: ["*"] }), 201);
     await done(1);
     const { id } = await project();

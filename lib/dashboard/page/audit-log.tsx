@@ -56,8 +56,8 @@ export function AuditLogPage() {
       <Records
         of={data?.data}
         error={error}
-        empty={action || user_id ? "No such change." : "Nothing was changed yet."}
-        head={["Time", "Action", "Target", "Person", "By", "Address", "Request"]}
+        empty={action || user_id ? "No such change." : "Nothing has been changed yet."}
+        head={["Time", "Action", "Target", "Person", "Via", "Address", "Request"]}
         wide={["Address", "Request"]}
         row={(one) => (
           <tr key={one.id}>

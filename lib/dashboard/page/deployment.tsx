@@ -59,7 +59,7 @@ export function DeploymentPage({ id }: { readonly id: string }) {
       <Section title="Log">
         <LogPart
           of={deploymentLog(id)}
-          empty={deployment.completed_at === null ? "No line was written yet." : "The log is empty."}
+          empty={deployment.completed_at === null ? "No line has been written yet." : "The log is empty."}
           above={(entries) => <Reason status={deployment.status} of={entries} />}
         />
       </Section>

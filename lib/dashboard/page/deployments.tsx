@@ -52,7 +52,7 @@ export function DeploymentsPage() {
       {!data && <Loading error={error} />}
       {data?.data.length === 0 && (
         <Empty>
-          {Object.keys(filter).length > 0 ? "No deployment matches these filters." : "Nothing was deployed yet."}
+          {Object.keys(filter).length > 0 ? "No deployment matches these filters." : "Nothing has been deployed yet."}
         </Empty>
       )}
       {data && data.data.length > 0 && <DeploymentRows of={data.data} projects={projects} />}

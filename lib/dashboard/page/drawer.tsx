@@ -82,7 +82,7 @@ function Calls() {
       </p>
       {session.value?.mode === "dev" && <Recorder />}
       <List title="This tab did" of={done.value} form={form} isOpen>
-        Nothing was changed from this tab yet.
+        Nothing has been changed from this tab yet.
       </List>
       <List title="This page shows" of={shown.value} form={form}>
         This page reads nothing.

@@ -66,7 +66,7 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
             path: pathOf(project_id, name),
             read: (at, signal) => api.environments.logs({ id: project_id, name, ...at }, { signal }),
           }}
-          empty="Nothing was printed yet. Where deployments are simulated, nothing runs."
+          empty="Nothing has been printed yet. Where deployments are simulated, nothing runs."
         />
       </Section>
     </Page>

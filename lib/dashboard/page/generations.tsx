@@ -44,7 +44,7 @@ export function GenerationsPage() {
     <Page title="Generations" actions={actions}>
       {!data && <Loading error={error} />}
       {data?.data.length === 0 && (
-        <Empty>Nothing was generated yet. A generation is a picture or a film of a model.</Empty>
+        <Empty>Nothing has been generated yet. A generation is a picture or a film, made by a model.</Empty>
       )}
       <ul class="gallery">
         {data?.data.map((one) => (

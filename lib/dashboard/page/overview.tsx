@@ -41,8 +41,8 @@ export function OverviewPage() {
       <Page title="Overview">
         <Empty>
           <p>
-            Nothing was deployed yet. Begin on the page of <a href={href("/projects")}>projects</a>, or with three
-            commands. Each is ticked off here as soon as it was run:
+            Nothing has been deployed yet. Start on the <a href={href("/projects")}>projects</a> page, or run these
+            three commands. Each gets a tick here once it has run:
           </p>
           <Steps of={steps} />
         </Empty>
@@ -121,7 +121,7 @@ function stepsOf(hasProject: boolean, hasDeployment: boolean, hasWebhook: boolea
       command: post("deployments", { project_id: "proj_…", environment: "production", source }),
     },
     {
-      text: "Hear of what happens",
+      text: "Get told what happens",
       isDone: hasWebhook,
       command: post("webhooks", { url: "https://hook.inbox.test/", events: ["*"] }),
     },

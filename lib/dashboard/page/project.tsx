@@ -72,7 +72,7 @@ export function ProjectPage({ id }: { readonly id: string }) {
         actions={<a href={href(`/deployments?project=${id}`)}>All of this project</a>}
       >
         {latest.length === 0 ? (
-          <Empty>Nothing was deployed yet.</Empty>
+          <Empty>Nothing has been deployed yet.</Empty>
         ) : (
           <DeploymentRows of={latest} projects={new Map([[project.id, project]])} />
         )}

@@ -47,9 +47,7 @@ export function UsagePage() {
         />
       </div>
       {!data && <Loading error={error} />}
-      {data?.data.length === 0 && (
-        <Empty>Nothing was finished in this time. A generation that fails costs nothing.</Empty>
-      )}
+      {data?.data.length === 0 && <Empty>Nothing finished in this time. A generation that fails costs nothing.</Empty>}
       {data && data.data.length > 0 && (
         <>
           <dl class="figures">
