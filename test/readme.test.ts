@@ -33,6 +33,7 @@ const recipes = [
   "retries",
   "scenarios",
   "webhook-consumer",
+  "worlds",
 ];
 
 test("every recipe runs as it is written", { concurrency: availableParallelism() }, async (t) => {
@@ -45,7 +46,7 @@ test("every recipe runs as it is written", { concurrency: availableParallelism()
   const child = compiled("test/recipe.child.js");
   // As many processes as can run at once; the message of one that fails ends with the recipe that it was at.
   const count = Math.min(availableParallelism(), 4);
-  const skipped = withSnapshots.skip ? ["delivery-orders", "forked-tests", "forks"] : [];
+  const skipped = withSnapshots.skip ? ["delivery-orders", "forked-tests", "forks", "worlds"] : [];
   for (const name of skipped) void t.test(name, withSnapshots);
   const run = recipes.filter((name) => !skipped.includes(name));
   const groups = Array.from({ length: count }, (_, i) => run.filter((_, at) => at % count === i));
