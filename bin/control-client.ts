@@ -1,6 +1,6 @@
 import { createSender } from "../lib/client/send.ts";
 import { ClientProblem } from "../lib/client.ts";
-import type { Call } from "../lib/control/call.ts";
+import type { ControlCall } from "../lib/control/call.ts";
 import { connectionOf, explainedError } from "./connection.ts";
 import type { Given } from "./define-command.ts";
 
@@ -8,7 +8,7 @@ import type { Given } from "./define-command.ts";
 const patience_ms = 10 * 60_000;
 
 /** A call of the control interface: `POST clock/advance`. Answers the record without `meta`. */
-export type Control = <T>(call: `${Call<never>["method"]} ${string}`, body?: object) => Promise<T>;
+export type Control = <T>(call: `${ControlCall<never>["method"]} ${string}`, body?: object) => Promise<T>;
 
 /** A service answers that has no control interface, or none for this machine. */
 export class NoControl extends Error {}

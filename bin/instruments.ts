@@ -1,5 +1,5 @@
 import type { ArgsDef, SubCommandsDef } from "citty";
-import type { Call } from "../lib/control/call.ts";
+import type { ControlCall } from "../lib/control/call.ts";
 import { controlCalls } from "../lib/control/calls.ts";
 import type { Networks } from "../lib/kernel/networks.ts";
 import { brokenRules } from "../lib/kernel/validation.ts";
@@ -13,7 +13,7 @@ import { loadScenarios } from "./load-scenarios.ts";
 import { wordsOf } from "./operation-help.ts";
 import { formatAnswer, say } from "./output.ts";
 
-export type AnyCall = Omit<Call<never>, "run">;
+export type AnyCall = Omit<ControlCall<never>, "run">;
 type Answer = Readonly<Record<string, unknown>>;
 
 /** The fields of a call as those of an operation: the parameters of its path, its query and its body. */

@@ -14,7 +14,7 @@ interface Input<Q, B> {
  * One call of the control interface. Unlike an operation of `/v1`, it has no caller, and it refuses unknown fields. Its route
  * comes from this declaration; so do its tool and its command, if it has a name.
  */
-export interface Call<Ports> {
+export interface ControlCall<Ports> {
   /** The name of its tool in `svc-server mcp` and, among the instruments, of its command: `scenarios.add`. */
   readonly id: string | undefined;
   /** A sentence about its effect, without a full stop. */
@@ -37,12 +37,12 @@ export type Answer = Promise<object | readonly object[]> | object | readonly obj
 interface Declared<Ports, Q, B> {
   id?: string;
   summary?: string;
-  example?: Call<Ports>["example"];
-  method: Call<Ports>["method"];
+  example?: ControlCall<Ports>["example"];
+  method: ControlCall<Ports>["method"];
   path: string;
   query?: Q;
   body?: B;
-  status?: Call<Ports>["status"];
+  status?: ControlCall<Ports>["status"];
   run(input: Input<Output<Q>, Output<B>>, ports: Ports): Answer;
 }
 
@@ -51,7 +51,7 @@ export const callsWith =
   <Ports>() =>
   <Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(
     declared: Declared<Ports, Q, B>,
-  ): Call<Ports> => ({
+  ): ControlCall<Ports> => ({
     id: declared.id,
     summary: declared.summary ?? "",
     example: declared.example ?? {},
@@ -60,5 +60,5 @@ export const callsWith =
     query: declared.query,
     body: declared.body,
     status: declared.status ?? 200,
-    run: declared.run as Call<Ports>["run"],
+    run: declared.run as ControlCall<Ports>["run"],
   });

@@ -17,7 +17,7 @@ import { record, type Schema, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
 import { newScenario } from "../scenarios/schema.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
-import { type Answer, type Call, callsWith } from "./call.ts";
+import { type Answer, type ControlCall, callsWith } from "./call.ts";
 import { type StatePorts, stateCalls } from "./state-calls.ts";
 import { eitherOf, type TimePorts, timeCalls } from "./time-calls.ts";
 
@@ -156,8 +156,8 @@ interface Listed<Given> {
 function listCalls<S extends Schema>(
   path: "scenarios" | "faults",
   of: (ports: CallsPorts) => Listed<v.InferOutput<S>>,
-  add: { readonly summary: string; readonly example: Call<CallsPorts>["example"]; readonly body: S },
-): Call<CallsPorts>[] {
+  add: { readonly summary: string; readonly example: ControlCall<CallsPorts>["example"]; readonly body: S },
+): ControlCall<CallsPorts>[] {
   return [
     call({
       id: `${path}.list`,
@@ -222,7 +222,7 @@ const faultCalls = listCalls("faults", ({ faults }) => faults, {
 });
 
 /** Every call of `/_svc`, in the order of schema/testing.md#control-interface. */
-export const controlCalls: readonly Call<CallsPorts>[] = [
+export const controlCalls: readonly ControlCall<CallsPorts>[] = [
   ...timeCalls,
   ...stateCalls,
   ...receiverCalls,

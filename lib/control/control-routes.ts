@@ -6,10 +6,10 @@ import { queryOf, type RequestContext } from "../http/request-context.ts";
 import { type Access, type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
 import { check, type Rules, record, type Schema } from "../kernel/validation.ts";
-import type { Call } from "./call.ts";
+import type { ControlCall } from "./call.ts";
 
 interface Ports<P> {
-  readonly calls: readonly Call<P>[];
+  readonly calls: readonly ControlCall<P>[];
   /** The ports of the calls. */
   readonly ports: P;
   /** The current clock as text: a restore replaces the clock that a call began with. */

@@ -3,7 +3,7 @@ import type { ForkOptions, ListeningFork } from "../app/forks.ts";
 import type { StoredSnapshot } from "../app/snapshot-list.ts";
 import { record, textOf } from "../kernel/validation.ts";
 import type { Differences } from "../store/image-differences.ts";
-import { type Call, callsWith } from "./call.ts";
+import { type ControlCall, callsWith } from "./call.ts";
 
 /** Takes snapshots of the whole state and restores them. Rejects with 404 for an unknown snapshot. */
 export interface Snapshots {
@@ -55,7 +55,7 @@ export const forkOptions = record({
 const call = callsWith<StatePorts>();
 
 /** Snapshots of the whole state, and forks. */
-export const stateCalls: readonly Call<StatePorts>[] = [
+export const stateCalls: readonly ControlCall<StatePorts>[] = [
   call({
     id: "snapshots.list",
     summary: "List the last hundred snapshots, oldest first",

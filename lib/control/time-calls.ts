@@ -6,7 +6,7 @@ import { type Clock, parseInstant } from "../kernel/clock.ts";
 import { parseDuration } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
 import { durationText, instantText, oneOf, record } from "../kernel/validation.ts";
-import { type Call, callsWith } from "./call.ts";
+import { type ControlCall, callsWith } from "./call.ts";
 
 export interface TimePorts {
   readonly clock: Clock;
@@ -40,7 +40,7 @@ const call = callsWith<TimePorts>();
 const show = ({ clock }: TimePorts) => ({ now: clock.iso(), mode: clock.mode });
 
 /** The clock, and the work that falls due. */
-export const timeCalls: readonly Call<TimePorts>[] = [
+export const timeCalls: readonly ControlCall<TimePorts>[] = [
   call({
     id: "clock.show",
     summary: "Show the time of the emulator, and the mode of its clock",

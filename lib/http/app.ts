@@ -10,11 +10,11 @@ import type { Answer } from "./answer.ts";
 import type { Handler, Outcome } from "./handler.ts";
 import { createPlainRoutes } from "./plain-routes.ts";
 import {
-  type Call,
   contextOfCall,
   contextOfEvent,
   contextOfSocket,
   contextOfUpgrade,
+  type InProcessCall,
   idOf,
   type RequestContext,
 } from "./request-context.ts";
@@ -26,7 +26,7 @@ export interface App {
   fetch(request: Request): Promise<Response>;
   readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
   /** Calls an operation by its name. Rejects where a request's connection would have broken. */
-  call(id: string, call: Call): Promise<Answer>;
+  call(id: string, call: InProcessCall): Promise<Answer>;
   /**
    * Answers a request that another service has routed. The last route answers paths that only the other service has.
    */

@@ -127,7 +127,7 @@ export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProx
 }
 
 /** A call of an operation by its name in this process, without a request: there is nothing to route or parse. */
-export interface Call {
+export interface InProcessCall {
   readonly method: string;
   /** Below the version, without the query. */
   readonly path: string;
@@ -140,7 +140,10 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-export function contextOfCall({ method, path, params, query, body, headers, signal }: Call, ids: Ids): RequestContext {
+export function contextOfCall(
+  { method, path, params, query, body, headers, signal }: InProcessCall,
+  ids: Ids,
+): RequestContext {
   return {
     id: idOf(headers["x-request-id"], ids),
     method,

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { commandOf, curlOf, typescriptOf } from "../../lib/dashboard/page/call-forms.ts";
-import { type Call, callOf } from "../../lib/dashboard/page/calls.ts";
+import { callOf, type RecordedCall } from "../../lib/dashboard/page/calls.ts";
 import { recordedTest } from "../../lib/dashboard/page/recorded-test.ts";
 
 const origin = "http://127.0.0.1:7400";
 const hostile = '\'; $(id) `id` "$HOME" \\ \u001b[2J\n~ \u202E é';
 
-function call(method: string, path: string, body?: unknown): Call {
+function call(method: string, path: string, body?: unknown): RecordedCall {
   const found = callOf(method, path, body);
   assert.ok(found, path);
   return found;
@@ -72,7 +72,7 @@ test("a recording by several people makes them, and what was there before", () =
   };
   const ids = ["usr_01KAJK2M00PRXJ000000000000", "whk_1", "proj_01KAJK2M00PRXJ000000000000"] as const;
   const [user, , project] = ids;
-  const step = (given: Call, more: object) => ({
+  const step = (given: RecordedCall, more: object) => ({
     call: given,
     actor,
     at: 1000,

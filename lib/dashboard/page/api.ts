@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { ClientProblem, incomplete, problemOf } from "../../client/problem.ts";
-import type { Request as Call, Sender } from "../../client/send.ts";
+import type { Request as ApiRequest, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
 import { callOf, note } from "./calls.ts";
 
@@ -86,7 +86,8 @@ async function exchange(method: string, path: string, body: unknown, signal: Abo
 const sender: Sender = {
   send: () => Promise.reject(new TypeError("the dashboard takes no streams")),
   sleep: () => Promise.reject(new TypeError("the dashboard waits for nothing")),
-  call: ({ method, path, body }: Call, options) => request(method, `/dashboard/api${path}`, body, options?.signal),
+  call: ({ method, path, body }: ApiRequest, options) =>
+    request(method, `/dashboard/api${path}`, body, options?.signal),
 };
 
 /** Every operation of `/v1`, as this person. */

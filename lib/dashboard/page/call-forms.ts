@@ -1,5 +1,5 @@
 import { isSecretName } from "../../kernel/secret-redaction.ts";
-import type { Call } from "./calls.ts";
+import type { RecordedCall } from "./calls.ts";
 
 /** A secret of a body stands in no form: its place is a variable of the environment. */
 export class Secret {
@@ -52,7 +52,7 @@ const quoted = (text: string) => (/^[\w.,:/=@%+*-]+$/.test(text) ? text : `'${te
 const inShell = (pieces: readonly (string | Secret)[]) =>
   pieces.map((piece) => (piece instanceof Secret ? `"$${piece.variable}"` : piece && quoted(piece))).join("");
 
-export function curlOf({ id, method, path, body }: Call, origin: string): string {
+export function curlOf({ id, method, path, body }: RecordedCall, origin: string): string {
   const lines = [
     `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(origin + path)}`,
     ...(id === undefined ? [] : [`-H "Authorization: Bearer $SVC_API_KEY"`]),
@@ -79,7 +79,7 @@ export function literalOf(value: unknown, written: (value: unknown) => string | 
 }
 
 /** What the typed client and the command take: path, query and body in one. A query has no numbers, but their digits. */
-export const inputOf = ({ params, query, body }: Call): Tree => ({
+export const inputOf = ({ params, query, body }: RecordedCall): Tree => ({
   ...params,
   ...Object.fromEntries(
     Object.entries(query).map(([name, text]) => [name, /^\d{1,9}$/.test(text) ? Number(text) : text]),
@@ -87,7 +87,7 @@ export const inputOf = ({ params, query, body }: Call): Tree => ({
   ...(withoutSecrets(body ?? {}) as Tree),
 });
 
-export function typescriptOf(call: Call, origin: string): string {
+export function typescriptOf(call: RecordedCall, origin: string): string {
   const { id, method, path, body } = call;
   if (id === undefined) {
     const init = {
@@ -145,7 +145,7 @@ const commands: readonly (readonly [call: RegExp, words: (found: RegExpExecArray
 ];
 
 /** Undefined where no command makes this call. */
-export function commandOf(call: Call, origin: string): string | undefined {
+export function commandOf(call: RecordedCall, origin: string): string | undefined {
   const url = `--url ${quoted(origin)}`;
   if (call.id === undefined) {
     for (const [pattern, words] of commands) {

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { calls as operations } from "../../client/calls.ts";
 
 /** A call in the form that a program with a key would use. */
-export interface Call {
+export interface RecordedCall {
   /** The name of the operation; undefined for the control interface. */
   readonly id: string | undefined;
   readonly method: string;
@@ -16,7 +16,7 @@ export interface Call {
 
 /** How a call ended: with its answer, or with the code of a problem. */
 export interface Ended {
-  readonly call: Call;
+  readonly call: RecordedCall;
   readonly answer: unknown;
   readonly problem: string | undefined;
 }
@@ -40,7 +40,7 @@ const patterns = Object.entries(operations)
   .sort((a, b) => a.names.length - b.names.length);
 
 /** The call behind a request of this page; undefined for requests that only the page may send. */
-export function callOf(method: string, path: string, body: unknown): Call | undefined {
+export function callOf(method: string, path: string, body: unknown): RecordedCall | undefined {
   const [place = "", search = ""] = path.split("?", 2);
   const query = Object.fromEntries(new URLSearchParams(search));
   if (place.startsWith("/_svc/")) return { id: undefined, method, path, params: {}, query, body };
@@ -64,7 +64,7 @@ export function onCall(listener: Listener): () => void {
 }
 
 /** Pages of one list count as one read. */
-const keyOf = ({ method, path, query }: Call) =>
+const keyOf = ({ method, path, query }: RecordedCall) =>
   `${method} ${path.split("?", 1)[0]} ${new URLSearchParams({ ...query, cursor: "" })}`;
 const owners = new Map<string, AbortSignal | undefined>();
 

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { session } from "./api.ts";
 import { commandOf, curlOf, typescriptOf } from "./call-forms.ts";
-import { type Call, done, type Ended, forgetPage, shown } from "./calls.ts";
+import { done, type Ended, forgetPage, type RecordedCall, shown } from "./calls.ts";
 import { Code } from "./code.tsx";
 import { Button } from "./controls.tsx";
 import { Recorder } from "./recorder.tsx";
@@ -124,4 +124,4 @@ function List({
   );
 }
 
-const nameOf = ({ id, method, path }: Call) => id ?? `${method} ${path}`;
+const nameOf = ({ id, method, path }: RecordedCall) => id ?? `${method} ${path}`;

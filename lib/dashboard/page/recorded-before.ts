@@ -1,7 +1,7 @@
 import type { InboxSettings } from "../../instruments/inbox.ts";
 import type { Scenario } from "../../scenarios/service.ts";
 import { inputOf, literalOf, Secret, withoutSecrets } from "./call-forms.ts";
-import type { Call } from "./calls.ts";
+import type { RecordedCall } from "./calls.ts";
 import {
   collectionOf,
   creationOf,
@@ -15,7 +15,7 @@ import {
 /** A record that was there before: as it was then, and the call that showed it. */
 export interface Known {
   readonly record: Json;
-  readonly list: { readonly call: Call; readonly index: number } | undefined;
+  readonly list: { readonly call: RecordedCall; readonly index: number } | undefined;
   /** Of a project. */
   readonly environments?: readonly Json[];
 }

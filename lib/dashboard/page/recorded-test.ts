@@ -1,5 +1,5 @@
 import { inputOf, literalOf, withoutSecrets } from "./call-forms.ts";
-import type { Call } from "./calls.ts";
+import type { RecordedCall } from "./calls.ts";
 import { advanceLine, type Before, beforeWriter } from "./recorded-before.ts";
 import { type Actor, fileOf } from "./recorded-file.ts";
 import {
@@ -14,7 +14,7 @@ import {
 
 /** A write, and how it ended at this time of the service. */
 export interface Step {
-  readonly call: Call;
+  readonly call: RecordedCall;
   readonly actor: Actor;
   readonly at: number;
   readonly answer: unknown;
@@ -91,8 +91,8 @@ export function recordedTest(recording: Recording): string {
   return fileOf({ lines, startedAt, needsSeed, actors, clients, people, secrets: names.secrets });
 }
 
-const isClock = ({ path }: Call) => /^\/_svc\/(clock\/\w+|settle)$/.test(path);
-const wordOf = ({ path }: Call) => /^\/_svc\/(scenario|fault)s$/.exec(path)?.[1];
+const isClock = ({ path }: RecordedCall) => /^\/_svc\/(clock\/\w+|settle)$/.test(path);
+const wordOf = ({ path }: RecordedCall) => /^\/_svc\/(scenario|fault)s$/.exec(path)?.[1];
 
 /** A call of the control interface on a service in the process. */
 function controlText({ call: { method, path, body }, mailTo }: Step, names: Names): string {
