@@ -56,7 +56,8 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const run = (by: Caller) => {
       const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
       const { params } = request;
-      const resume = request.header("last-event-id");
+      // A client that has received nothing may send it empty.
+      const resume = request.header("last-event-id") || undefined;
       const input = { params, query: queryOf(request), body, resume, signal: () => cancel().signal };
       const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
       return execute(operation, services, input, caller, rules);
