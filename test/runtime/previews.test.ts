@@ -70,3 +70,34 @@ test("a request runs at a host of its own, and app, data, host and what builds a
     () => here.ask(preview),
   );
 });
+
+test("A preview builds the root of its integration, and a push of other folders deploys nothing", async (t) => {
+  const repos = repositories(t);
+  const here = await runtimeWorld(t, { codeHost: { url: `file://${repos.root}/{repo}/.git` } });
+  const { id: project } = await here.project("web");
+  const path = `/v1/projects/${project}/environments`;
+  expect(await here.call("owner", "PUT", `${path}/staging`, { variables: {}, root: "apps/api" }), 200);
+  const id = await connectPreviews(here, { root: "apps/site" });
+  const page = (text: string) => ({ "apps/site/index.html": text });
+  const before = repos.commit("acme/web", { ...app("top"), "apps/api/index.html": "api", ...page("main") });
+  repos.git("acme/web", "checkout", "--quiet", "-b", "topic");
+  const topic = repos.commit("acme/web", page("topic"));
+
+  const [{ deployment_id }] = expect(await hook(here, id, pullRequest("opened", { commit: topic })), 202).data;
+  const deployed = expect(await here.call("viewer", "GET", `/v1/deployments/${deployment_id}?wait=60`), 200);
+  const messages = await here.messages(deployment_id);
+  assert.equal(deployed.status, "active", messages.join("\n"));
+  assert.ok(messages.includes("Building the folder apps/site"), messages.join("\n"));
+  assert.equal(await here.ask(preview), "200 topic");
+  const shown = expect(await here.call("viewer", "GET", path), 200).data;
+  assert.equal(shown.find(({ name }: { name: string }) => name === "pr-7")?.root, "apps/site");
+
+  const pushed = async (file: string) => {
+    const commits = [{ id: topic, modified: [file], added: [], removed: [] }];
+    const repository = { full_name: "acme/web" };
+    const body = { ref: "refs/heads/main", before, after: topic, created: false, forced: false, repository, commits };
+    return expect(await hook(here, id, body, { "x-github-event": "push" }), 202).data.length;
+  };
+  assert.equal(await pushed("apps/api/index.html"), 0, "the root of the environment does not count");
+  assert.equal(await pushed("apps/site/index.html"), 1);
+});
