@@ -55,6 +55,7 @@ test("Where the top has nothing to run, the reason names the folders that have",
   const { id } = await here.project("web");
   here.repos.commit("acme/web", {
     "apps/api/package.json": {},
+    "node_modules/acme/package.json": {},
     "site/Procfile": "web: true\n",
     "docs/readme.md": "none",
   });

@@ -52,7 +52,22 @@ function programOf(root: string, { main, scripts }: Manifest): string | undefine
 
 /** Programs that compile sources at each request or change. They are not made for production, nor can they write there. */
 const developmentServer =
-  /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|nx (serve|run \S+:serve)|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|eleventy .*--serve|snowpack dev)/;
+  /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|nx (serve|run \S+:serve)|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|(@11ty\/)?eleventy .*--serve|docusaurus start|(vite|vue)press dev|snowpack dev)/;
+
+/** A build before a start. It has run, and a running app cannot write to its release. */
+const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
+
+/** The scripts, without a build before the start. */
+function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (!("build" in scripts)) return scripts;
+  const rest = (script = "") => script.replace(buildBefore, "").trim();
+  const { prestart, start, ...others } = scripts;
+  return {
+    ...others,
+    ...(prestart !== undefined && rest(prestart) !== "" && { prestart }),
+    ...(start !== undefined && rest(start) !== "" && { start: rest(start) }),
+  };
+}
 
 /** The command of a script, without `npx`, `cross-env` and variables before its program. */
 function commandOf(script: string): string {
@@ -68,7 +83,8 @@ const singlePage = { vite: "dist", "react-scripts": "build" } as const;
 export function nodeApp(root: string, text: string, top: string) {
   const its = parseFile(manifest, "package.json", text);
   const { scripts, dependencies, devDependencies } = its;
-  const start = scriptOf(scripts, "start");
+  const starting = withoutBuildBefore(scripts);
+  const start = scriptOf(starting, "start");
   const install = installIn(root, top, its);
   const isAlone = its.workspaces === undefined && workspaceOf(root, top) === undefined;
   const depends = (name: string) => name in dependencies || name in devDependencies;
@@ -82,7 +98,7 @@ export function nodeApp(root: string, text: string, top: string) {
     build: scriptOf(scripts, "svc-build" in scripts ? "svc-build" : "build"),
     start: start ?? programOf(root, its),
     /** Whether `start` is a development server, which the result of the build replaces. */
-    isDevelopment: start !== undefined && developmentServer.test(commandOf(scripts["start"] ?? "")),
+    isDevelopment: start !== undefined && developmentServer.test(commandOf(starting["start"] ?? "")),
     /** The folders that hold a single page, which answers all paths. */
     singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (depends(name) ? [folder] : [])),
   };

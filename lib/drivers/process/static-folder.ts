@@ -28,7 +28,7 @@ async function findFolder(look: Look, folders: readonly string[]): Promise<strin
 /** The first folders below the top that may hold an app of their own. */
 const below = [
   "for file in */package.json */*/package.json */go.mod */requirements.txt */pyproject.toml */Procfile */svc.json",
-  'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | head -n 3',
+  'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v ^node_modules/ | head -n 3',
 ].join("\n");
 
 /** The folder of a static site, after the build. */
@@ -56,11 +56,29 @@ type Served = { readonly start: string } | { readonly folder: string };
 /** The programs that tools such as Nx build into a folder for each project. */
 const insides = 'for file in dist/*/main.js dist/apps/*/main.js; do [ ! -f "$file" ] || echo "$file"; done';
 
+/**
+ * The programs that frameworks build for Node, each with a file that only such a build has: Nitro (Nuxt, TanStack Start),
+ * SvelteKit, Astro. Their templates have no script to start them.
+ */
+const servers = {
+  ".output/server/index.mjs": ".output/server/index.mjs",
+  "build/handler.js": "build/index.js",
+  "dist/server/entry.mjs": "dist/server/entry.mjs",
+} as const satisfies Readonly<Record<string, string>>;
+
+async function findServer(look: Look): Promise<string | undefined> {
+  const found = await find(look, Object.keys(servers));
+  return Object.entries(servers).find(([sign]) => sign === found)?.[1];
+}
+
 /** Decides after the build what runs. The result of the build replaces a development server. */
 export async function served(plan: Plan, look: Look): Promise<Served> {
   const { start, isDevelopment } = plan;
+  if (start !== undefined && !isDevelopment) return { start };
+  const isBuilt = plan.folder === undefined && plan.steps.length > 0;
+  const server = isBuilt ? await findServer(look) : undefined;
+  if (server !== undefined) return { start: `node ${server}` };
   if (start === undefined) return { folder: await staticFolder(plan, look) };
-  if (!isDevelopment) return { start };
   const program = await find(look, ["dist/main.js", "dist/src/main.js"]);
   if (program !== undefined) return { start: `node ${program}` };
   const [inside, ...others] = (await look(insides)).split("\n").filter((line) => line !== "");
