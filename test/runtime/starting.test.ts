@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
-import { createAdviceReader } from "../../lib/drivers/process/build-advice.ts";
+import { createAdviceReader, createEngineReader } from "../../lib/drivers/process/build-advice.ts";
 import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
 import { createOutput } from "../../lib/drivers/runtime/output.ts";
@@ -23,6 +23,11 @@ test("What a failing app printed says what would help", () => {
     `connection to server at "127.0.0.1", port 6379 failed: Connection refused`,
   ])
     assert.match(advice(line), /deployments.reach has 127.0.0.1:6379$/, line);
+  for (const line of ["EROFS: read-only file system, open './_site/a.html'", "EROFS: unlink '/app/dist/a.html'"])
+    assert.match(
+      advice(line),
+      /^; it writes to its release, which is read-only: what it builds belongs into the script build/,
+    );
   const refused = { message: "connect ECONNREFUSED 127.0.0.1:6379" };
   assert.equal(adviceOf([refused], { reachesLoopback: true, isPruned: false }), "");
   const absent = "Error: Cannot find module '@acme/dev/register'";
@@ -102,6 +107,35 @@ test("The reason of a failed build names the server that it could not reach, and
     /^; it finds no package @acme\/sharp: package.json does not list it, or it is optional/,
   );
   assert.equal(advice(`Could not resolve "./own.js"`), "");
+});
+
+test("The reason of a failed build names the package whose install script failed, and a Node that packages ask for", () => {
+  for (const line of [
+    "npm error path /app/node_modules/@acme/native",
+    "npm ERR! path /app/node_modules/@acme/native",
+    "error /app/node_modules/@acme/native: Command failed.",
+    ".../node_modules/@acme/native: Running install script, failed in 40ms",
+  ]) {
+    const reach = createAdviceReader();
+    for (const one of ["npm error code 1", line, "npm error command failed"]) reach.read(one);
+    assert.match(reach.advice(), /^; the install script of the package @acme\/native failed: a newer version/, line);
+  }
+  const traces = createAdviceReader();
+  traces.read("    at run (/app/node_modules/acme/index.js:1:1)");
+  assert.equal(traces.advice(), "");
+  for (const line of [
+    "npm warn EBADENGINE   required: { node: '>=22.18.0' },",
+    ' WARN  Unsupported engine: wanted: {"node":">=22.18.0"} (current: {"node":"v20.1.0","pnpm":"9.1.1"})',
+    'error acme@1.0.0: The engine "node" is incompatible with this module. Expected version ">=22.18.0". Got "20.1.0"',
+  ]) {
+    const engines = createEngineReader();
+    assert.equal(engines.advice(), "");
+    for (const one of [line, "npm warn EBADENGINE   required: { node: '>=30' },"]) engines.read(one);
+    assert.match(
+      engines.advice(),
+      /^; packages of it ask for Node >=22\.18\.0, which this build does not have: engines/,
+    );
+  }
 });
 
 test("An app with a port of its own is found there, and heard while it starts", {

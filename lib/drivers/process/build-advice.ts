@@ -29,14 +29,19 @@ const help = (variable: string | undefined) =>
 const unresolved =
   /(?:failed to resolve import|could not resolve|can't resolve) ["']((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})/i;
 
+/** The package whose install script failed, as npm, yarn and pnpm print it. */
+const scripted =
+  /(?:^npm (?:error|ERR!) path |^error |^)\S*node_modules\/((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})(?:$|: Command failed|: Running \w+ script, failed)/;
+
 /**
  * Reads what a command of a build prints. `advice`, for the reason of its failure, names the server that it could not reach
- * and what it asked for, else the package that it did not find; it is empty otherwise.
+ * and what it asked for, else the package that it did not find or whose install script failed; it is empty otherwise.
  */
 export function createAdviceReader(): { read(line: string): void; advice(): string } {
   let isPip = false;
   let wanted: string | undefined;
   let absent: string | undefined;
+  let script: string | undefined;
   let first:
     | { readonly host: string; readonly asked: string | undefined; readonly variable: string | undefined }
     | undefined;
@@ -44,6 +49,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
     read(line) {
       wanted ??= requirement.exec(line)?.[1];
       absent ??= unresolved.exec(line)?.[1];
+      script ??= scripted.exec(line)?.[1];
       if (!failed.test(line)) return;
       isPip ||= isOfPip(line);
       const [, host = hostIn(line), path] = address.exec(line) ?? [];
@@ -56,9 +62,32 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
         return `; it could not reach the package index of pip (pypi.org, unless PIP_INDEX_URL names another), which it asked for ${wanted}: ${help("PIP_INDEX_URL")}`;
       if (first === undefined && absent !== undefined)
         return `; it finds no package ${absent}: package.json does not list it, or it is optional and its install script failed, which installs leave out of the log`;
+      if (first === undefined && script !== undefined)
+        return `; the install script of the package ${script} failed: a newer version of it, or an older Node (engines of package.json), may have what it needs`;
       if (first === undefined) return "";
       const { host, asked, variable } = first;
       return `; it could not reach ${host}${asked === undefined || asked === "/" ? "" : `, which it asked for ${asked}`}: ${help(variable)}`;
     },
+  };
+}
+
+/** The Node that a package asks for, where an install warns of another: as npm, pnpm and yarn print it. */
+const engine =
+  /^npm warn EBADENGINE +required: \{ node: '([^']{1,100})'|Unsupported engine.*wanted: \{"node":"([^"]{1,100})"|The engine "node" is incompatible with this module\. Expected version "([^"]{1,100})"/i;
+
+/** Reads all commands of a build: an install warns, and a later command fails. `advice` names the first Node that is asked for. */
+export function createEngineReader(): { read(line: string): void; advice(): string } {
+  let asked: string | undefined;
+  return {
+    read(line) {
+      asked ??= engine
+        .exec(line)
+        ?.slice(1)
+        .find((range) => range !== undefined);
+    },
+    advice: () =>
+      asked === undefined
+        ? ""
+        : `; packages of it ask for Node ${asked}, which this build does not have: engines of package.json, or .nvmrc, names the one to use`,
   };
 }

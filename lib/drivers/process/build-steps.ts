@@ -6,7 +6,7 @@ import type { Child } from "../runtime/child.ts";
 import { Failure, Lacking } from "../runtime/failure.ts";
 import { createLineReader, tellsOfMemory } from "../runtime/lines.ts";
 import { descendantsOf, killStrays, memoryOf } from "../runtime/process-table.ts";
-import { createAdviceReader } from "./build-advice.ts";
+import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
@@ -29,6 +29,7 @@ export interface Build {
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
   readonly written: Written;
+  readonly engines: ReturnType<typeof createEngineReader>;
 }
 
 const memoryReason = ({ memory_bytes }: BuildLimits) =>
@@ -73,6 +74,7 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   const reader = createLineReader((line) => {
     heard_at = monotonicNow();
     advice.read(line.message);
+    build.engines.read(line.message);
     outOfMemory ||= tellsOfMemory(line.message);
     lack ??= lackIn(line.message);
     notFound = notFoundIn(line.message) ?? notFound;
@@ -111,6 +113,6 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (outOfMemory) throw new Failure(`${name} failed: ${memoryReason(build.limits)}`);
   const why = code === 127 && notFound !== undefined ? `, the command ${notFound} was not found` : "";
   throw new Failure(
-    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${command}${advice.advice()}`,
+    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${command}${advice.advice() || build.engines.advice()}`,
   );
 }

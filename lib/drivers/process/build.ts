@@ -10,6 +10,7 @@ import type { Git } from "../runtime/git.ts";
 import type { ProjectCaches } from "../runtime/project-caches.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
 import { fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
+import { createEngineReader } from "./build-advice.ts";
 import { type Build, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
 import type { Machine } from "./probe.ts";
@@ -89,7 +90,7 @@ async function runBuild(
   const disk = plan.steps.length === 0 ? undefined : await machine.disks?.open(places);
   if (!disk) for (const path of folders) await files.own(path, user);
   const written = disk?.written ?? writtenTo(folders, stored_bytes);
-  const steps: Build = { ...run, ...order, sandbox, limits, hide, written };
+  const steps: Build = { ...run, ...order, sandbox, limits, hide, written, engines: createEngineReader() };
   const at = disk ?? places;
   const building: Box = {
     app: at.app,

@@ -21,11 +21,13 @@ export function adviceOf(
   const printed = lines.map(({ message }) => message).reverse();
   const absent = printed.map((line) => missing.exec(line)?.[1]).find((one) => one !== undefined);
   if (isPruned && absent !== undefined)
-    return `; a release has no development dependencies: move ${absent} to dependencies, if it is one of them`;
+    return `; a release has no development dependencies: move ${absent} to dependencies, if it is one of them. A site that the build leaves needs no start: static of svc.json names its folder`;
   const writing = printed.filter((line) => readOnly.test(line));
   if (writing.length > 0) {
     const path = writing.map(pathIn).find((one) => one !== undefined);
-    return `; it writes to ${path ?? "its release"}, which is read-only: files that stay belong into /data (the variable DATA_DIR), others into /tmp`;
+    const isOwn = path === undefined || path.startsWith("/app/");
+    const building = isOwn ? "what it builds belongs into the script build of package.json; " : "";
+    return `; it writes to ${isOwn ? "its release" : path}, which is read-only: ${building}files that stay belong into /data (the variable DATA_DIR), others into /tmp`;
   }
   const refused = printed.filter((line) => /refused/i.test(line));
   const port = refused.map((line) => loopback.exec(line)?.[1]).find((one) => one !== undefined);
