@@ -131,7 +131,8 @@ export const deployments = v.optional(
     ),
     buildTimeout: v.optional(option(duration, { help: "The longest build, from the fetch on." }), "15m"),
     buildMemory: v.optional(option(byteSize, { help: "The memory of all processes of a build together." }), "2GiB"),
-    buildDisk: v.optional(option(byteSize, { help: "What a build may write to the disk." }), "2GiB"),
+    // Next.js with yarn 1, which fetches the packages of all platforms, writes 2.5 GiB.
+    buildDisk: v.optional(option(byteSize, { help: "What a build may write to the disk." }), "3GiB"),
     buildDisks: v.optional(
       option(textOf(1, 4096), {
         help: "A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root: without it, files that a build has deleted and still holds do not count. A service of root makes file systems of its own.",

@@ -278,8 +278,8 @@ export interface Options {
     buildMemory?: string | undefined;
     /**
      * What a build may write to the disk.
-     * @default "2GiB"
-     * @example "2GiB"
+     * @default "3GiB"
+     * @example "3GiB"
      */
     buildDisk?: string | undefined;
     /**
