@@ -140,6 +140,21 @@ test("An app runs with the Node that it asks for", { skip }, async (t) => {
   });
   assert.equal(second.status, "active", second.log);
   assert.equal(await here.ask(host), "200 v18.20.3");
+  // Npm 11 does not run on it, and what is fetched after Node leaves it there.
+  const third = await here.built({
+    ...started,
+    "package.json": { dependencies, scripts: { start: "node server.js" } },
+    ".nvmrc": "14.21.3",
+  });
+  assert.equal(third.status, "active", third.log);
+  assert.equal(await here.ask(host), "200 v14.21.3");
+  // Its package has another layout.
+  const fourth = await here.built({ ...started, ".nvmrc": "4.0.0" });
+  assert.equal(fourth.status, "active", fourth.log);
+  assert.match(
+    fourth.log,
+    /^Node v\d+\.\d+\.\d+ runs the app: the package of the Node that it asks for has no program$/m,
+  );
 });
 
 test("Package managers come by themselves, in the version of the lock file or of packageManager", {

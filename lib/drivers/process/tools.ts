@@ -28,11 +28,22 @@ function packageOf({ name, fetches }: Wanted): string | undefined {
   return name === "yarn" && !fetches.startsWith("1") ? "@yarnpkg/cli-dist" : name;
 }
 
+/** The machine's npm needs the machine's Node: an older one, which the app asks for, may not run it. */
+const machineFirst = `PATH=$(printf %s "$PATH" | tr : '\\n' | grep -v '/${toolsFolder}/.bin$' | paste -s -d :)`;
+
+/** Where one is fetched to: an install removes the packages beside its own. */
+const fetched = ".svc/fetched";
+
 /** Fetches a program into the release. It takes no settings of the repository. */
 function fetching(wanted: Wanted, from: string): string {
   const link = `ln -sf ../${from}/bin/bun ${toolsFolder}/.bin/bun`;
   return [
-    `npm install --prefix .svc --no-save --no-package-lock --no-audit --no-fund --prefer-offline --ignore-scripts --fetch-retries=1 ${quoted(`${from}@${wanted.fetches}`)}`,
+    machineFirst,
+    `npm install --prefix ${fetched} --no-save --no-package-lock --no-audit --no-fund --prefer-offline --ignore-scripts --fetch-retries=1 ${quoted(`${from}@${wanted.fetches}`)}`,
+    `rm -rf ${toolsFolder}/${from}`,
+    `mkdir -p ${toolsFolder}`,
+    `cp -alf ${fetched}/node_modules/. ${toolsFolder}`,
+    `rm -rf ${fetched}`,
     // Its package names no program.
     ...(wanted.name === "bun" ? [`mkdir -p ${toolsFolder}/.bin`, link] : []),
   ].join(" && ");
@@ -99,6 +110,10 @@ async function provideNode(wanted: Wanted, box: Box, build: Build): Promise<void
   const [node = "", npm = ""] = (await printed("node --version; npm --version 2>/dev/null || true", box, build)).split(
     "\n",
   );
+  if (isInRange(node, wanted.range) === false) {
+    const message = `Node ${node} runs the app: the package of the Node that it asks for has no program`;
+    build.log({ level: "warn", message });
+  }
   const fetches = npmFor(node);
   if (npm === "")
     await fetchTool({ name: "npm", range: fetches, fetches, from: `Node ${node}` }, undefined, box, build);
