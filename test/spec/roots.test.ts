@@ -89,7 +89,7 @@ test("A root is a folder of the repository, and nothing else", async (t) => {
     "./apps",
     "a\\b",
   ];
-  for (const root of [...wrong, "a\u0000b", "a\nb", "a".repeat(256), 1, ["apps"], {}]) {
+  for (const root of [...wrong, "a\u0000b", "a\ud800", "a\nb", "a".repeat(256), 1, ["apps"], {}]) {
     const refused = expect(await here.call("owner", "PUT", put, { variables: {}, root }), 422);
     assert.equal(refused.error.details[0].path, "root", JSON.stringify(root));
     const body = { type: "code_host", config: { ...config, root } };
