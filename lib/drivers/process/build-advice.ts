@@ -72,18 +72,19 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
 }
 
 /** The Node that a package asks for, where an install warns of another: as npm, pnpm and yarn print it. */
-const engine =
-  /^npm warn EBADENGINE +required: \{ node: '([^']{1,100})'|Unsupported engine.*wanted: \{"node":"([^"]{1,100})"|The engine "node" is incompatible with this module\. Expected version "([^"]{1,100})"/i;
+const engines = [
+  { sign: "EBADENGINE", range: /required: \{ node: '([^']{1,100})'/ },
+  { sign: "Unsupported engine", range: /wanted: \{"node":"([^"]{1,100})"/ },
+  { sign: 'The engine "node" is incompatible', range: /Expected version "([^"]{1,100})"/ },
+] as const;
 
 /** Reads all commands of a build: an install warns, and a later command fails. `advice` names the first Node that is asked for. */
 export function createEngineReader(): { read(line: string): void; advice(): string } {
   let asked: string | undefined;
   return {
     read(line) {
-      asked ??= engine
-        .exec(line)
-        ?.slice(1)
-        .find((range) => range !== undefined);
+      const said = engines.find(({ sign }) => line.includes(sign));
+      asked ??= said?.range.exec(line)?.[1];
     },
     advice: () =>
       asked === undefined
