@@ -98,8 +98,8 @@ test("Chromium: calls and recordings", {
       });
       for (const form of ["curl", "TypeScript", "svc-server call"]) {
         await page.getByRole("radio", { name: form, exact: true }).check();
-        const did = await callsOf(page, "This tab did");
-        const shows = await callsOf(page, "This page shows");
+        const did = await callsOf(page, "Made in this tab");
+        const shows = await callsOf(page, "Read by this page");
         assert.deepEqual(
           did.map(([name]) => name),
           ["projects.create", "deployments.create", ...Array(3).fill("environments.put"), "webhooks.create"],

@@ -52,7 +52,7 @@ test("Chromium: the instruments of dev", {
     await page.getByText("The signature does not match this secret.").waitFor();
     await fill("Secret", "hush");
     await page.keyboard.press("Enter");
-    await page.getByText("The signature is right.").waitFor();
+    await page.getByText("The signature is valid.").waitFor();
     await button("Show the raw text").click();
     await page.locator("pre").getByText('{"event":"project.created"', { exact: false }).waitFor();
 

@@ -29,7 +29,7 @@ test("Chromium: what goes wrong", {
     await page.locator(".live-mark").getByText("Live").waitFor();
 
     await first.stop("SIGKILL");
-    const lost = page.getByText("The service does not answer since", { exact: false });
+    const lost = page.getByText("The service has not answered since", { exact: false });
     await lost.waitFor();
     assert.equal(await rows.count(), 1, "what is known stays");
     await page.getByRole("button", { name: "+10s" }).click();

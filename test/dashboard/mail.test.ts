@@ -24,20 +24,20 @@ test("an invitation says how its mail went: kept, refused with the reason, sent 
 
   const without = await peopleOf({});
   await without.invite();
-  await without.sees("The mail is kept, and not sent: no mail server takes it (option mail.url).");
+  await without.sees("The mail is stored but not sent: no mail server is set (option mail.url).");
 
   const server = await mailServer(t);
   server.refusals.push({ at: "recipient", code: 550, says: "5.1.1 no such <b>user</b>" });
   const url = `smtp://127.0.0.1:${server.port}`;
   const { here, page, invite, button, sees } = await peopleOf({ mail: { url }, outbound: { send: true } });
   await invite();
-  await sees("The mail waits to be sent");
+  await sees("The mail is waiting to be sent");
   await here.service.settle();
   await sees("The mail was not sent: the mail server 127.0.0.1");
   await sees("refused the address: 550 5.1.1 no such <b>user</b>");
   assert.deepEqual(await findingsOf(page), []);
   await button("Send again").click();
-  await sees("The mail waits to be sent");
+  await sees("The mail is waiting to be sent");
   await here.service.settle();
   await sees("The mail was sent.");
   assert.equal(server.received.length, 1);

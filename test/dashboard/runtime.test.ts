@@ -102,7 +102,7 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
       assert.deepEqual(await findingsOf(page), []);
       for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
       await button("Remove protection").click();
-      await sees("Everybody who has the address");
+      await sees("Anyone who has the address");
       assert.match(await here.ask("production-web.localhost"), /^200/);
 
       await page.goto(`${url}/dashboard/projects/${id}`);
@@ -119,7 +119,7 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
       const failed = await here.release(id);
       await page.goto(`${url}/dashboard/deployments/${failed.id}`);
       await page.locator(".reason").getByText("never fires: no such day exists", { exact: false }).waitFor();
-      await sees("What ran before runs on");
+      await sees("What ran before keeps running");
     },
   );
 

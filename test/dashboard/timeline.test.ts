@@ -193,7 +193,7 @@ test("Chromium: the time axis", { skip }, async (suite) => {
     assert.ok(await page.getByRole("button", { name: "Deliver in every order" }).isDisabled());
     for (const i of [0, 1, 2]) await list.getByRole("checkbox").nth(i).check();
     await page.getByRole("button", { name: "Deliver in 6 orders" }).click();
-    await page.getByText("4 of 6 orders got other answers than the first.").waitFor();
+    await page.getByText("4 of 6 orders got different answers from the first.").waitFor();
     const matrix = page.locator(".matrix");
     assert.equal(await matrix.getByRole("row").count(), 7);
     assert.equal(await matrix.locator("td.differs").count(), 6);

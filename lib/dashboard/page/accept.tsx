@@ -33,9 +33,9 @@ export function AcceptPage() {
             <Field label="Your name" {...field("name")} hint="Others see it." required />
             <Problem error={error} />
             {error !== undefined && (
-              <p class="hint">An invitation is good once and for 7 days. Whoever invited you can send a new one.</p>
+              <p class="hint">An invitation works once, for 7 days. The person who invited you can send a new one.</p>
             )}
-            <Button type="submit" kind="main" reason={isBusy ? "This is under way." : undefined}>
+            <Button type="submit" kind="main" reason={isBusy ? "This is already running." : undefined}>
               Accept
             </Button>
           </form>
@@ -62,7 +62,7 @@ function Welcome({ of }: { readonly of: Member }) {
           <Text of={of.name} />, you are now a member as {of.role}.
         </p>
         <Once label="Your API key" secret={of.api_key} />
-        <p class="hint">Programs call the interface with it, and people may sign in with it.</p>
+        <p class="hint">Programs use it to call the API. You can also sign in with it.</p>
         <Action kind="main" run={enter}>
           Go to the dashboard
         </Action>

@@ -109,7 +109,7 @@ function Next({
   const wait = next && now !== undefined ? Date.parse(next.at) - now : undefined;
   return (
     <span class="row">
-      <Action reason={reason ?? (next ? undefined : "No work waits.")} run={run}>
+      <Action reason={reason ?? (next ? undefined : "No work is waiting.")} run={run}>
         To the next
       </Action>
       {next ? (
@@ -134,7 +134,7 @@ function Custom({
   const [by, setBy] = useState("");
   const { isBusy, error, start } = useWork(() => run(by.trim()));
   const why =
-    reason ?? (isBusy ? "This is under way." : by.trim() === "" ? "Write a duration such as 36h." : undefined);
+    reason ?? (isBusy ? "This is already running." : by.trim() === "" ? "Enter a duration such as 36h." : undefined);
   return (
     <form
       class="clock-custom"

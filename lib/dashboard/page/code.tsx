@@ -4,7 +4,7 @@ import { Button } from "./controls.tsx";
 /** Code to copy. */
 export function Code({ text, name }: { readonly text: string | undefined; readonly name: string }) {
   const [copied, setCopied] = useState<string>();
-  if (text === undefined) return <p class="hint">No command makes this call. Take curl or TypeScript.</p>;
+  if (text === undefined) return <p class="hint">No command makes this call. Use curl or TypeScript.</p>;
   const copy = () => navigator.clipboard.writeText(text).then(() => setCopied(text));
   return (
     <div class="code">

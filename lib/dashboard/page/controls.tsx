@@ -232,7 +232,7 @@ export function Once({ label, secret }: { readonly label: string; readonly secre
   return (
     <div class="once" role="status">
       <label for={id}>{label}</label>
-      <p class="hint">It is shown this once. Copy it now.</p>
+      <p class="hint">It is shown only once. Copy it now.</p>
       <div class="row">
         <input id={id} class="mono" readOnly value={secret} onFocus={({ currentTarget }) => currentTarget.select()} />
         <Button onClick={() => navigator.clipboard.writeText(secret).then(() => setCopied(true))}>

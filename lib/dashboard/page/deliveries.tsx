@@ -117,7 +117,7 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
             .join("\n")}
         />
         <Block label="Body" of={indented(data.request.body)} />
-        <p class="hint">The signature is made with the secret of this moment, as that of a next attempt.</p>
+        <p class="hint">This signature uses the current secret, as the next attempt would.</p>
       </Section>
     </Page>
   );
@@ -127,7 +127,7 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
 function Attempts({ of }: { readonly of: DeliveryDetail }) {
   return (
     <Section title="Attempts">
-      {of.attempts.length === 0 && of.next_attempt_at === null && <Empty>It was not sent.</Empty>}
+      {of.attempts.length === 0 && of.next_attempt_at === null && <Empty>It has not been sent.</Empty>}
       <ol class="attempt-list">
         {of.attempts.map((one) => {
           const isGood = one.status !== null && one.status >= 200 && one.status < 300;

@@ -60,7 +60,7 @@ export function Deploy({
             hint="owner/repo, or the repository's URL"
             required
           />
-          <Field label="Branch" value={branch} onInput={setBranch} hint="Empty means the default branch." />
+          <Field label="Branch" value={branch} onInput={setBranch} hint="Leave empty for the default branch." />
         </>
       ) : (
         <Field label="Image" value={image} onInput={setImage} hint="registry/name:tag, or with a digest" required />

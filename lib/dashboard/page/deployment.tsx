@@ -68,8 +68,8 @@ export function DeploymentPage({ id }: { readonly id: string }) {
 }
 
 const nextSteps: Readonly<Record<string, string>> = {
-  failed: "What ran before runs on. Mend this, and deploy again.",
-  rolled_back: "The release before it stays live. Mend this, and deploy again.",
+  failed: "What ran before keeps running. Fix this, then deploy again.",
+  rolled_back: "The previous release stays live. Fix this, then deploy again.",
 };
 
 /** Why a deployment failed: the last error before the line that says so. */

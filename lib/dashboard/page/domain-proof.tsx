@@ -6,7 +6,7 @@ export function DomainProof({ of }: { readonly of: NonNullable<Environment["doma
   if (of?.status !== "pending") return null;
   return (
     <div class="hint">
-      Waits for the TXT record <Text of={of.record} /> with the value <Text of={of.token} />
+      Waiting for the TXT record <Text of={of.record} /> with the value <Text of={of.token} />
     </div>
   );
 }

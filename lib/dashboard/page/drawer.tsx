@@ -78,13 +78,13 @@ function Calls() {
         ))}
       </fieldset>
       <p class="hint">
-        Set <code>SVC_API_KEY</code> to a key of yours first. No key and no secret stands in a call.
+        Set <code>SVC_API_KEY</code> to one of your keys first. The calls contain no keys and no secrets.
       </p>
       {session.value?.mode === "dev" && <Recorder />}
-      <List title="This tab did" of={done.value} form={form} isOpen>
+      <List title="Made in this tab" of={done.value} form={form} isOpen>
         Nothing has been changed from this tab yet.
       </List>
-      <List title="This page shows" of={shown.value} form={form}>
+      <List title="Read by this page" of={shown.value} form={form}>
         This page reads nothing.
       </List>
     </>

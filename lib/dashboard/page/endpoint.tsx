@@ -41,14 +41,14 @@ export const HeadersField = (field: { readonly value: string; readonly onInput: 
     label="Headers"
     {...field}
     rows={3}
-    hint="Name: value, a line each. They go with every delivery, and nobody reads a value again: [redacted] keeps it."
+    hint="One Name: value per line, sent with every delivery. A value is never shown again: [redacted] keeps it."
   />
 );
 
 const eventNames = ["*", ...Object.keys(catalog)];
 
 export const EventsField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
-  <Field label="Events" {...field} hint="Names with commas between them, or * for all" list={eventNames} required />
+  <Field label="Events" {...field} hint="Names separated by commas, or * for all" list={eventNames} required />
 );
 
 /** The page of all endpoints of a family. Its table has the two columns of `head` beside the state and the age. */
@@ -133,7 +133,7 @@ export function EndpointActions({
           go(`/${family}`);
         }}
       >
-        <p>The {family.slice(0, -1)} goes with its deliveries, and pending ones are not sent.</p>
+        <p>The {family.slice(0, -1)} is deleted with its deliveries. Pending ones are not sent.</p>
       </FormDialog>
     </>
   );

@@ -36,7 +36,7 @@ export function Beside({ project_id, of }: Part) {
           <dt>Workers</dt>
           <dd>
             {workers.length === 0 ? (
-              <span class="hint">None. Further lines of the Procfile are workers.</span>
+              <span class="hint">None. Other lines of the Procfile define workers.</span>
             ) : (
               workers.map((name) => (
                 <span key={name} class="tag mono">
@@ -58,7 +58,7 @@ export function Beside({ project_id, of }: Part) {
 const Schedules = ({ of }: { readonly of: NonNullable<Environment["schedules"]> }) =>
   of.length === 0 ? (
     <Empty>
-      The live release has no schedule. <code>schedules</code> of <code>svc.json</code> names them.
+      The live release has no schedule. Schedules are listed in <code>svc.json</code>, under <code>schedules</code>.
     </Empty>
   ) : (
     <Table head={["Schedule", "When (UTC)", "Command", "Timeout", "Next (UTC)"]} wide={["Command", "Timeout"]}>
@@ -96,8 +96,8 @@ function Runs({ project_id, of: { name }, hasSchedules }: Part & { readonly hasS
       <Records
         of={data?.data}
         error={error}
-        empty="No schedule ran yet."
-        head={["State", "Schedule", "Began", "Took", "Exit code", ""]}
+        empty="No schedule has run yet."
+        head={["State", "Schedule", "Started", "Took", "Exit code", ""]}
         wide={["Exit code"]}
         row={({ id, status, name: schedule, started_at, ended_at, exit_code }) => (
           <tr key={id}>
@@ -159,7 +159,7 @@ function Output({
   );
   if (!data) return <Loading error={error} />;
   const lines = data.filter(isOf(of));
-  if (lines.length === 0) return <Empty>This run printed nothing that the log still has.</Empty>;
+  if (lines.length === 0) return <Empty>The log has no output from this run.</Empty>;
   const text = lines.map(({ timestamp, message }) => `${clockOf(timestamp)}  ${message.slice(of.name.length + 3)}`);
   return <Block of={text.join("\n")} label={`Output of ${of.name}`} />;
 }
@@ -185,7 +185,7 @@ function Protection({ project_id, of }: Part) {
         onOpen={() => reset({ user: protect?.user ?? "", password: "" })}
         run={() => put({ user: values.user.trim(), password: values.password })}
       >
-        <p class="hint">Visitors give both before they reach the app. It counts at once, without a deployment.</p>
+        <p class="hint">Visitors enter both to reach the app. It takes effect immediately, without a deployment.</p>
         <Field label="User" {...field("user")} required />
         <Field label="Password" type="password" {...field("password")} hint="Only a hash is stored." required />
       </FormDialog>
@@ -198,7 +198,7 @@ function Protection({ project_id, of }: Part) {
           Visitors sign in as <Text of={protect.user} />.
         </p>
       ) : (
-        <p class="hint">Everybody who has the address reaches the app.</p>
+        <p class="hint">Anyone who has the address can reach the app.</p>
       )}
     </Section>
   );

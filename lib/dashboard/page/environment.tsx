@@ -35,7 +35,7 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
     return (
       <Page title={name}>
         <Empty>
-          The project has no environment of this name. A deployment makes the one that it names:{" "}
+          The project has no environment with this name. A deployment creates the one that it names:{" "}
           <a href={href(`/projects/${project_id}`)}>to the project</a>.
         </Empty>
       </Page>
@@ -129,8 +129,8 @@ function Actions({
         }}
       >
         <p>
-          <Text of={of.name} /> goes with its variables and domains, and what runs of it stops at once. Its deployments
-          stay readable.
+          <Text of={of.name} /> is deleted with its variables and domains, and what it runs stops immediately. Its
+          deployments stay readable.
         </p>
       </FormDialog>
     </>
@@ -160,13 +160,13 @@ function Domains({ project_id, of }: Part) {
         })
       }
     >
-      <Field label="Host names" {...field("domains")} hint="With commas between them: www.example.com" />
+      <Field label="Host names" {...field("domains")} hint="Separated by commas: www.example.com" />
     </FormDialog>
   );
   return (
     <Section title="Domains" actions={edit}>
       {domains.length === 0 ? (
-        <p class="hint">No domain of its own.</p>
+        <p class="hint">No custom domain.</p>
       ) : (
         <ul class="plain mono">
           {domains.map((one) => (
@@ -240,8 +240,8 @@ function SetVariable({
         label="Kind"
         {...choice("kind")}
         options={[
-          ["plain", "Plain: everybody may read it"],
-          ["secret", "Secret: nobody reads it again"],
+          ["plain", "Plain: everyone can read it"],
+          ["secret", "Secret: nobody can read it again"],
         ]}
       />
     </FormDialog>

@@ -34,7 +34,7 @@ export function EventsPage() {
       {!data && <Loading error={error} />}
       {data?.data.length === 0 && (
         <Empty>
-          {name ? `No event ${name} happened yet.` : "Nothing happened yet. Make a project, or deploy one."}
+          {name ? `No event ${name} has happened yet.` : "Nothing has happened yet. Create a project, or deploy one."}
         </Empty>
       )}
       <div>

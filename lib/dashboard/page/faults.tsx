@@ -33,8 +33,8 @@ export function FaultsPage() {
       }
     >
       <p class="hint">
-        A fault breaks answers of <code>/v1</code> as a tester wants: errors, delays, cut connections. The dashboard
-        does not meet it.
+        A fault breaks answers of <code>/v1</code> on purpose: errors, delays, dropped connections. The dashboard is not
+        affected.
       </p>
       <Section title="Examples">
         <div class="row">
@@ -48,8 +48,8 @@ export function FaultsPage() {
       <Records
         of={data}
         error={error}
-        empty="No fault: every call is answered as usual. Take an example above, or add your own."
-        head={["Calls", "Answer", "Met", ""]}
+        empty="No fault: every call is answered as usual. Use an example above, or add your own."
+        head={["Calls", "Answer", "Hits", ""]}
         row={faultRow}
       />
     </Page>
@@ -117,13 +117,13 @@ function NewFault() {
         options={[["", "any"], ...["GET", "POST", "PUT", "PATCH", "DELETE"].map((one) => [one, one] as const)]}
         onChange={setMethod}
       />
-      <Field label="Path" value={path} onInput={setPath} hint="A glob over the whole path: /v1/projects/*" />
+      <Field label="Path" value={path} onInput={setPath} hint="A glob for the whole path: /v1/projects/*" />
       <Select
         label="Effect"
         value={effect}
         options={[
           ["error", "an error"],
-          ["delay", "a delay alone"],
+          ["delay", "only a delay"],
           ["drop", "the connection drops before any work"],
           ["truncate", "the work is done, and the answer breaks off"],
         ]}
@@ -132,7 +132,7 @@ function NewFault() {
       {effect === "error" && (
         <div class="pairs">
           <Field label="Status" value={status} onInput={setStatus} />
-          <Field label="Code" value={code} onInput={setCode} hint="Empty: the usual code of the status." />
+          <Field label="Code" value={code} onInput={setCode} hint="Empty: the usual code for the status." />
         </div>
       )}
       <div class="pairs">

@@ -68,7 +68,7 @@ export function NewGeneration({ input }: { readonly input?: Readonly<Record<stri
         label="Model"
         {...field("model")}
         list={models.map(({ id }) => id)}
-        hint={known ? known.summary : "A model that is not known here takes any inputs."}
+        hint={known ? known.summary : "An unknown model takes any inputs."}
         required
       />
       <Area label="Prompt" {...field("prompt")} required={known !== undefined} />

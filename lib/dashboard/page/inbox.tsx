@@ -8,7 +8,7 @@ import { instantOf } from "./time-text.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "./ui.tsx";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
-const forms = "Statuses, timeout and drop, in their order: 500, timeout, 200. Or a JSON list.";
+const forms = "Statuses, timeout or drop, in order: 500, timeout, 200. Or a JSON list.";
 
 const wordOf = (answer: InboxAnswer | null): string => {
   if (answer === null) return "no answer";
@@ -77,7 +77,7 @@ export function InboxPage() {
         ))}
       {shown.length === 0 ? (
         <Empty>
-          No delivery yet. Make a webhook with the URL <code>https://shop.inbox.test/hooks</code>, then deploy
+          No delivery yet. Create a webhook with the URL <code>https://shop.inbox.test/hooks</code>, then deploy
           something.
         </Empty>
       ) : (
@@ -229,14 +229,14 @@ function SignatureCheck({ body, header }: { readonly body: string; readonly head
           setSecret(value);
           setRight(undefined);
         }}
-        hint="The signature is the HMAC-SHA256 of the raw body with it."
+        hint="It is the key of the HMAC-SHA256 over the raw body."
       />
-      <Button type="submit" reason={secret === "" ? "Write the secret of the endpoint." : undefined}>
+      <Button type="submit" reason={secret === "" ? "Enter the secret of the endpoint." : undefined}>
         Check the signature
       </Button>
       {isRight !== undefined && (
         <p class={isRight ? "good" : "problem"} role="status">
-          {isRight ? "The signature is right." : "The signature does not match this secret."}
+          {isRight ? "The signature is valid." : "The signature does not match this secret."}
         </p>
       )}
     </form>

@@ -28,7 +28,7 @@ const names: Readonly<Record<Type, string>> = {
   code_host: "Code host: deploys pushes",
   chat: "Chat: posts what happens",
   monitoring: "Monitoring: sends events and metrics",
-  custom: "Custom: posts events to an URL",
+  custom: "Custom: posts events to a URL",
 };
 const types = Object.keys(names) as Type[];
 
@@ -43,7 +43,7 @@ const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
       hint: "proj_…; empty means the project that last deployed it",
       isOptional: true,
     },
-    { name: "previews", label: "Deploy each pull request to an environment of its own" },
+    { name: "previews", label: "Deploy each pull request to its own environment" },
     { name: "secret", label: "Secret", hint: "It signs the pushes.", isOptional: true, isSecret: true },
   ],
   chat: [
@@ -150,7 +150,7 @@ function NewIntegration() {
         options={types.map((one): [string, string] => [one, names[one]])}
         onChange={(text) => setType(types.find((one) => one === text) ?? "chat")}
       />
-      {isBarred && <p class="hint">Monitoring needs the plan pro or enterprise; this organization has starter.</p>}
+      {isBarred && <p class="hint">Monitoring needs the pro or enterprise plan; this organization has starter.</p>}
       <Config type={type} field={field} isNew />
     </FormDialog>
   );
@@ -190,7 +190,7 @@ export function IntegrationPage({ id }: { readonly id: string }) {
       {data.type === "code_host" ? (
         <Section title="Where pushes arrive" actions={<Copy text={hook}>Copy</Copy>}>
           <p class="mono">{hook}</p>
-          <p class="hint">Set this address as a webhook of the repository, for pushes, as JSON.</p>
+          <p class="hint">Add this address to the repository as a webhook for pushes, as JSON.</p>
         </Section>
       ) : (
         <DeliveriesPart family="integrations" id={id} />

@@ -33,7 +33,7 @@ export function KeysPage() {
       <Records
         of={data?.keys}
         error={error}
-        empty="No key yet. A program needs one to call the interface."
+        empty="No key yet. A program needs one to call the API."
         head={["Name", "Person", "Scopes", "Created", "Last used", "Expires", ""]}
         wide={["Created"]}
         row={(one) => (
@@ -77,11 +77,11 @@ function RevokeKey({ id, name }: { readonly id: string; readonly name: string })
       run={() => api.keys.revoke({ id, ...(cascade && { cascade: true }) })}
     >
       <p>
-        The key <Text of={name} /> ends at once, and programs that use it are refused.
+        The key <Text of={name} /> stops working immediately, and programs that use it are refused.
       </p>
       <label class="check">
         <input type="checkbox" checked={cascade} onChange={({ currentTarget }) => setCascade(currentTarget.checked)} />
-        The keys that it made end too
+        Revoke the keys that it made too
       </label>
     </FormDialog>
   );
@@ -107,7 +107,7 @@ function NewKey({ made }: { readonly made: (key: string) => void }) {
       <Select label="Expires" {...choice("expires")} options={lifetimes} />
       <fieldset>
         <legend>Scopes</legend>
-        <p class="hint">None chosen means all that you have; no key gets more than yours.</p>
+        <p class="hint">Choose none to give it all of yours. No key gets more than you have.</p>
         <div class="checks">
           {scopes.map((scope) => (
             <label key={scope} class="check">

@@ -24,7 +24,7 @@ export function MailPage() {
     <Page title="Mail">
       {key !== undefined && <Once label="The API key of the new member" secret={key} />}
       {!mails && <Loading error={error} />}
-      {mails?.length === 0 && <Empty>No mail yet. Invite somebody on the page People.</Empty>}
+      {mails?.length === 0 && <Empty>No mail yet. Invite someone on the People page.</Empty>}
       {mails && mails.length > 0 && (
         <div class="halves">
           <ol class="list" aria-label="Mails">
@@ -90,7 +90,7 @@ function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: stri
         <span>{of.status}</span>
       </p>
       {of.attempts.length > 0 && (
-        <ol class="list" aria-label="Tries">
+        <ol class="list" aria-label="Attempts">
           {of.attempts.map(({ at, error }) => (
             <li key={at} class={error === null ? "hint" : "problem"}>
               <span class="mono">{instantOf(at)}</span> <Text of={error ?? "handed to the mail server"} />

@@ -8,13 +8,13 @@ export function Notices() {
     <div role="status" class="notices">
       {lost && (
         <p>
-          The service does not answer since {lost.toLocaleTimeString([], { hour12: false })} of this machine. The page
-          shows what it knew then, and catches up by itself.
+          The service has not answered since {lost.toLocaleTimeString([], { hour12: false })} on this machine. The page
+          shows what it knew then, and will catch up by itself.
         </p>
       )}
       {isOld.value && (
         <p class="row">
-          The service was upgraded, and this tab is of the version before.
+          The service was upgraded. This tab still runs the previous version.
           <Button onClick={() => location.reload()}>Reload</Button>
         </p>
       )}

@@ -47,11 +47,11 @@ export function EveryOrder() {
   return (
     <Section title="Every order">
       <p class="hint">
-        Two to five deliveries, delivered in every order. Each order has a copy of the service of its own, which is
-        thrown away; the receivers are not copied.
+        Two to five deliveries, delivered in every order. Each order gets its own copy of the service, which is then
+        thrown away. The receivers are not copied.
       </p>
       {!data && <Loading error={error} />}
-      {data?.length === 0 && <Empty>No delivery yet. Make a webhook, then deploy something.</Empty>}
+      {data?.length === 0 && <Empty>No delivery yet. Create a webhook, then deploy something.</Empty>}
       {data && data.length > 0 && (
         <>
           <ul class="list" aria-label="Deliveries to order">
@@ -129,7 +129,7 @@ function Matrix({ of, deliveries }: { readonly of: readonly DeliveryOrder[]; rea
       <p role="status">
         {different === 0
           ? `All ${of.length} orders got the same answers.`
-          : `${different} of ${of.length} orders got other answers than the first.`}
+          : `${different} of ${of.length} orders got different answers from the first.`}
       </p>
       <Table head={["Order", ...first.order.map(nameOf)]} kind="matrix">
         {rows.map(({ number, answers, differs }) => (

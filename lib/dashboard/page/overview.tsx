@@ -58,7 +58,11 @@ export function OverviewPage() {
         <Figure name="Cost of generations today" value={usage ? `$${usage.total.cost_usd.toFixed(2)}` : "…"} />
       </dl>
       <Section title="Running now">
-        {running.length === 0 ? <Empty>Nothing runs.</Empty> : <DeploymentRows of={running} projects={projects} />}
+        {running.length === 0 ? (
+          <Empty>Nothing is running.</Empty>
+        ) : (
+          <DeploymentRows of={running} projects={projects} />
+        )}
       </Section>
       {failed.length > 0 && (
         <Section title="Failures">
@@ -111,7 +115,7 @@ function stepsOf(hasProject: boolean, hasDeployment: boolean, hasWebhook: boolea
   const source = { type: "git", repo: "acme/web" };
   return [
     {
-      text: "Make a project",
+      text: "Create a project",
       isDone: hasProject,
       command: post("projects", { name: "web", region: "eu-west-1" }),
     },
@@ -121,7 +125,7 @@ function stepsOf(hasProject: boolean, hasDeployment: boolean, hasWebhook: boolea
       command: post("deployments", { project_id: "proj_…", environment: "production", source }),
     },
     {
-      text: "Get told what happens",
+      text: "Get notified of events",
       isDone: hasWebhook,
       command: post("webhooks", { url: "https://hook.inbox.test/", events: ["*"] }),
     },

@@ -110,12 +110,12 @@ function Member({ of, isLastOwner }: { readonly of: User; readonly isLastOwner: 
       <td class="end">
         <FormDialog label="Suspend" kind="quiet" reason={reason} run={() => api.users.suspend({ id: of.id })}>
           <p>
-            The keys of <Text of={of.name} /> stop at once, and work again after a reactivation.
+            The keys of <Text of={of.name} /> stop working immediately, and work again after a reactivation.
           </p>
         </FormDialog>
         <FormDialog label="Remove" kind="quiet" reason={reason} run={() => api.users.delete({ id: of.id })}>
           <p>
-            <Text of={of.name} /> leaves the organization, and all keys of this person end at once.
+            <Text of={of.name} /> leaves the organization, and all keys of this person stop working immediately.
           </p>
         </FormDialog>
       </td>
@@ -160,21 +160,21 @@ function Mailed({ of: { mail_status, mail_error } }: { readonly of: Invitation }
   if (mail_status === "pending")
     return (
       <p class="hint">
-        The mail waits to be sent{error !== "" && ": "}
+        The mail is waiting to be sent{error !== "" && ": "}
         <Text of={error} />
       </p>
     );
   return (
     <p class="hint">
-      The mail is kept, and not sent: no mail server takes it (option <code>mail.url</code>). The operator sees its link
-      with <code>svc-server mail</code>.
+      The mail is stored but not sent: no mail server is set (option <code>mail.url</code>). The operator can read its
+      link with <code>svc-server mail</code>.
     </p>
   );
 }
 
 function Invited({ of }: { readonly of: Invitation }) {
   const reason = refusal("users:write");
-  const isBarred = of.role === "owner" && !actsAsOwner() ? "Only an owner may invite as owner." : undefined;
+  const isBarred = of.role === "owner" && !actsAsOwner() ? "Only an owner may invite an owner." : undefined;
   return (
     <div class="row spread">
       <span>

@@ -27,7 +27,7 @@ export function PreviewNote({ project_id, of: { name: environment, preview } }: 
       {fork && (
         <>
           <span class="hint">
-            From a fork, so its pushes wait for a member who has read them:{" "}
+            From a fork, so its pushes wait until a member has read them:{" "}
             <Text of={`${source.repo}, branch ${source.branch}`} />.
           </span>
           <Action

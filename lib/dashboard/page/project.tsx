@@ -62,7 +62,7 @@ export function ProjectPage({ id }: { readonly id: string }) {
         </p>
       )}
       <Section title="Environments" actions={<NewEnvironment project_id={id} />}>
-        {environments.length === 0 && <Empty>No environment yet. A deployment makes the one that it names.</Empty>}
+        {environments.length === 0 && <Empty>No environment yet. A deployment creates the one that it names.</Empty>}
         {environments.map((one, i) => (
           <EnvironmentPart key={one.name} project_id={id} of={one} live={live[i]} />
         ))}
@@ -162,8 +162,8 @@ function DeleteProject({ of, reason }: { readonly of: Project; readonly reason: 
   return (
     <FormDialog label="Delete" kind="danger" reason={reason} onOpen={() => reset()} run={run}>
       <p>
-        <Text of={of.name} /> goes for good, with its deployments, logs, environments and variables, and what runs of it
-        stops. Archive it to keep its records.
+        <Text of={of.name} /> is deleted for good, with its deployments, logs, environments and variables, and what it
+        runs stops. Archive it instead to keep its records.
       </p>
       <Field label="Name of the project" {...field("name")} required />
     </FormDialog>

@@ -17,7 +17,7 @@ export function NewProject() {
   return (
     <FormDialog label="New project" kind="main" submit="Create" reason={refusal("projects:write")} run={run}>
       <Field label="Name" {...field("name")} hint="3 to 64 characters" required />
-      <Field label="Region" {...field("region")} hint="It stays as it is from then on." required />
+      <Field label="Region" {...field("region")} hint="It cannot be changed later." required />
       <Field label="Description" {...field("description")} />
     </FormDialog>
   );

@@ -25,7 +25,7 @@ export function Recorder() {
         )}
         <span class="hint" role="status">
           {count === undefined
-            ? "Makes a test of what you do next."
+            ? "Turns what you do next into a test."
             : `Recording: ${count} ${count === 1 ? "call" : "calls"}`}
         </span>
       </div>

@@ -46,7 +46,7 @@ export function ScenariosPage() {
       <Records
         of={data}
         error={error}
-        empty="No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or lets the next deployment roll back."
+        empty="No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or rolls back the next deployment."
         head={["Matches", "Outcome", "Used", ""]}
         row={scenarioRow}
       />
@@ -200,10 +200,10 @@ function NewScenario() {
         label="Pace"
         value={pace}
         options={[
-          ["timed", "with time"],
-          ["instant", "at once"],
-          ["polls", "one state at each GET"],
-          ["manual", "one state at each step of mine"],
+          ["timed", "as time passes"],
+          ["instant", "immediately"],
+          ["polls", "one state per GET"],
+          ["manual", "one state each time you step"],
         ]}
         onChange={setPace}
       />

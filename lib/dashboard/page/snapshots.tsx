@@ -27,14 +27,14 @@ export function SnapshotsPage() {
         <>
           <TakeSnapshot />
           <FormDialog label="Reset" kind="danger" submit="Reset" run={control.reset}>
-            <p>Everything since the start is gone. The state goes back to the seed; snapshots and forks stay.</p>
+            <p>Everything since the start is lost. The state goes back to the seed; snapshots and forks stay.</p>
           </FormDialog>
         </>
       }
     >
       <Records
         of={snapshots}
-        empty="No snapshot yet. A snapshot keeps the whole state: records, files, clock, pending work, inbox. Moving the clock below takes one by itself."
+        empty="No snapshot yet. A snapshot keeps the whole state: records, files, clock, pending work, inbox. Moving the clock below takes one automatically."
         head={["Snapshot", "Clock", "Size", ""]}
         wide={["Size"]}
         row={snapshotRow}
@@ -42,7 +42,7 @@ export function SnapshotsPage() {
       <Section title="Forks" actions={<NewFork snapshots={snapshots} />}>
         <Records
           of={data.forks}
-          empty="No fork. A fork is an independent copy of the service on a port of its own, with a dashboard."
+          empty="No fork. A fork is an independent copy of the service, with its own port and dashboard."
           head={["Fork", "Clock", "From", "Deliveries", ""]}
           wide={["From"]}
           row={forkRow}
@@ -72,7 +72,7 @@ const snapshotRow = (of: StoredSnapshot) => (
     <td class="end">
       <span class="row end">
         <FormDialog label="Restore" submit="Restore" run={() => control.restore(of.id)}>
-          <p>The service goes back to {instantOf(of.now)} UTC. What happened since then is gone.</p>
+          <p>The service goes back to {instantOf(of.now)} UTC. Everything since then is lost.</p>
         </FormDialog>
         <Action run={() => control.fork({ from: of.id, muted: true })}>Fork</Action>
         <Action kind="danger" run={() => control.removeSnapshot(of.id)}>

@@ -14,9 +14,9 @@ const count = (value: number) => String(Math.round(value));
 /** The charts: a title, how a value is shown, and the lines by name. */
 const charts: readonly (readonly [string, (value: number) => string, Readonly<Record<string, keyof Moment>>])[] = [
   ["Requests", rate, { answered: "requests_per_s", "failed (5xx)": "failures_per_s" }],
-  ["Time until the answer", seconds, { "half within": "p50_s", "99 % within": "p99_s" }],
+  ["Response time", seconds, { "50 % within": "p50_s", "99 % within": "p99_s" }],
   ["Jobs", count, { waiting: "jobs_waiting", running: "jobs_running" }],
-  ["Lag of the jobs", seconds, { "oldest due": "lag_s" }],
+  ["Job lag", seconds, { "oldest due": "lag_s" }],
   ["Processor", percent, { "of one core": "cpu" }],
   ["Memory", megabytes, { resident: "memory_bytes" }],
   ["Open streams", count, { open: "streams" }],
@@ -61,8 +61,8 @@ export function SystemPage() {
         </div>
       )}
       <p class="hint">
-        One value every 30 seconds of the last hour, of the whole service, since it started. A collector reads all of
-        them at <code>/metrics</code>.
+        One value for every 30 seconds of the last hour, for the whole service, since it started. A collector can read
+        all of them at <code>/metrics</code>.
       </p>
     </Page>
   );

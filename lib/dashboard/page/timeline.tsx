@@ -19,13 +19,13 @@ const AxisButtons = ({ of: { zoom, showAll, toNow } }: { readonly of: Timeline }
 
 const Plot = ({ of: { entries, axis }, isDock }: { readonly of: Timeline; readonly isDock?: true }) =>
   entries.length === 0 ? (
-    <Empty>Nothing has happened yet. Call the interface, or make a project on the page Projects.</Empty>
+    <Empty>Nothing has happened yet. Call the API, or create a project on the Projects page.</Empty>
   ) : (
     <>
       <Axis {...axis} />
       <p id="axis-keys" class={isDock ? "unseen" : "hint"}>
         Drag, or ← and → to pan; Ctrl and the wheel, or + and − to zoom; Shift with ← and → goes from mark to mark,
-        Enter opens it, Escape comes back to now.
+        Enter opens one, Escape returns to now.
       </p>
     </>
   );

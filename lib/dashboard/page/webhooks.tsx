@@ -19,10 +19,10 @@ import { go } from "./router.ts";
 import { loadingPage, Page, Status } from "./ui.tsx";
 
 const overlaps: readonly (readonly [string, string])[] = [
-  ["", "stops at once"],
-  ["1h", "signs too for an hour"],
-  ["24h", "signs too for a day"],
-  ["7d", "signs too for a week"],
+  ["", "stops immediately"],
+  ["1h", "also signs for an hour"],
+  ["24h", "also signs for a day"],
+  ["7d", "also signs for a week"],
 ];
 
 /** The service refuses a name that it does not know. */
@@ -48,7 +48,7 @@ function NewWebhook() {
         label="Secret"
         type="password"
         {...field("secret")}
-        hint="It signs every delivery. Nobody reads it again."
+        hint="It signs every delivery. Nobody can read it again."
       />
       <HeadersField {...field("headers")} />
     </FormDialog>
@@ -128,13 +128,14 @@ function Actions({ of }: { readonly of: Webhook }) {
         }}
       >
         <p>
-          It signs every attempt from now on, retries too. While the old one signs as well, the receiver can change.
+          It signs every attempt from now on, including retries. While the old one also signs, you can update the
+          receiver.
         </p>
         <Field
           label="Secret"
           type="password"
           {...secret.field("secret")}
-          hint="Empty removes the stored one: deliveries are not signed then."
+          hint="Leave empty to remove the stored one: deliveries are then not signed."
         />
         <Select label="The old secret" {...secret.choice("overlap")} options={overlaps} />
       </FormDialog>
