@@ -35,8 +35,7 @@ export function textOf(least: number, most: number, { trim = false } = {}) {
 export const textLike = (most: number, pattern: RegExp, message: string) =>
   v.pipe(
     v.string("must be a string"),
-    v.check(isStorable, unstorable),
-    v.check((value) => value.length <= most && pattern.test(value), message),
+    v.check((value) => value.length <= most && pattern.test(value) && isStorable(value), message),
     documentedAs({ maxLength: most, pattern: pattern.source }),
   );
 

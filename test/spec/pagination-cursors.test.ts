@@ -124,6 +124,7 @@ test("a malformed, shortened or changed cursor is 422", async (t) => {
     `${cursor} `,
     `${cursor}.`,
     "%00",
+    "\u0000",
     "é",
   ];
   for (const one of wrong) await refused(here, "owner", projects, one);
