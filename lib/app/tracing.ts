@@ -126,7 +126,6 @@ const tracedJob = (job: Job, tracer: Tracer): Job => ({
     const outcome = await job.run(...given);
     const span = tracer.current;
     span?.set({ "svc.outcome": outcome.kind });
-    if (outcome.kind === "retry") span?.fail("retry");
     if (outcome.kind !== "snooze" || outcome.args === undefined || !span) return outcome;
     return { ...outcome, args: { ...Object(outcome.args), traceparent: span.traceparent } };
   },

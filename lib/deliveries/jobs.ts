@@ -10,8 +10,6 @@ export const deliveriesJobs = [
     kind: "deliveries.pump",
     args: v.object({ endpoint_id: v.string(), organization_id: v.optional(v.string()) }),
     run: ({ endpoint_id, organization_id }, { outbox }, lease) => outbox.pump(lease, endpoint_id, organization_id),
-    // A new job takes over, or the pending deliveries would never be sent.
-    exhausted: ({ endpoint_id, organization_id }, _, { outbox }, tx) => outbox.wake(tx, endpoint_id, organization_id),
   }),
   job({
     kind: "deliveries.redeliver",
@@ -29,12 +27,10 @@ export const deliveriesJobs = [
       duration_ms: v.number(),
     }),
     run: (attempt, { outbox }) => outbox.end(attempt),
-    exhausted: (attempt, _, { outbox }, tx) => outbox.endLater(tx, attempt),
   }),
   job({
     kind: "endpoints.clear",
     args: v.object({ organization_id: v.string(), id: v.string() }),
     run: (key, { endpoints }) => endpoints.clear(key),
-    exhausted: (key, _, { endpoints }, tx) => endpoints.clearLater(tx, key),
   }),
 ];

@@ -232,8 +232,5 @@ export function createOutbox(ports: Ports) {
         await wake(tx, delivery.endpoint_id, delivery.organization_id);
       }, delivery);
     },
-
-    /** The job has no retries left: it runs again a minute later, or the delivery would wait for ever. */
-    endLater: (tx: Tx, attempt: OpenAttempt) => queue.add(tx, "deliveries.end", attempt, 60_000),
   };
 }

@@ -183,8 +183,5 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     /** The job `endpoints.clear`: one batch a run. */
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
-
-    /** Starts the job again after it was given up, or the rows would stay. */
-    clearLater: (tx: Tx, key: Key) => queue.add(tx, "endpoints.clear", key, 60_000),
   };
 }

@@ -10,7 +10,6 @@ export const deploymentsJobs = [
     kind: "deployments.turns",
     args: v.object({ organization_id: v.optional(v.string()) }),
     run: ({ organization_id }, { rollout }) => rollout.runStart(organization_id),
-    exhausted: (args, _, { rollout }, tx) => rollout.scheduleStart(tx, args, 60_000),
   }),
   job({
     kind: "deployments.advance",

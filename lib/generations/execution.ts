@@ -229,9 +229,6 @@ export function createExecution(ports: Ports) {
       removeFileAfterCommit(tx, generation_id);
     },
 
-    /** The job has no retries left: the next attempt is a minute later. */
-    retryStart: (tx: Tx) => queue.add(tx, "generations.turn", {}, 60_000),
-
     /** The job `generations.cancel`: cancels the work of the driver, and removes a file that a crash left without a record. */
     async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });

@@ -9,7 +9,6 @@ export const generationsJobs = [
     kind: "generations.turn",
     args: v.object({}),
     run: (_, { execution }) => execution.runStart(),
-    exhausted: (_, __, { execution }, tx) => execution.retryStart(tx),
   }),
   job({
     kind: "generations.advance",
@@ -21,5 +20,7 @@ export const generationsJobs = [
     kind: "generations.cancel",
     args: v.object({ generation_id: v.string(), handle: v.nullable(v.string()) }),
     run: ({ generation_id, handle }, { execution }) => execution.cancel(generation_id, handle),
+    // A driver that cannot cancel would be asked for ever.
+    exhausted: () => Promise.resolve(),
   }),
 ];

@@ -9,6 +9,5 @@ export const previewsJobs = [
     kind: "previews.end",
     args: v.object({ organization_id: v.string(), integration_id: v.string(), number: v.number() }),
     run: (key, { previews }) => previews.runEnd(key),
-    exhausted: (key, _, { previews }, tx) => previews.endLater(tx, key, 60_000),
   }),
 ];

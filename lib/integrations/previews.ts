@@ -88,9 +88,9 @@ export function previewsService(ports: Ports) {
     await environments.removeIn(tx, row);
   };
 
-  const endLater = (tx: Tx, { organization_id, integration_id, number }: Key, wait_ms = lifetime_ms) => {
+  const endLater = (tx: Tx, { organization_id, integration_id, number }: Key) => {
     const key = `preview ${integration_id} ${number}`;
-    return queue.addUnique(tx, "previews.end", { organization_id, integration_id, number }, key, wait_ms);
+    return queue.addUnique(tx, "previews.end", { organization_id, integration_id, number }, key, lifetime_ms);
   };
 
   /** Ends the previews of requests whose closing hook was lost, or came while the service was down. */
@@ -188,7 +188,6 @@ export function previewsService(ports: Ports) {
         await end(tx, row);
         return undefined;
       }, key),
-    endLater,
 
     /** The integration is deleted, and no hook will end its previews. */
     async integrationRemoved(

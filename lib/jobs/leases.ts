@@ -46,13 +46,12 @@ export function createLeases({ store, clock, rows }: Ports) {
     of: (row: Row<"jobs">): Lease => ({
       isHeld: () => isCurrent(row) && (!expires || clock.now() < (held.get(row.id)?.until ?? 0) - margin_ms),
     }),
-    /** Renews all, and gives the jobs of other processes with an expired lease back to the queue. */
+    /** Renews all. */
     async keepAlive() {
       const leases = [...held].map(([id, lease]) => ({ id, lease }));
       const ends = await store.transaction("rows", async (tx) => {
         const ends: (number | undefined)[] = [];
         for (const { id, lease } of leases) ends.push(await renew(tx, id, lease.attempt));
-        await rows(tx).rescue({ now: clock.iso() });
         return ends;
       });
       for (const [i, { id, lease }] of leases.entries()) {

@@ -130,16 +130,6 @@ export function jobsRepository(query: Queries) {
     release: query.change((db, p: { owner: string }) =>
       db.updateTable("jobs").set({ state: "waiting" }).where(running).where("lease_owner", "=", p.owner),
     ),
-    /** Gives back jobs whose lease has expired. */
-    rescue: query.change((db, p: { now: string }) =>
-      db
-        .updateTable("jobs")
-        .set((eb) => ({
-          state: "waiting" as const,
-          crashes: eb("crashes", "+", 1),
-        }))
-        .where("id", "in", expired(db, p.now)),
-    ),
     renew: query.change((db, p: { id: string; attempt: number; until: string }) =>
       db
         .updateTable("jobs")

@@ -2,7 +2,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { isoOf, systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
-import { discard, done, type Job, type Outcome, retry, snooze } from "../kernel/job.ts";
+import { discard, done, type Job, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { check } from "../kernel/validation.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
@@ -12,11 +12,12 @@ import { holdOf, isGivenUp, watch_ms } from "./crash-count.ts";
 import { createLeases } from "./leases.ts";
 import { jobsRepository, suspect } from "./repository.ts";
 import { claimable, declaredKind } from "./runtime-jobs.ts";
-import { scopeOf, settle } from "./settle.ts";
+import { exhaust, type Failure, failed, scopeOf, settle } from "./settle.ts";
 
 /** The pause before a job runs again whose work ended while the store took no writes. */
 const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
+type Ended = Outcome | Failure;
 /** Later than every instant. */
 const always = "~";
 
@@ -46,7 +47,7 @@ export interface Runner {
    * did not end that process, so they are cleared.
    */
   reclaim(): Promise<void>;
-  /** Renews the leases of this process, and gives jobs with an expired lease back to the queue. */
+  /** Renews the leases of this process. */
   keepAlive(): Promise<void>;
   /** Gives the jobs of other processes with an expired lease back to the queue, and counts a crash. */
   rescue(): Promise<void>;
@@ -73,19 +74,19 @@ export function createRunner(ports: {
   const mine = claimable(rows, isShared, ports.runtimeId);
   const leases = createLeases({ store, clock, rows });
 
-  const attempt = async (row: JobRow, job: Job): Promise<Outcome> => {
+  const attempt = async (row: JobRow, job: Job): Promise<Ended> => {
     try {
       return await job.run(check(job.args, JSON.parse(row.args)), services, leases.of(row));
     } catch (error) {
       if (isLogged(error)) return snooze(afterStore_ms);
       log.error("a job failed unexpectedly", { job: row.id, kind: row.kind, reason: reasonOf(error) });
       // Reasons are shown to users and posted to chats; an unexpected error may contain secrets.
-      return retry(`the service failed unexpectedly; its log has the reason under ${row.id}`);
+      return failed(`the service failed unexpectedly; its log has the reason under ${row.id}`);
     }
   };
 
   /** Runs a job, and clears a suspect that runs for long enough. */
-  const watched = async (row: JobRow, work: () => Promise<Outcome>): Promise<Outcome> => {
+  const watched = async (row: JobRow, work: () => Promise<Ended>): Promise<Ended> => {
     if (row.crashes < suspect) return work();
     // If the store refuses this, the next end counts as a strike.
     const clear = () => void store.transaction("rows", (tx) => rows(tx).clear(row)).catch(() => {});
@@ -96,7 +97,7 @@ export function createRunner(ports: {
    * Jobs whose result the store refused. They are settled before the next claim, or they would never run again: as failed,
    * unless the store took no writes at all. Then the result waits, because the work is done.
    */
-  const unstored: (readonly [JobRow, Outcome])[] = [];
+  const unstored: (readonly [JobRow, Ended])[] = [];
   const settleUnstored = async () => {
     for (let next = unstored.shift(); next; next = unstored.shift()) {
       const [row, outcome] = next;
@@ -133,15 +134,16 @@ export function createRunner(ports: {
     return removal.stored;
   };
 
-  const settleJob = (row: JobRow, job: Job | undefined, given: Outcome) =>
+  const settleJob = (row: JobRow, job: Job | undefined, given: Ended) =>
     store.transaction(scopeOf(row, job, given), async (tx) => {
       // Reads what waits after the transactions that add more have committed. Otherwise neither would see the other.
       if (isShared && given.kind === "until") await rows(tx).lock(row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
+      const again = job?.again ?? false;
       const verdict = isGivenUp(row)
-        ? ({ kind: "give_up", reason: "worker_crashed" } as const)
-        : settle(outcome, { failures: row.failures, retries: job?.retries ?? [] }, clock.now());
-      const { id, attempt } = row;
+        ? exhaust(again, "worker_crashed", clock.now())
+        : settle(outcome, { failures: row.failures, again }, clock.now());
+      const { id, attempt, kind } = row;
       const held =
         verdict.kind === "again"
           ? await rows(tx).reschedule({
@@ -154,13 +156,14 @@ export function createRunner(ports: {
           : await rows(tx).remove({ id, attempt });
       if (held === 0) return logLostLease(row);
       if (verdict.kind === "again") await storeTime(tx);
-      if (verdict.kind === "give_up") {
-        log.warn("a job was given up", { job: id, kind: row.kind, reason: verdict.reason });
+      if ("reason" in verdict) {
+        const ends = verdict.kind === "again" ? "a job begins again in a minute" : "a job was given up";
+        log.warn(ends, { job: id, kind, reason: verdict.reason });
         await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
       } else if (outcome.kind === "done" || outcome.kind === "snooze") {
         await outcome.write?.(tx);
       } else if (outcome.kind === "discard") {
-        (job ? log.debug : log.warn)("a job was discarded", { job: id, kind: row.kind, reason: outcome.reason });
+        (job ? log.debug : log.warn)("a job was discarded", { job: id, kind, reason: outcome.reason });
       }
     });
 
@@ -207,7 +210,7 @@ export function createRunner(ports: {
         if (isLogged(error)) unstored.push([row, outcome]);
         else {
           log.error("a job's result could not be stored", { job: row.id, kind: row.kind, reason: reasonOf(error) });
-          unstored.push([row, retry("its result could not be stored")]);
+          unstored.push([row, failed("its result could not be stored")]);
         }
       } finally {
         leases.release(row);

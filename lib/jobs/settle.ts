@@ -12,18 +12,31 @@ export type Verdict =
       readonly at: number;
       readonly failures: number;
       readonly args?: unknown;
+      /** Why it begins again, with all its retries. */
+      readonly reason?: string;
     }
   | { readonly kind: "give_up"; readonly reason: string };
 
-/**
- * A pure function of the outcome, the failures so far and the retry delays. `jitter` lengthens a delay, by 0 to 0.1 of
- * it.
- */
+/** A run that threw an unexpected error, or whose result the store refused. */
+export interface Failure {
+  readonly kind: "failed";
+  readonly reason: string;
+}
+export const failed = (reason: string): Failure => ({ kind: "failed", reason });
+
+/** The delays after the first, second, … failure: a few retries, soon. One more failure exhausts the job. */
+export const retryDelays = ["1s", "5s", "30s"] as const;
+const again_ms = milliseconds("1m");
+
+/** What follows for a job that has no retries left, or that crashes its process. */
+export const exhaust = (again: boolean, reason: string, now: number): Verdict =>
+  again ? { kind: "again", at: now + again_ms, failures: 0, reason } : { kind: "give_up", reason };
+
+/** A pure function of the outcome, the failures so far, and whether the job begins again once it is exhausted. */
 export function settle(
-  outcome: Outcome,
-  job: { failures: number; retries: readonly string[] },
+  outcome: Outcome | Failure,
+  job: { readonly failures: number; readonly again: boolean },
   now: number,
-  jitter = 0,
 ): Verdict {
   if (outcome.kind === "snooze") {
     return {
@@ -33,19 +46,15 @@ export function settle(
       ...(outcome.args === undefined ? {} : { args: outcome.args }),
     };
   }
-  if (outcome.kind !== "retry") return { kind: "remove" };
-  const delay = job.retries[job.failures];
-  if (delay === undefined) return { kind: "give_up", reason: outcome.reason };
-  return {
-    kind: "again",
-    at: now + Math.round(milliseconds(delay) * (1 + jitter)),
-    failures: job.failures + 1,
-  };
+  if (outcome.kind !== "failed") return { kind: "remove" };
+  const delay = retryDelays[job.failures];
+  if (delay === undefined) return exhaust(job.again, outcome.reason, now);
+  return { kind: "again", at: now + milliseconds(delay), failures: job.failures + 1 };
 }
 
 /** What the settling of a job locks: everything, if the job may be given up, since its end can change anything. */
-export function scopeOf(row: Row<"jobs">, job: Job | undefined, given: Outcome): TransactionScope {
-  const retries = job?.retries.length ?? 0;
-  if (isGivenUp(row) || (given.kind === "retry" && row.failures >= retries)) return "all";
+export function scopeOf(row: Row<"jobs">, job: Job | undefined, given: Outcome | Failure): TransactionScope {
+  const isExhausted = isGivenUp(row) || (given.kind === "failed" && row.failures >= retryDelays.length);
+  if (isExhausted && !job?.again) return "all";
   return "scope" in given ? given.scope : "rows";
 }

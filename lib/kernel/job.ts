@@ -12,7 +12,6 @@ type Next = (tx: Tx) => Promise<number | undefined>;
 export type Outcome =
   | { readonly kind: "done"; readonly write: Write | undefined; readonly scope: TransactionScope }
   | { readonly kind: "until"; readonly next: Next; readonly scope: TransactionScope }
-  | { readonly kind: "retry"; readonly reason: string }
   | {
       readonly kind: "snooze";
       readonly wait_ms: number;
@@ -30,8 +29,6 @@ export const done = (...[write, scope = "rows"]: [] | [Write, TransactionScope])
 });
 /** The job runs again at the instant that `next` reads in the settling transaction; it is finished without one. */
 export const snoozeUntil = (next: Next, scope: TransactionScope): Outcome => ({ kind: "until", next, scope });
-/** The job failed, and runs again after its next retry delay. */
-export const retry = (reason: string): Outcome => ({ kind: "retry", reason });
 /** The job runs again after `wait_ms`, with `args` if given. This is not a failure. What `write` changes lies in `scope`. */
 export const snooze = (
   wait_ms: number,
@@ -51,28 +48,27 @@ export interface Lease {
 export interface Job {
   readonly kind: string;
   readonly args: Schema;
-  /** The delays after the first, second, … failure. One more failure exhausts the job. */
-  readonly retries: readonly string[];
+  /** Whether an exhausted job begins again, with all its retries, instead of being given up. */
+  readonly again: boolean;
   run(args: unknown, services: unknown, lease: Lease): Promise<Outcome>;
   exhausted(args: unknown, reason: string, services: unknown, tx: Tx): Promise<void>;
 }
-
-/** For unexpected errors: a few retries, soon. */
-const defaultRetries = ["1s", "5s", "30s"] as const;
 
 /** `const job = jobsOf<{ deployments: DeploymentsService }>()`: a builder of jobs that use these services. */
 export function jobsOf<Services>() {
   return <S extends Schema>(declared: {
     kind: string;
     args: S;
-    retries?: readonly string[];
     run(args: v.InferOutput<S>, services: Services, lease: Lease): Promise<Outcome>;
-    /** Runs in the transaction that gives the job up, after its last retry or after it crashed three processes. */
+    /**
+     * Runs in the transaction that gives the job up: after its last retry, or because it crashes its process. A job
+     * without it is never given up: it begins again a minute later.
+     */
     exhausted?(args: v.InferOutput<S>, reason: string, services: Services, tx: Tx): Promise<void>;
   }): Job => ({
     kind: declared.kind,
     args: declared.args,
-    retries: declared.retries ?? defaultRetries,
+    again: declared.exhausted === undefined,
     run: declared.run as Job["run"],
     exhausted: (declared.exhausted ?? (async () => {})) as Job["exhausted"],
   });

@@ -9,6 +9,5 @@ export const projectsJobs = [
     kind: "projects.clear",
     args: v.object({ organization_id: v.string(), id: v.string() }),
     run: (key, { projects }) => projects.clear(key),
-    exhausted: (key, _, { projects }, tx) => projects.clearLater(tx, key),
   }),
 ];

@@ -192,9 +192,6 @@ export function projectsService({
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
 
-    /** The job has no retries left: it runs again a minute later, or the rows would never be removed. */
-    clearLater: (tx: Tx, key: Key) => queue.add(tx, "projects.clear", key, 60_000),
-
     /** The project that a push is deployed to: the named one, or the organization's only one, unless it is archived. */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
       const two = await projects(tx).newestTwo({ organization_id });

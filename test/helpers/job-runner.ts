@@ -9,6 +9,7 @@ import { createIds } from "../../lib/kernel/ids.ts";
 import { type Job, jobsOf, type Lease, type Outcome } from "../../lib/kernel/job.ts";
 import type { Log } from "../../lib/kernel/log.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
+import type { Tx } from "../../lib/kernel/transaction-hooks.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { start } from "./test-service.ts";
@@ -22,7 +23,7 @@ export type Work = (name: string, time: number, lease: Lease) => Promise<Outcome
  * The job runner without a service: one store on a manual clock, with as many processes as a test needs. `runs` lists the
  * jobs that ran, and those that were given up.
  */
-export function startRunner(t: TestContext, work: Work, retries: readonly string[] = []) {
+export function startRunner(t: TestContext, work: Work, { again = false } = {}) {
   const { engine, database } = openMemory();
   const store = createStore(engine);
   t.after(() => store.close());
@@ -36,16 +37,17 @@ export function startRunner(t: TestContext, work: Work, retries: readonly string
   const job: Job = jobsOf<unknown>()({
     kind: "tests.work",
     args: v.object({ name: v.string() }),
-    retries,
     async run({ name }, _, lease) {
       runs.push(`${name} at ${since()}`);
       const time = (times.get(name) ?? 0) + 1;
       times.set(name, time);
       return work(name, time, lease);
     },
-    async exhausted({ name }, reason, _, tx) {
-      tx.afterCommit(() => runs.push(`${name} given up at ${since()}: ${reason}`));
-    },
+    ...(!again && {
+      async exhausted({ name }: { name: string }, reason: string, _: unknown, tx: Tx) {
+        tx.afterCommit(() => runs.push(`${name} given up at ${since()}: ${reason}`));
+      },
+    }),
   });
   const process = (owner: string) => createRunner({ store, clock, log: quiet, services: {}, owner, jobs: [job] });
   const runner = process("one");

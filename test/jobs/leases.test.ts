@@ -43,7 +43,7 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     const answer = slow.run(lost);
     await entered.passed;
     clock.moveTo(clock.now() + 60_000);
-    await fast.keepAlive();
+    await fast.rescue();
     const [taken] = await fast.claim();
     assert.ok(taken);
     assert.deepEqual([taken.id, taken.attempt, taken.crashes], [lost.id, 2, 1]);
@@ -116,7 +116,7 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
     for (let beat = 0; beat < 10; beat++) {
       clock.moveTo(clock.now() + 50_000);
       await busy.keepAlive();
-      await other.keepAlive();
+      await other.rescue();
       assert.deepEqual(await other.claim(), []);
     }
     await busy.run(row);

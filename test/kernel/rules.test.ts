@@ -3,9 +3,9 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import * as v from "valibot";
 import { lifecycle as deployments } from "../../lib/deployments/states.ts";
-import { settle } from "../../lib/jobs/settle.ts";
+import { failed, retryDelays, settle } from "../../lib/jobs/settle.ts";
 import { milliseconds } from "../../lib/kernel/duration.ts";
-import { discard, done, retry, snooze } from "../../lib/kernel/job.ts";
+import { discard, done, snooze } from "../../lib/kernel/job.ts";
 import { createLog, lineSink } from "../../lib/kernel/log.ts";
 import { writerOf } from "../../lib/kernel/result-text.ts";
 import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../lib/kernel/roles.ts";
@@ -118,40 +118,26 @@ describe("the text of a result", () => {
 });
 
 describe("settling a job", () => {
-  const retries = ["30s", "2m", "10m", "30m", "2h"];
-
   test("a failure waits for the next delay, and the last one gives the job up with its reason", () => {
     const at: number[] = [];
     let now = 1_000;
-    for (let failures = 0; failures < retries.length; failures++) {
-      const verdict = settle(retry("answered 500"), { failures, retries }, now);
+    for (let failures = 0; failures < retryDelays.length; failures++) {
+      const verdict = settle(failed("a bug"), { failures, again: failures > 1 }, now);
       assert.ok(verdict.kind === "again");
       assert.equal(verdict.failures, failures + 1);
       assert.equal("args" in verdict, false);
       at.push(verdict.at - now);
       now = verdict.at;
     }
-    assert.deepEqual(at, retries.map(milliseconds));
-    assert.equal(now - 1_000, milliseconds("2h42m30s"));
-    const end = { kind: "give_up", reason: "answered 302" };
-    assert.deepEqual(settle(retry("answered 302"), { failures: retries.length, retries }, now), end);
-    assert.deepEqual(settle(retry("answered 302"), { failures: 0, retries: [] }, now), end);
-  });
-
-  test("jitter makes a delay longer by a tenth at most, and never shorter", () => {
-    const late = fc.double({ min: 0, max: 0.1, noNaN: true });
-    fc.assert(
-      fc.property(fc.nat(4), late, fc.nat(), (failures, late, now) => {
-        const verdict = settle(retry("x"), { failures, retries }, now, late);
-        assert.ok(verdict.kind === "again");
-        const delay = milliseconds(retries[failures] ?? "");
-        assert.ok(verdict.at - now >= delay && verdict.at - now <= delay * 1.1);
-      }),
-    );
+    assert.deepEqual(at, retryDelays.map(milliseconds));
+    assert.equal(now - 1_000, milliseconds("36s"));
+    const exhausted = (again: boolean) => settle(failed("a bug"), { failures: retryDelays.length, again }, now);
+    assert.deepEqual(exhausted(false), { kind: "give_up", reason: "a bug" });
+    assert.deepEqual(exhausted(true), { kind: "again", at: now + milliseconds("1m"), failures: 0, reason: "a bug" });
   });
 
   test("a snooze is not a failure and may change the arguments; other outcomes finish the job", () => {
-    const before = { failures: 2, retries };
+    const before = { failures: 2, again: false };
     assert.deepEqual(settle(snooze(500), before, 10), { kind: "again", at: 510, failures: 2 });
     const args = { handle: "begun" };
     assert.deepEqual(
