@@ -3,50 +3,49 @@ import type { StatsFs } from "node:fs";
 import { rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The folders of a build, on a file system of their own while it runs. */
+/** The folders of a build. They lie on a file system of their own while the build runs. */
 export interface DiskPlaces {
   /** The name of the build. */
   readonly name: string;
-  /** Holds the file of the file system, and shows the packages that lie in it. */
+  /** Holds the disk image. During the build, the cached packages are mounted over it. */
   readonly packages: string;
   readonly app: string;
   readonly temporary: string;
   readonly user: number | undefined;
-  /** What the build may write. */
+  /** The most bytes that the build may write. */
   readonly bytes: number;
 }
 
-/** A file system with a size: everything that a build writes counts, unlinked and unreadable files too. */
+/** A file system of limited size. It counts everything that a build writes, even unlinked and unreadable files. */
 export interface BuildDisk extends Pick<DiskPlaces, "packages" | "app" | "temporary"> {
-  /** The program that runs another one with the folders of the file system. */
+  /** A command prefix: runs a program in the mount namespace of this file system. */
   readonly within: readonly string[];
-  /** The bytes that were written since it was opened. */
+  /** Bytes written since `open`. */
   written(): Promise<number>;
-  /** Copies the app to a folder of the machine. */
+  /** Copies the app to a folder outside this file system. */
   copyApp(to: string, signal: AbortSignal): Promise<void>;
-  /** Empties it but for the packages, and frees it for another build. */
+  /** Deletes everything except the packages and frees the file system for another build. */
   close(): void;
 }
 
 export interface BuildDisks {
   open(places: DiskPlaces): Promise<BuildDisk>;
-  /** Resolves when all closed ones are removed. */
+  /** Resolves when all closed file systems are unmounted. */
   close(): Promise<void>;
 }
 
-/** The size of an inode. */
 const inodeBytes = 256;
-/** What a file system holds. */
+/** The bytes that files and inodes take on a file system. */
 export const usedBytes = ({ bsize, blocks, bfree, files, ffree }: Omit<StatsFs, "type" | "bavail">): number =>
   bsize * (blocks - bfree) + inodeBytes * (files - ffree);
-/** The tables of the file system. */
+/** Room for the tables of the file system. */
 const tableBytes = 64 * 1024 ** 2;
-/** Adds room for cached packages: up to half of a build's own limit. */
+/** Half of a build's limit is added for cached packages. */
 const sizeFor = (bytes: number) => Math.ceil((1.5 * bytes * 1.05 + tableBytes) / 4096) * 4096;
 
 /**
- * Takes the file `disk` for itself, or makes it, and mounts it. The file is sparse. `read` returns when the server closes its
- * end, or is gone.
+ * Claims or creates the sparse image `disk` and mounts it. The shell's `read` returns when the server closes the pipe
+ * or dies.
  */
 const keeping = `
 packages=$1 app=$2 temporary=$3 bytes=$4 owner=$5
@@ -81,7 +80,7 @@ done
 if [ "$empty" ]; then rm "$own"; else mv -T "$own" "$packages/disk"; fi
 `;
 
-/** Runs a program to its end. Rejects with its output if it fails. */
+/** Runs a program. Rejects with its error output if it fails. */
 function run([file = "", ...args]: readonly string[], signal: AbortSignal): Promise<void> {
   const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"], signal, killSignal: "SIGKILL" });
   const said = lastWords(child.stderr);
@@ -99,7 +98,7 @@ function lastWords(stream: NodeJS.ReadableStream): () => string {
   return () => text.trim();
 }
 
-/** The file systems of a server that is root. Each is mounted in a mount namespace that ends with the server. */
+/** Build disks for a server that runs as root. Each is mounted in a mount namespace that ends with the server. */
 export function createBuildDisks(): BuildDisks {
   const closing = new Map<string, Promise<void>>();
 
@@ -131,8 +130,8 @@ export function createBuildDisks(): BuildDisks {
       const within = ["nsenter", `--mount=/proc/${keeper.pid}/ns/mnt`, "--"];
       return {
         ...{ packages, app, temporary: places.temporary, within },
-        // The path of the packages leads through the keeper's mount namespace, so nothing can be written there after the keeper
-        // ends.
+        // This path leads through the keeper's mount namespace. After the keeper ends, the path is gone and nothing can
+        // be written there.
         written: () =>
           statfs(`/proc/${keeper.pid}/root${packages}`).then(
             (of) => usedBytes(of) - usedBefore,

@@ -1,21 +1,21 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The limits of one group of processes together. */
+/** The limits that apply to all processes of a group together. */
 export interface GroupLimits {
   readonly memory_bytes: number;
   readonly processes: number;
-  /** Processor time, in processors. */
+  /** Processor time, in number of processors. */
   readonly processors: number;
 }
 
-/** The hierarchies of this machine for groups: one of version 2, or one for each controller of version 1. */
+/** The cgroup hierarchies of this machine: one of version 2, or one per controller of version 1. */
 export interface Hierarchies {
   readonly version: 1 | 2;
-  /** The folder of each controller. With version 2 all are the same. */
+  /** The folder of each controller. Version 2 has one folder for all. */
   readonly memory: string;
   readonly pids: string;
-  /** Undefined where the machine does not limit processor time. */
+  /** Undefined if the machine does not limit processor time. */
   readonly cpu: string | undefined;
 }
 
@@ -26,16 +26,16 @@ export const foldersOf = ({ memory, pids, cpu }: Hierarchies): string[] => [
 const period_us = 100_000;
 
 const read = (file: string) => (existsSync(file) ? readFileSync(file, "latin1") : "");
-/** A number of a file of lines such as `oom_kill 3`. */
+/** Reads a number from a file with lines such as `oom_kill 3`. */
 const counted = (file: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(file))?.[1] ?? 0);
 
-/** Limits the processes of a group. `at` is the group below the hierarchies. */
+/** Limits the processes of a group. `at` is the group's path in the hierarchies. */
 export function writeLimits(at: Hierarchies, { memory_bytes, processes, processors }: GroupLimits): void {
   const quota_us = Math.ceil(processors * period_us);
   writeFileSync(join(at.pids, "pids.max"), String(processes));
   if (at.version === 2) {
     writeFileSync(join(at.memory, "memory.max"), String(memory_bytes));
-    // A group that may swap takes the disk bandwidth of all others.
+    // A swapping group takes the disk bandwidth of all others.
     if (existsSync(join(at.memory, "memory.swap.max"))) writeFileSync(join(at.memory, "memory.swap.max"), "0");
     writeFileSync(join(at.memory, "memory.oom.group"), "1");
     if (at.cpu !== undefined) writeFileSync(join(at.cpu, "cpu.max"), `${quota_us} ${period_us}`);
@@ -49,11 +49,11 @@ export function writeLimits(at: Hierarchies, { memory_bytes, processes, processo
   writeFileSync(join(at.cpu, "cpu.cfs_quota_us"), String(quota_us));
 }
 
-/** How often a process of the group was killed because its memory was used up. */
+/** How many processes of the group were killed for lack of memory. */
 export const memoryKills = ({ version, memory }: Hierarchies): number =>
   counted(join(memory, version === 2 ? "memory.events" : "memory.oom_control"), "oom_kill");
 
-/** How often a process of the group could not be started because there were too many. */
+/** How many times the group's process limit refused a new process. */
 export const refusedProcesses = ({ pids }: Hierarchies): number => counted(join(pids, "pids.events"), "max");
 
 export const processesIn = (at: Hierarchies): number[] => [
@@ -90,18 +90,18 @@ function cgroupMounts(): Mount[] {
     });
 }
 
-/** The folder of this process's own group, by the line of `/proc/self/cgroup` whose controllers match. */
+/** The folder of this process's own group. `isIts` selects its line in `/proc/self/cgroup` by the controllers. */
 function ownFolder({ folder, root }: Mount, isIts: (controllers: string) => boolean): string {
   const lines = readFileSync("/proc/self/cgroup", "utf8").split("\n");
   const path = lines.map((line) => line.split(":")).find(([, controllers = ""]) => isIts(controllers))?.[2] ?? "/";
   const within = root !== "/" && path.startsWith(root) ? path.slice(root.length) : path;
-  // A path outside of the cgroup namespace begins with /.. and does not exist here.
+  // The path of a group outside the cgroup namespace begins with /.. and does not exist here.
   return existsSync(join(folder, within)) ? join(folder, within) : folder;
 }
 
 const wanted = ["memory", "pids", "cpu"] as const;
 /**
- * The disk has no fixed limit. If the boxes and the server both want all of its time, this controller gives each side half.
+ * Disk time has no fixed limit. If the boxes and the server both want all of it, this controller gives each side half.
  * Version 1 does not count buffered writes.
  */
 const sharing = "io";
@@ -129,14 +129,17 @@ function delegate(folder: string): void {
       try {
         writeFileSync(join(folder, "server/cgroup.procs"), pid);
       } catch {
-        // It ended meanwhile.
+        // The process has ended.
       }
     }
     enable();
   }
 }
 
-/** Where groups can be made; undefined where no hierarchy has the controllers. Throws where this user may make none. */
+/**
+ * Finds where this process can create groups. Undefined if no hierarchy has the controllers. Throws if this user may
+ * not create groups.
+ */
 export function findHierarchies(): Hierarchies | undefined {
   const mounts = cgroupMounts();
   const unified = mounts.find(({ type }) => type === "cgroup2");

@@ -15,17 +15,17 @@ import {
   writeLimits,
 } from "./cgroup-files.ts";
 
-/** A limit that a group has met. */
+/** A limit that a group has reached. */
 export type Passed = "memory" | "processes";
 
 /**
- * A control group of the kernel: counts everything that its processes use together, even if they share it or leave their
- * process group.
+ * A control group of the kernel. It counts what its processes use together, even shared memory, and even if they leave
+ * their process group.
  */
 export interface Group {
-  /** Files into which a process writes 0 to enter. */
+  /** A process joins the group by writing 0 into these files. */
   readonly entries: readonly string[];
-  /** The limit that its processes have met. Memory comes first, because it ends them. */
+  /** The limit that its processes have reached. Memory comes first because it kills them. */
   passed(): Passed | undefined;
   /** Kills the remaining processes and removes the group. */
   remove(): Promise<void>;
@@ -33,7 +33,7 @@ export interface Group {
 
 export interface Groups {
   make(limits: Omit<GroupLimits, "processors">): Group;
-  /** The limits that the machine lacks; undefined if it has all. */
+  /** The limits that the machine does not support; undefined if it supports all. */
   readonly lacks: string | undefined;
   close(): void;
 }
@@ -46,12 +46,12 @@ function killAll(at: Hierarchies): void {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
 }
 
-/** Removes a group; answers whether it is gone. */
+/** Returns whether the group is gone. */
 function tryRemove(at: Hierarchies): boolean {
   killAll(at);
   return foldersOf(at).every((folder) => {
@@ -66,7 +66,7 @@ function tryRemove(at: Hierarchies): boolean {
 
 const isRunning = (pid: string) => existsSync(`/proc/${pid}`);
 
-/** The groups of servers that were killed. */
+/** Removes the groups of servers that were killed. */
 function removeLeftovers(at: Hierarchies): void {
   for (const folder of foldersOf(at)) {
     for (const name of readdirSync(folder)) {
@@ -81,7 +81,7 @@ function removeLeftovers(at: Hierarchies): void {
 
 let parents = 0;
 
-/** Makes a control group for each box. Answers the reason if this machine or this user cannot. */
+/** Creates a control group for each box. Returns a reason if this machine or this user cannot. */
 export function createGroups(): Groups | string {
   let found: Hierarchies | undefined;
   let parent: Hierarchies;
@@ -89,7 +89,8 @@ export function createGroups(): Groups | string {
     found = findHierarchies();
     if (!found) return "this machine has no control groups that limit memory and processes";
     removeLeftovers(found);
-    // A group above all boxes: together they get as much processor time as the server when both want all of it.
+    // The parent group of all boxes. All boxes together get as much processor time as the server if both want all of
+    // it.
     parent = below(found, `${prefix}${process.pid}-${++parents}`);
     for (const folder of foldersOf(parent)) mkdirSync(folder);
     if (parent.version === 2) delegate(parent.memory);

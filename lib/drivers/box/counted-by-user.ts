@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { quoted } from "../../kernel/shell-words.ts";
 
 /**
- * The kernel also counts what users of a user namespace take against the namespace's owner. Boxes of a server without root could
- * so exhaust the server's own limits. A namespace keeps the limits that its creator had, so all boxes together reach theirs
- * before the server reaches its own.
+ * The kernel also charges usage in a user namespace to the namespace's owner, so boxes could exhaust the limits of a
+ * server that is not root. A namespace keeps its creator's limits. These are lowered first, so all boxes together reach
+ * theirs before the server reaches its own.
  */
 const counted = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
 const shareOfBoxes = 0.75;
-/** The limits of one box. Each box has a namespace, and its use counts only there. */
+/** Limits per box: each box has a namespace of its own, and the kernel counts these there. */
 const ofNamespace = ["max_inotify_instances", "max_inotify_watches"];
 const shareOfOne = 1 / 8;
 
@@ -20,16 +20,18 @@ const read = (file: string) => {
   }
 };
 
-/** A limit of this process; without one it is infinite. */
+/** A soft limit of this process; Infinity if it has none. */
 function ownLimit(name: keyof typeof counted): number {
   const [, soft] = new RegExp(`^${counted[name]}\\s+(\\d+)\\s`, "m").exec(read("/proc/self/limits")) ?? [];
   return Number(soft ?? Number.POSITIVE_INFINITY);
 }
 
-/** The option of `prlimit` that lowers a limit, and never asks for more than this process has. */
+/** The `prlimit` option that lowers a limit. It never exceeds the limit of this process. */
 export const lowered = (name: keyof typeof counted, most: number) => `--${name}=${Math.min(most, ownLimit(name))}`;
 
-/** The program that makes a user namespace with the words, for another program, and leaves a part of each count to this process. */
+/**
+ * A command prefix that runs a program in a new user namespace. This process keeps a share of each limit for itself.
+ */
 export function withinCounts(makesNamespace: readonly string[]): string[] {
   const limits = (["nproc", "sigpending"] as const).flatMap((name) => {
     const own = ownLimit(name);

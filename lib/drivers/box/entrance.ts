@@ -2,37 +2,39 @@ import { statSync } from "node:fs";
 import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import { closedRoutes, openedRoutes, pastaOptions, type Reach, resolverSettings } from "./network.ts";
 
-/** The protections that this machine has for a box. */
+/** The protections that this machine offers for a box. */
 export interface Means {
-  /** The program with which a box gets its own folders: as root, or in a user namespace. */
+  /** The command prefix that gives a box its own folders: as root, or in a user namespace. */
   readonly as: readonly string[];
-  /** The networks and ports that it reaches; undefined if it shares the machine's network. */
+  /** The networks and ports that the box may reach; undefined if it shares the machine's network. */
   readonly reach: Reach | undefined;
-  /** The file with the system call filter; undefined for a processor without one. */
+  /** The file with the system call filter; undefined if there is no filter for this processor. */
   readonly filter: string | undefined;
 }
 
-/** The differences between one box and the next. */
+/** The settings that differ from box to box. */
 export interface Visit {
-  /** The files of its control group. */
+  /** The `cgroup.procs` files of the box's control group. */
   readonly entries: readonly string[];
-  /** The id of its user; undefined if it has the server's. */
+  /** The user id of the box; undefined if it runs as the server's user. */
   readonly user: number | undefined;
-  /** The port of 127.0.0.1 that leads in. */
+  /** The port of 127.0.0.1 that is forwarded into the box. */
   readonly port: number | undefined;
-  /** The port of the box to which it leads; otherwise the same. */
+  /** The port inside the box, if it differs from `port`. */
   readonly inside: number | undefined;
-  /** The program that runs another one with the files of a build. */
+  /** The command prefix that runs a program with the files of a build. */
   readonly within: readonly string[];
 }
 
-/** Where the command of a box finds its parts. */
+/** The paths and descriptors that the command of a box can use. */
 export interface Places {
-  /** A path to a file or folder of the machine that works even if the box's user may not enter the folders above it. */
+  /** A path to a file or folder of the machine. It works even if the box's user may not enter the parent folders. */
   of(path: string): string;
-  /** The first lines of a script of the box. They wait for the network, which is set up at the same time. */
+  /** The first lines of a script in the box. They wait for the network, which is set up in parallel. */
   readonly waiting: string;
-  /** The file descriptors with the texts of `/etc/passwd`, `/etc/group` and `/etc/resolv.conf`, and with the filter. */
+  /**
+   * The file descriptors with the contents of `/etc/passwd`, `/etc/group` and `/etc/resolv.conf`, and with the filter.
+   */
   readonly descriptors: {
     readonly passwd: string;
     readonly group: string;
@@ -42,33 +44,33 @@ export interface Places {
 }
 
 /**
- * The parts of a box lie in this folder while it is set up. The box's own mount table hides it afterwards. Neither the setup
- * nor a release needs anything else in it.
+ * The setup mounts the parts of a box in this folder. The box's own mount table hides it afterwards. Neither the setup
+ * nor a release needs the folder's own content.
  */
 const place = "/sys/bus";
-/** The shell has descriptors of one digit only. The sandbox reads its arguments from 3. */
+/** The shell supports only one-digit descriptors. The sandbox reads its arguments from 3. */
 const descriptor = { ready: 4, go: 5, filter: 6, passwd: 7, group: 8, resolver: 9 } as const;
 const closing = "3<&- 6<&- 7<&- 8<&- 9<&-";
 
-/** A text on a descriptor of the shell. */
+/** Opens a shell descriptor with a text. */
 const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
 
-/** A line of the file from which one `mount` mounts everything: each program that starts takes milliseconds. */
+/** A line of an fstab file. One `mount` then mounts everything, because each program start takes milliseconds. */
 const bound = (path: string, to: string) =>
   `${path.replace(/[\\\s#]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`)} ${to} none bind 0 0\n`;
 
-/** The lines of a file of the folder, as the shell writes it by itself. */
+/** Writes a file with a shell builtin, without starting a program. */
 const file = (name: string, lines: string) => `printf %s ${quoted(lines)} > ${name}`;
 
-/** On a machine without udev, the tunnel's device may belong to root alone. */
+/** On a machine without udev, only root may be able to open the tunnel device. */
 const lacksTunnel = () => (statSync("/dev/net/tun").mode & 0o006) !== 0o006;
 const noIpv6 = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
 const tunnel = { device: "/dev/net/tun", make: "mknod -m 666 tun c 10 200" } as const;
 
 /**
- * The box's own user makes the network of the box, and so gets no rights over the machine's. It belongs to a user namespace
- * around the sandbox, so code inside cannot change it. pasta connects it from outside while the sandbox is made. Closed
- * networks are closed before that, since variables of the app such as LD_PRELOAD run code at once.
+ * The box's own user creates the box's network, so it gets no rights over the machine's network. The network belongs to
+ * a user namespace around the sandbox, so code inside cannot change it. pasta connects it from outside while the
+ * sandbox starts. The blocked routes are set before that, because app variables such as LD_PRELOAD run code at once.
  */
 function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): string {
   const connecting = [
@@ -77,7 +79,7 @@ function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): st
     `echo "The network of the box was not made:" >&2; cat said >&2; echo failed 1<>made`,
   ].join("\n");
   const inside = [
-    // No link of the box has an address of IPv6, so not even machines of the same link are asked for.
+    // Without IPv6 addresses, the box cannot reach even machines on the same link.
     `[ ! -e ${noIpv6} ] || echo 1 > ${noIpv6}`,
     "ip -batch closed",
     `echo go >&${descriptor.go}`,
@@ -91,7 +93,7 @@ function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): st
   ].join("\n");
 }
 
-/** The shell script that sets up a box and then becomes the command that `write` gives. */
+/** Builds the shell script that sets up a box and then becomes the command from `write`. */
 export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at: Places) => string[]) {
   const { entries, user, within } = visit;
   const known: string[] = [];
@@ -120,7 +122,7 @@ export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at:
     ...(makesTunnel ? [bound(`${place}/tun`, tunnel.device)] : []),
   ];
   const script = [
-    // Moving to a group waits for all processors, so it runs beside the rest.
+    // Joining a group waits for all processors, so it runs in parallel.
     ...(entries.length > 0
       ? [`{ ${entries.map((one) => `echo $$ > ${quoted(one)}`).join("; ")}; } & entering=$!`]
       : []),

@@ -3,15 +3,17 @@ import { networkInterfaces } from "node:os";
 import { type IpAddress, parseAddress } from "../../kernel/ip-address.ts";
 import { isLoopback, parseAllow } from "../outbound/allowed-addresses.ts";
 
-/** The places that a box may reach beside public addresses. */
+/** The destinations that a box may reach besides public addresses. */
 export interface Reach {
-  /** Ports of 127.0.0.1, which are found at the same address in the box. */
+  /** Ports of 127.0.0.1 on the machine. The box finds them at the same address. */
   readonly ports: readonly number[];
   /** Networks such as 10.1.0.0/16. */
   readonly networks: readonly string[];
 }
 
-/** The addresses of the box, of the machine as the box sees it, and of its name server. No network routes these. */
+/**
+ * The addresses of the box, of the machine as the box sees it, and of its name server. They come from a reserved range.
+ */
 const address = "198.18.0.2";
 const gateway = "198.18.0.1";
 const forwarder = "198.18.0.3";
@@ -22,7 +24,7 @@ const closed = [
   ...["168.63.129.16/32", "192.0.0.192/32", "224.0.0.0/4", "240.0.0.0/4"],
 ];
 
-/** This machine's own addresses: its servers may listen there as well as on loopback. */
+/** This machine's own addresses. Its servers may listen there as well as on loopback. */
 const ofMachine = () =>
   Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
@@ -31,8 +33,8 @@ const ofMachine = () =>
 const lines = (commands: readonly string[]) => commands.map((one) => `${one}\n`).join("");
 
 /**
- * The closed routes of a box, as `ip -batch` reads them. They exist before the network does. A longer prefix wins over a
- * shorter one, in any order.
+ * The blocked routes of a box, as input for `ip -batch`. They exist before the network does. A longer prefix wins over
+ * a shorter one, in any order.
  */
 export const closedRoutes = ({ networks }: Reach): string =>
   lines(
@@ -45,7 +47,7 @@ export const closedRoutes = ({ networks }: Reach): string =>
 export const openedRoutes = ({ networks }: Reach): string =>
   lines([
     ...networks.map((one) => `route replace ${one} via ${gateway}`),
-    // The gateway comes last: it forwards and never answers itself.
+    // The gateway is blocked last: it only forwards and never answers.
     `route replace blackhole ${gateway}/32`,
   ]);
 
@@ -54,13 +56,13 @@ const nameServersIn = (file: string) =>
     ? [...readFileSync(file, "utf8").matchAll(/^nameserver\s+(\d+\.\d+\.\d+\.\d+)\s*$/gm)].map(([, one = ""]) => one)
     : [];
 
-/** How a box looks names up: its resolv.conf, and the options with which pasta forwards the queries. */
+/** Name resolution in a box: its resolv.conf, and the pasta options that forward the queries. */
 function resolver(): { readonly settings: string; readonly options: readonly string[] } {
   const [own] = nameServersIn("/etc/resolv.conf");
   const [upstream] = nameServersIn("/run/systemd/resolve/resolv.conf");
   const forwarded = { settings: `nameserver ${forwarder}\n`, options: ["--dns-forward", forwarder, "-U", "none"] };
   if (own === undefined || !isLoopback(own)) return forwarded;
-  // A box cannot use a name server on loopback. systemd names the servers behind its own.
+  // A box cannot use a name server on the machine's loopback. systemd lists the servers behind its own.
   if (upstream !== undefined) return { ...forwarded, options: ["-D", upstream, ...forwarded.options] };
   return { settings: "nameserver 127.0.0.1\n", options: ["-U", "53"] };
 }
@@ -80,8 +82,8 @@ export const pastaOptions = (port: number | undefined, inside = port, { ports }:
 const textOf = ({ value }: IpAddress) => [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join(".");
 
 /**
- * The openings of the options `deployments.reach` and `outbound.allow`: ports of loopback, and IPv4 networks. A host name in
- * `outbound.allow` opens nothing, because a box has routes to addresses alone.
+ * What the options `deployments.reach` and `outbound.allow` open: ports of loopback, and IPv4 networks. A host name in
+ * `outbound.allow` opens nothing, because a box routes by address only.
  */
 export function reachOf(reach: readonly string[], allow: readonly string[]): Reach {
   const opened = parseAllow(allow);

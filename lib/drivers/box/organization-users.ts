@@ -11,14 +11,14 @@ export interface UserRange {
 
 const stored = v.record(v.string(), v.pipe(v.number(), v.integer(), v.minValue(0)));
 
-/** `1879048192:65536`, as the lines of /etc/subuid end; undefined for anything else. */
+/** Parses `1879048192:65536`, the end of a line in /etc/subuid; undefined for anything else. */
 export function parseUserRange(text: string): UserRange | undefined {
   const [, first, count] = /^([1-9]\d{2,9}):([1-9]\d{0,9})$/.exec(text) ?? [];
   const range = { first: Number(first), count: Number(count) };
   return first !== undefined && range.first + range.count <= 2 ** 32 - 2 ? range : undefined;
 }
 
-/** The user of /etc/passwd or the range of /etc/subuid that overlaps with a range. */
+/** The user of /etc/passwd or the range of /etc/subuid that overlaps the range. */
 export function collision({ first, count }: UserRange, files = { passwd: "/etc/passwd", subuid: "/etc/subuid" }) {
   const lines = (file: string) =>
     (existsSync(file) ? readFileSync(file, "utf8").split("\n") : []).map((one) => one.split(":"));
@@ -34,15 +34,15 @@ export function collision({ first, count }: UserRange, files = { passwd: "/etc/p
 }
 
 /**
- * Gives each organization a user id from a range. It stays the same over restarts, because files belong to it: a file in
- * `folder` keeps the ids that were given.
+ * Gives each organization a user id from a range. The id survives restarts because the organization's files belong to
+ * it: a file in `folder` records the ids.
  */
 export function createOrganizationUsers(folder: string, { first, count }: UserRange) {
   const file = join(folder, "users.json");
   const places = new Map(
     existsSync(file) ? Object.entries(v.parse(stored, JSON.parse(readFileSync(file, "utf8")))) : [],
   );
-  /** Those that the file lacks so far. */
+  /** The writes of ids that the file does not contain yet. */
   const unwritten = new Map<string, Promise<void>>();
   let last: Promise<unknown> = Promise.resolve();
   const write = async () => {
@@ -50,7 +50,7 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
     await rename(`${file}.new`, file);
   };
   return {
-    /** The id of an organization. Its first use waits until the id is in the file. */
+    /** The id of an organization. The first call waits until the id is in the file. */
     async of(organization_id: string): Promise<number> {
       let place = places.get(organization_id);
       if (place === undefined) {
@@ -60,7 +60,7 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
         const mine = last.catch(() => {}).then(write);
         last = mine;
         unwritten.set(organization_id, mine);
-        // An id that the file lacks is given again.
+        // If the write failed, the id is free for the next organization.
         mine.catch(() => places.delete(organization_id)).finally(() => unwritten.delete(organization_id));
       }
       await unwritten.get(organization_id);

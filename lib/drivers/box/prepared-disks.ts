@@ -4,16 +4,16 @@ import { basename, dirname, join } from "node:path";
 import { type BuildDisks, usedBytes } from "./build-disks.ts";
 import type { TenantFiles } from "./tenant-files.ts";
 
-/** A folder of file systems that root has made and mounted. */
+/** A folder with file systems that root created and mounted. */
 export interface PreparedDisks {
   readonly folder: string;
   /** How many builds run at once. */
   readonly count: number;
-  /** What a build may write. */
+  /** The most bytes that a build may write. */
   readonly bytes: number;
 }
 
-/** The folders in a folder where other file systems are mounted. */
+/** The folders in a folder that are mount points, one per file system. */
 function mountsIn(folder: string): string[] {
   const { dev } = statSync(folder);
   const paths = readdirSync(folder).map((name) => join(folder, name));
@@ -30,7 +30,7 @@ const isWritable = (path: string) => {
   }
 };
 
-/** Why builds cannot have these file systems; undefined if they can. */
+/** Why builds cannot use these file systems; undefined if they can. */
 export function lackOf({ folder, count, bytes }: PreparedDisks): string | undefined {
   if (!existsSync(folder)) return `${folder}, which deployments.buildDisks names, is not there`;
   const mounts = mountsIn(folder);
@@ -43,8 +43,8 @@ export function lackOf({ folder, count, bytes }: PreparedDisks): string | undefi
 }
 
 /**
- * Gives each build one of the file systems that root has made. Only root can mount one, and the service may be an ordinary user.
- * Packages are copied there and back.
+ * Gives each build one of the file systems that root prepared, for a service that is not root and cannot mount.
+ * Packages are copied to the file system and back.
  */
 export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFiles): BuildDisks {
   const free = mountsIn(folder);
@@ -60,7 +60,7 @@ export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFile
   const empty = async (disk: string) => {
     for (const path of Object.values(placesIn(disk))) await files.remove(path);
   };
-  /** A build that is killed meanwhile leaves a whole folder of packages: its own or the previous one. */
+  /** If the copy is interrupted, a complete packages folder remains: the new one or the previous one. */
   const keep = async (built: string, packages: string) => {
     if ((await readdir(built).catch(() => ["unreadable"])).length === 0) return;
     const copied = join(dirname(packages), `new-${basename(packages)}`);
@@ -96,9 +96,9 @@ export function createPreparedDisks({ folder }: PreparedDisks, files: TenantFile
         copyApp: (to, signal) => files.copy(places.app, to, signal),
         close() {
           const end = keep(places.packages, packages)
-            .catch(() => {}) // The next build fetches its packages again.
+            .catch(() => {}) // The next build downloads its packages again.
             .then(() => empty(disk))
-            .catch(() => {}) // It is emptied before the next build too.
+            .catch(() => {}) // The next build empties it too.
             .then(() => {
               if (closing.get(packages) === end) closing.delete(packages);
               give(disk);

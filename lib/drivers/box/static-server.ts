@@ -1,8 +1,8 @@
 import { serveFolder } from "./static-site.ts";
 
 /**
- * The server of a static site: a program that runs in a box as apps do. So a link in a release leads only to files in the box.
- * Its arguments are the folder, below its working directory, and the file that answers unknown paths.
+ * The server of a static site. It runs in a box like an app, so a link in a release can only lead to files in the box.
+ * Arguments: the folder, below the working directory, and the file that answers unknown paths.
  */
 
 const [folder = ".", fallback] = process.argv.slice(2);

@@ -47,7 +47,7 @@ function pathIn(url: string): string | undefined {
   }
 }
 
-/** The file of a path. Hidden files, and links that lead out of the folder, are not there. */
+/** Finds the file of a path. Hidden files, and links that lead out of the folder, count as missing. */
 async function find(root: string, path: string): Promise<Found | "folder" | undefined> {
   if (path.split(/[/\\]/).some((part) => part.startsWith(".") && part !== ".well-known")) return undefined;
   try {
@@ -66,7 +66,7 @@ async function find(root: string, path: string): Promise<Found | "folder" | unde
   }
 }
 
-/** `index.html` of a folder, and `/about` for `about.html`. */
+/** Serves `index.html` for a folder, and `about.html` for `/about`. */
 async function findPage(root: string, path: string): Promise<Found | string | undefined> {
   const found = await find(root, path);
   if (found === "folder") {
@@ -116,10 +116,10 @@ function send(request: IncomingMessage, response: ServerResponse, { path, size, 
   file.pipe(response);
 }
 
-/** What of a release is served. */
+/** The part of a release that is served. */
 interface Site {
   readonly folder: string;
-  /** The file of the folder that answers unknown paths. */
+  /** The file in the folder that answers unknown paths. */
   readonly fallback: string | undefined;
 }
 
@@ -142,7 +142,7 @@ async function answer(
   const found = await findPage(root, path);
   if (typeof found === "string") {
     const [, query = ""] = /(\?.*)$/s.exec(request.url ?? "") ?? [];
-    // A second slash at the start would name another host.
+    // Two leading slashes would redirect to another host.
     response.writeHead(308, { location: encodeURI(found.replace(/^[/\\]+/, "/")) + query }).end();
     return;
   }
@@ -155,7 +155,7 @@ async function answer(
 }
 
 /**
- * Serves a folder of a release until the process ends. Rejects for a folder outside of the release, and for a port that is
+ * Serves a folder of a release until the process ends. Rejects if the folder is outside the release or the port is
  * taken.
  */
 export async function serveFolder(

@@ -1,8 +1,8 @@
 import { endianness } from "node:os";
 
 /**
- * A filter of system calls, as the BPF program that `bwrap --seccomp` loads. It refuses calls that no app needs, and calls that
- * have broken kernels before.
+ * A system call filter, as the BPF program that `bwrap --seccomp` loads. It refuses calls that apps do not need, and
+ * calls with a history of kernel bugs.
  */
 
 interface Architecture {
@@ -12,7 +12,7 @@ interface Architecture {
   readonly socket: number;
 }
 
-/** The calls from 425 on have the same number everywhere. */
+/** Calls from 425 on have the same number on all architectures. */
 const common = {
   io_uring_setup: 425,
   io_uring_enter: 426,
@@ -94,7 +94,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
 };
 
-/** Programs try these, and go on without them. */
+/** Programs try these calls and continue without them. */
 const absent = /^io_uring_|^quotactl_fd$/;
 const load = 0x20;
 const jumpIfEqual = 0x15;
@@ -106,18 +106,18 @@ const EPERM = 1;
 const ENOSYS = 38;
 const EAFNOSUPPORT = 97;
 /**
- * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A network namespace does not contain other sockets, such as AF_VSOCK to the
- * hypervisor.
+ * AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. A network namespace does not isolate other families, such as AF_VSOCK to
+ * the hypervisor.
  */
 const families = [1, 2, 10, 16];
-/** Their offsets in the kernel's `seccomp_data`. */
+/** Offsets in the kernel's `seccomp_data`. */
 const numberAt = 0;
 const architectureAt = 4;
 const firstArgumentAt = 16;
-/** Calls of the ABI x32 begin here; they would pass the filter under other numbers. */
+/** The first call of the x32 ABI. These calls would bypass the filter under other numbers. */
 const x32 = 0x40000000;
 
-/** The program for an architecture as Node names it; undefined for an unknown one. */
+/** The BPF program for an architecture, named as in Node; undefined for an unknown one. */
 export function systemCallFilter(arch: string = process.arch): Buffer | undefined {
   const its = architectures[arch];
   if (!its || endianness() !== "LE") return undefined;

@@ -2,15 +2,15 @@ import { spawn } from "node:child_process";
 import { lstat, rm } from "node:fs/promises";
 import { folderBytes } from "../runtime/disk.ts";
 
-/** Files of organizations, which belong to their users. */
+/** File operations for organizations, whose files belong to their own users. */
 export interface TenantFiles {
-  /** Gives a folder with everything in it to a user, unless it is theirs. Undefined leaves it as it is. */
+  /** Gives a folder and its content to a user, unless the user owns it. With undefined, the owner stays. */
   own(path: string, user: number | undefined): Promise<void>;
-  /** Removes a file or a folder with everything in it. */
+  /** Removes a file, or a folder with its content. */
   remove(path: string): Promise<void>;
-  /** Copies a folder, with owners and rights, to a new one. */
+  /** Copies a folder to a new one, with owners and modes. */
   copy(from: string, to: string, signal?: AbortSignal): Promise<void>;
-  /** The bytes that a folder takes on the disk. */
+  /** The disk space of a folder in bytes. */
   bytes(path: string): Promise<number>;
 }
 
@@ -33,15 +33,15 @@ function run([file = "", ...args]: readonly string[], signal?: AbortSignal): Pro
 }
 
 /**
- * Removes a folder even if a build took away the rights to it: those come back first. The program walks from folder to folder,
- * so paths may be longer than a system call takes.
+ * Removes a folder. If a build took away the permissions, they are restored first. `rm` walks from folder to folder, so
+ * paths may be longer than a system call accepts.
  */
 const remover = (as: readonly string[]) => async (path: string) => {
   const removeByProgram = async () => void (await run([...as, "rm", "--recursive", "--force", "--", path]));
   try {
     await (as.length === 0 ? rm(path, { recursive: true, force: true, maxRetries: 3 }) : removeByProgram());
   } catch {
-    // If this fails, the removal reports what it could not remove.
+    // If chmod fails, the removal below reports what is left.
     await run([...as, "chmod", "--recursive", "u+rwX", "--", path]).catch(() => {});
     await removeByProgram();
   }
@@ -50,7 +50,7 @@ const remover = (as: readonly string[]) => async (path: string) => {
 const copier = (as: readonly string[]) => async (from: string, to: string, signal?: AbortSignal) =>
   void (await run([...as, "cp", "-a", "-T", "--", from, to], signal));
 
-/** For a server to whom all files belong. */
+/** For a server that owns all files. */
 export const plainFiles: TenantFiles = {
   own: async () => {},
   remove: remover([]),
@@ -58,10 +58,10 @@ export const plainFiles: TenantFiles = {
   bytes: (path) => folderBytes(path),
 };
 
-/** `as` runs a program with rights over the files of all users; empty if this process has them. */
+/** `as` is a command prefix with rights over the files of all users; empty if this process has them. */
 export function createTenantFiles(as: readonly string[]): TenantFiles {
   const own = process.getuid?.();
-  // Without root, files that the server does not own belong to one of its subordinate users.
+  // Without root, files that the server does not own belong to a user from its subordinate range.
   const isTheirs = (uid: number, user: number) => (as.length === 0 ? uid === user : uid !== own);
   return {
     async own(path, user) {
@@ -72,7 +72,7 @@ export function createTenantFiles(as: readonly string[]): TenantFiles {
     copy: copier(as),
     async bytes(path) {
       if (as.length === 0) return folderBytes(path);
-      // Files may go while they are counted.
+      // Files may disappear during the count.
       const count = 'du --summarize --block-size=1 -- "$1" 2> /dev/null || true';
       return Number.parseInt(await run([...as, "sh", "-c", count, "du", path]), 10);
     },

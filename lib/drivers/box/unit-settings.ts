@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** systemd settings that prevent a box, each with its effect on this process. */
+/** systemd settings that prevent a box. `isThere` detects each by its effect on this process. */
 const settings = {
   bubblewrap: "ProtectKernelTunables",
   users: "NoNewPrivileges, RestrictSUIDSGID or RestrictAddressFamilies",
@@ -8,7 +8,7 @@ const settings = {
   network: "PrivateDevices",
 } as const;
 
-/** Whether the last mount at a folder, or below it, may not be written. */
+/** Whether the topmost mount at the folder is read-only. */
 const isReadOnly = (folder: string) => {
   const lines = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const options = lines.map((line) => line.split(" ")).findLast(([, , , , at]) => at === folder)?.[5] ?? "";
@@ -22,7 +22,9 @@ const isThere: Readonly<Record<keyof typeof settings, () => boolean>> = {
   network: () => !existsSync("/dev/net/tun"),
 };
 
-/** What to change in the unit of this process, where a setting of it is in the way; undefined where none is. */
+/**
+ * What to change in the systemd unit of this process if one of its settings prevents the box; undefined if none does.
+ */
 export const unitAdvice = (part: keyof typeof settings): string | undefined =>
   isThere[part]()
     ? `a setting of its unit is in the way (${settings[part]}): add svc-server-process.conf of fixtures/hosting`

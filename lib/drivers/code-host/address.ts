@@ -1,18 +1,18 @@
 import { parseUrl } from "../../kernel/url.ts";
 
-/** The options of the code host that its interface follows from. */
+/** The options that determine the API address of the code host. */
 export interface CodeHostOptions {
-  /** Where repositories are fetched from, with `{repo}`. */
+  /** The URL to fetch repositories from, with `{repo}`. */
   readonly url: string;
   readonly api?: string | undefined;
   readonly token?: string | undefined;
-  /** A folder takes the place of the code host. */
+  /** A local folder that replaces the code host. */
   readonly repos?: string | undefined;
 }
 
 /**
- * The base address of the code host's interface: the given one, else the one that follows from where repositories are fetched.
- * Undefined where there is no code host but a folder.
+ * The base URL of the code host's API: the configured one, or one derived from the repository URL. Undefined if
+ * repositories come from a folder.
  */
 export function addressOf({ url, api, repos }: CodeHostOptions): string | undefined {
   if (repos !== undefined) return undefined;
@@ -22,7 +22,7 @@ export function addressOf({ url, api, repos }: CodeHostOptions): string | undefi
   if (!protocol || protocol === "file:") return undefined;
   if (hostname === "github.com") return "https://api.github.com";
   const version = hostname?.includes("gitlab") ? "v4" : hostname?.includes("github") ? "v3" : "v1";
-  // Over ssh, neither the port nor the path are those of the interface.
+  // With ssh, the port and path differ from those of the API.
   const base = protocol === "ssh:" ? `https://${hostname}` : `${protocol}//${host}${pathname?.replace(/\/+$/, "")}`;
   return `${base}/api/${version}`;
 }

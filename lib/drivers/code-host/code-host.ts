@@ -10,13 +10,13 @@ export type Taken = { readonly kind: "taken" } | { readonly kind: "failed" | "re
 export type CodeHost = NonNullable<ReturnType<typeof createCodeHost>>;
 
 const limits = { max_bytes: 1_048_576, timeout_ms: 10_000 };
-/** Statuses of a code host that is busy or down, or whose operator has yet to renew the token. */
+/** HTTP statuses of a code host that is busy or down, or whose token must be renewed. A retry may succeed. */
 const mayPass = [401, 403, 408, 425, 429];
-/** Statuses of a request that the token does not see: its repository is gone, moved or closed to it. */
+/** HTTP statuses for a request that the token cannot see: its repository is gone, moved or private. */
 const unseen = [301, 302, 307, 308, 403, 404, 410, 451];
 const request = v.pipe(v.string(), v.parseJson(), v.object({ state: v.string() }));
 
-/** The interface of the code host; undefined where it has none. Its answers never hold the token. */
+/** The API client of the code host; undefined if it has no API. Results never contain the token. */
 export function createCodeHost(options: CodeHostOptions, outbound: Pick<Outbound, "callBackend">) {
   const api = addressOf(options);
   if (api === undefined) return undefined;
@@ -37,14 +37,15 @@ export function createCodeHost(options: CodeHostOptions, outbound: Pick<Outbound
       const answer = await ask("POST", path, body);
       if (answer.status === null) return { kind: "failed", reason: `it did not answer: ${answer.error}` };
       if (answer.status >= 200 && answer.status < 300) return { kind: "taken" };
-      // GitLab refuses a status that it has already.
+      // GitLab refuses to set the status that a commit already has.
       if (answer.status === 400 && answer.bytes.includes("Cannot transition status")) return { kind: "taken" };
       const kind = answer.status >= 500 || mayPass.includes(answer.status) ? "failed" : "refused";
       return { kind, reason: `it answered ${answer.status}` };
     },
 
     /**
-     * Whether a pull or merge request is open; undefined if the token does not see it. Throws if the code host does not answer.
+     * Whether a pull or merge request is open; undefined if the token cannot see it. Throws if the code host does not
+     * answer.
      */
     async isOpen(repo: string, number: number): Promise<boolean | undefined> {
       const answer = await ask("GET", form.request(repo, number));

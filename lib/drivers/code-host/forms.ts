@@ -1,20 +1,20 @@
-/** What a code host shows beside a commit. */
+/** A commit status, as a code host shows it. */
 export interface CommitStatus {
   readonly repo: string;
   readonly commit: string;
   readonly state: "pending" | "success" | "failure";
-  /** Its name: a later status of the same name takes its place. */
+  /** The name of the status. A later status with the same name replaces it. */
   readonly context: string;
   readonly description: string;
   readonly target_url: string;
 }
 
-/** How an interface of a code host is spoken. */
+/** The requests and answers of one code host's API. */
 export interface Form {
   authorization(token: string): Readonly<Record<string, string>>;
-  /** The path and body of the request that sets a status. */
+  /** The path and body of a request that sets a status. */
   status(given: CommitStatus): { readonly path: string; readonly body: object };
-  /** The path of a pull or merge request, and its state while it is open. */
+  /** The path of a pull or merge request. `open` is its state while it is open. */
   request(repo: string, number: number): string;
   readonly open: string;
 }
@@ -38,7 +38,7 @@ const gitlab: Form = {
   open: "opened",
 };
 
-/** The form of an interface, by the version at the end of its address. */
+/** The form of an API, by the version at the end of its URL. */
 export function formOf(api: string): Form {
   if (api.endsWith("/api/v4")) return gitlab;
   return api.endsWith("/api/v1") ? gitea : github;

@@ -20,14 +20,14 @@ export interface BaseImagePorts {
   readonly limits: { readonly disk_bytes: number; readonly memory_bytes: number };
 }
 
-/** The engine's output of a build, in lines. */
+/** A line of the engine's build output. */
 export const buildAnswer = v.object({ stream: v.optional(v.string(), ""), error: v.optional(v.string()) });
 
 const idForm = /^(sha256:)?[0-9a-f]{64}$/;
 
 /**
- * Prepares the images of one build, each by its registry's present digest. It asks the registry even if the engine has the
- * image: another organization may have pulled it.
+ * Prepares the base images of one build, each by its current digest in its registry. It asks the registry even if the
+ * engine has the image, because another organization may have pulled it.
  */
 export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): SourcePorts["pin"] {
   const { engine, images, registries, outbound, limits } = ports;
@@ -54,7 +54,9 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
   };
 }
 
-/** Podman does not list the triggers of an image. So a build without network and result shows them. */
+/**
+ * Podman does not list the ONBUILD triggers of an image. A build without network reveals them; its result is dropped.
+ */
 async function refuseHiddenTriggers(
   image: string,
   { engine: { api }, limits }: BaseImagePorts,

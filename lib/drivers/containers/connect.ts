@@ -2,10 +2,10 @@ import * as v from "valibot";
 import { createEngineApi, type EngineApi } from "./engine-api.ts";
 import { findSocket } from "./socket.ts";
 
-/** An engine that answers, and its properties that matter here. */
+/** A reachable engine with the properties that matter here. */
 export interface Engine {
   readonly api: EngineApi;
-  /** `Docker 20.10.24 at /var/run/docker.sock`, for people. */
+  /** A readable name: `Docker 20.10.24 at /var/run/docker.sock`. */
   readonly name: string;
   /** `linux/amd64` */
   readonly platform: string;
@@ -25,11 +25,13 @@ const info = v.object({
   InitCommit: v.nullish(v.object({ ID: v.nullish(v.string(), "") })),
 });
 
-/** The version to speak: the newest known here, or the engine's own. */
+/** API versions: the newest that this driver knows, and the oldest that it accepts. */
 const newest = 44;
 const oldest = 41;
 
-/** Finds the container engine of this machine. Rejects with a sentence that says what is missing and how to get it. */
+/**
+ * Finds the container engine of this machine. Rejects with a message that says what is missing and how to install it.
+ */
 export async function connectEngine(): Promise<Engine> {
   const socket = findSocket();
   const found = await createEngineApi(socket, "").call(version, "GET", "/version", { timeout: "10s" });

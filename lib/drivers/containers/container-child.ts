@@ -11,27 +11,27 @@ interface Given {
   readonly containers: Containers;
   readonly take: (line: LogLine) => void;
   readonly hide: (text: string) => string;
-  /** The end of this process: the container runs on. */
+  /** Aborted when this process ends. The container keeps running. */
   readonly detaching: AbortSignal;
 }
 
-/** While the engine is away, it is asked this often. */
+/** The interval between calls while the engine is unreachable. */
 const pause_ms = 1_000;
-/** The last lines may come after the end. */
+/** Log lines may arrive after the container has ended. */
 const lastLines_ms = 500;
 
 const never = () => new Promise<never>(() => {});
 const reasonOf = (error: unknown) => (error as Error).message;
 
-/** Runs a container as a child process that the supervision of apps understands. `take` gets its output. */
+/** Runs a container and presents it as a child process to the app supervision. `take` receives its output. */
 export const runContainer = (order: ContainerOrder, given: Given): Child => {
   const starting = new AbortController();
-  // Once this process is ending, the next one starts the container.
+  // If this process is ending, the next one starts the container.
   const id = given.detaching.aborted ? never() : given.containers.run(order, starting.signal);
   return childOf(id, () => starting.abort(), 0, given);
 };
 
-/** Takes over a container that an earlier process started. `since_s` is where its log was left. */
+/** Takes over a container that an earlier process started. `since_s` is the time up to which its log was read. */
 export const adoptContainer = (id: string, since_s: number, given: Given): Child =>
   childOf(Promise.resolve(id), () => {}, since_s, given);
 
@@ -51,7 +51,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     const how = await endOf(id, containers, take, detaching);
     await Promise.race([log.ended, pause(lastLines_ms)]);
     log.stop();
-    // It starts again in a new container, which does not wait for this one.
+    // Not awaited: a restart uses a new container.
     void containers.remove(id).catch(() => {});
     return how;
   };
@@ -68,7 +68,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     try {
       await containers.remove(id);
     } catch (error) {
-      // The engine is away: the next start of the service removes it.
+      // The engine is unreachable. The next start of the service removes the container.
       return { code: null, signal: null, reason: `could not be ended: ${reasonOf(error)}` };
     }
     return ended;
@@ -91,7 +91,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
   };
 }
 
-/** Waits for the end of a container, also while the engine is away. */
+/** Waits until a container ends, even across engine outages. */
 async function endOf(
   id: string,
   containers: Containers,
@@ -103,16 +103,16 @@ async function endOf(
     try {
       await containers.wait(id, detaching);
     } catch {
-      // The engine went away, or the container is gone: its state tells.
+      // The connection broke or the container is gone. The state below shows which.
     }
-    // After this process, no code waits for the end.
+    // This process is ending, so no code needs the result.
     if (detaching.aborted) await never();
     try {
       const state = await containers.state(id, detaching);
       if (!state) return { code: null, signal: null, reason: "ended: its container was removed" };
       if (state.OOMKilled) take({ level: "error", message: "The container was killed: out of memory" });
       const { Running, ExitCode, Error: problem } = state;
-      // Podman does not report each end for want of memory.
+      // Podman does not report every out-of-memory kill.
       const killed = ExitCode === 137 && !state.OOMKilled ? "was killed (exit code 137), perhaps out of memory" : "";
       const reason = problem === "" ? killed : `ended: ${problem}`;
       if (!Running) return { code: ExitCode, signal: null, ...(reason && { reason }) };
@@ -124,7 +124,7 @@ async function endOf(
   }
 }
 
-/** Hands over a container's output until it ends, also while the engine is away. */
+/** Streams a container's output until it ends, even across engine outages. */
 function followLog(id: string, since_s: number, { containers, take, hide, detaching }: Given) {
   const stopping = new AbortController();
   const stop = () => stopping.abort();

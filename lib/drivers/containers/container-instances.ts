@@ -21,17 +21,17 @@ interface Ports {
   readonly names: Names;
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
-  /** The containers of live releases that ran before this process. */
+  /** Containers of live releases that an earlier process left running. */
   readonly left: Set<Running>;
-  /** The end of this process. */
+  /** Aborted when this process ends. */
   readonly detaching: AbortSignal;
 }
 
-/** A container that ran before this process. */
+/** A container that an earlier process left running. */
 export interface Running {
   readonly id: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Where its log was left, in seconds since 1970. */
+  /** The time up to which its log was read, in seconds since 1970. */
   readonly since_s: number;
 }
 
@@ -40,10 +40,10 @@ type StartRun = Parameters<typeof startApp>[1];
 
 const grace_ms = 10_000;
 
-/** The containers that run now, each as the instance of a release. */
+/** The running containers, each as the instance of a release. */
 export function createEngineInstances({ engine, containers, names, detaching, data, left, ...limits }: Ports) {
   const all = new Set<Instance>();
-  /** The commands of schedules. */
+  /** The running commands of schedules. */
   const commands = new Set<Child>();
   const memory_bytes = limits.appMemory_bytes;
 
@@ -57,10 +57,10 @@ export function createEngineInstances({ engine, containers, names, detaching, da
 
   const givenOf = (app: App, take: TakeLine) => ({ containers, take, hide: hideValues(app.secrets), detaching });
 
-  /** What the app of a release and the commands beside it have in common. */
+  /** The settings that an app shares with its workers and schedules. */
   const orderOf = async (app: App, image: Image) => {
     const folder = await data.open(app, undefined);
-    // An image may run as any user. The folder above keeps all other users out.
+    // An image may run as any user. The parent folder keeps other users out.
     await chmod(folder, 0o777).catch(() => {});
     await ensureNetwork(engine.api, names);
     const env = { NODE_ENV: "production", DATA_DIR: "/data", ...variablesOf(app) };
@@ -76,7 +76,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
     return found;
   };
 
-  /** Ends the workers of an environment's earlier releases that this process did not take over. */
+  /** Ends the remaining workers of an environment's earlier releases. */
   const endLeft = async ({ project_id, environment }: App): Promise<void> => {
     for (const one of left) {
       if (one.labels[labels.project] !== project_id || one.labels[labels.environment] !== environment) continue;
@@ -135,7 +135,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
   };
 
   return {
-    /** Takes over the container of a release that ran before this process; else, and where it is not healthy, starts one. */
+    /** Takes over the running container of a release. Starts a new one if none runs or it is not healthy. */
     async start(app: App, image: Image, run: StartRun): Promise<Instance> {
       const running = takeLeft(app, "");
       if (!running) return begin(app, image, run);
@@ -147,7 +147,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       }
     },
 
-    /** Runs the command of a schedule to its end, in a new container. */
+    /** Runs the command of a schedule in a new container and waits for its end. */
     async command(app: App, image: Image, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
       const order = await orderOf(app, image);
       const start = (marked: TakeLine) => {
@@ -159,11 +159,11 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       return runScheduled(schedule, take, signals, start);
     },
 
-    /** Ends the commands of schedules. The next process cannot take them over. */
+    /** Ends the commands of schedules, because the next process cannot take them over. */
     endCommands: async (grace_ms: number) =>
       void (await Promise.all([...commands].map((child) => child.stop(grace_ms)))),
 
-    /** Ends all instances. The next process will not take them over. */
+    /** Ends all instances if no next process will take them over. */
     stopAll: async (grace_ms: number) => void (await Promise.all([...all].map((one) => one.stop(grace_ms)))),
   };
 }

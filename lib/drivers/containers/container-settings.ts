@@ -4,7 +4,7 @@ import type { EngineApi } from "./engine-api.ts";
 import { EngineError } from "./engine-api.ts";
 import type { Image } from "./images.ts";
 
-/** The labels by which the next process knows a container again. */
+/** The labels by which the next process recognizes a container. */
 export const labels = {
   folder: "svc-server.folder",
   deployment: "svc-server.deployment",
@@ -12,11 +12,11 @@ export const labels = {
   project: "svc-server.project",
   health: "svc-server.health",
   port: "svc-server.port",
-  /** In the form of a Procfile. */
+  /** In Procfile format. */
   workers: "svc-server.workers",
-  /** In the form of svc.json. */
+  /** In svc.json format. */
   schedules: "svc-server.schedules",
-  /** What a container runs beside the app: `worker NAME` or `schedule NAME`. */
+  /** The command that runs beside the app: `worker NAME` or `schedule NAME`; empty for the app. */
   beside: "svc-server.beside",
 } as const;
 
@@ -24,15 +24,15 @@ export interface ContainerOrder {
   readonly image: Image;
   readonly env: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
-  /** The port inside, and that of 127.0.0.1 which leads to it; undefined for a command beside the app. */
+  /** The port in the container and the port of 127.0.0.1 that forwards to it; undefined for workers and schedules. */
   readonly ports?: { readonly inside: number; readonly host: number };
-  /** A shell command that runs in place of the image's own. */
+  /** A shell command that replaces the image's own. */
   readonly command?: string;
   readonly memory_bytes: number;
-  /** The folder of the machine that it sees as `/data`. */
+  /** The folder of the machine that the container mounts as `/data`. */
   readonly data: string;
   readonly network: string;
-  /** Whether the engine has an init process, without which a program of number 1 may ignore TERM. */
+  /** Whether the engine can add an init process. Without one, a program that runs as process 1 may ignore TERM. */
   readonly hasInit: boolean;
   readonly isPodman: boolean;
 }
@@ -65,9 +65,9 @@ export interface Listed {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The most processes of one app. */
+/** The process limit of one app. */
 const maxProcesses = 1024;
-/** The most processes of all apps of one user of the machine, such as root. */
+/** The process limit of one user of the machine, such as root, across all apps. */
 const mostProcessesOfUser = 16_384;
 const temporary = "rw,exec,nosuid,nodev,mode=1777,size=268435456";
 
@@ -76,7 +76,7 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   ...(ports && { PortBindings: { [`${ports.inside}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.host) }] } }),
   NetworkMode: network,
   Memory: memory_bytes,
-  // Equal to the memory limit, which turns swap off.
+  // Equal to the memory limit, which disables swap.
   MemorySwap: memory_bytes,
   PidsLimit: maxProcesses,
   CapDrop: ["ALL"],
@@ -84,14 +84,14 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   Privileged: false,
   ReadonlyRootfs: true,
   Mounts: [{ Type: "bind", Source: data, Target: "/data" }],
-  // A volume of an image would outlive its container, and have no limit.
+  // An image's volume would outlive its container and have no size limit, so it becomes a tmpfs.
   Tmpfs: Object.fromEntries(
     ["/tmp", ...image.volumes.filter((path) => path !== "/data")].map((path) => [path, temporary]),
   ),
   Ulimits: [
     { Name: "nofile", Soft: 4096, Hard: 4096 },
     { Name: "core", Soft: 0, Hard: 0 },
-    // Podman raises limits that are left out to the kernel's maximum, which not every root may set.
+    // If a limit is missing, Podman raises it to the kernel's maximum. Not every root user may do that.
     ...(isPodman ? [{ Name: "nproc", Soft: mostProcessesOfUser, Hard: mostProcessesOfUser }] : []),
   ],
   Init: hasInit,
@@ -99,7 +99,7 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   LogConfig: { Type: "json-file", Config: { "max-size": "10m" } },
 });
 
-/** Podman answers 500 for a container that goes while it is looked at. */
+/** Podman answers 500 if a container disappears during an inspection. */
 const isGone = (error: unknown) =>
   error instanceof EngineError && (error.status === 404 || /no such container/i.test(error.message));
 
@@ -108,7 +108,7 @@ export type Containers = ReturnType<typeof createContainers>;
 
 export function createContainers(api: EngineApi) {
   return {
-    /** Makes a container and starts it; answers its id. One that does not start is removed. */
+    /** Creates and starts a container and returns its id. Removes it if it does not start. */
     async run(order: ContainerOrder, signal: AbortSignal): Promise<string> {
       const body = {
         Image: order.image.id,
@@ -128,7 +128,7 @@ export function createContainers(api: EngineApi) {
       return id;
     },
 
-    /** Undefined for a container that is gone. */
+    /** The state of a container; undefined if it is gone. */
     async state(id: string, signal: AbortSignal): Promise<ContainerState | undefined> {
       try {
         const { State, NetworkSettings } = await api.call(state, "GET", `/containers/${id}/json`, { signal });
@@ -141,26 +141,26 @@ export function createContainers(api: EngineApi) {
       }
     },
 
-    /** Resolves when a container does not run any more, or rejects when the connection breaks. */
+    /** Resolves when a container has stopped. Rejects if the connection breaks. */
     async wait(id: string, signal: AbortSignal): Promise<void> {
       await api.call(v.unknown(), "POST", `/containers/${id}/wait`, { signal, timeout: null });
     },
 
-    /** What it prints, in frames, as it prints it. */
+    /** Streams the container's output in frames. */
     logs: (id: string, since_s: number, signal: AbortSignal) =>
       api.open("GET", `/containers/${id}/logs`, {
         query: { follow: "1", stdout: "1", stderr: "1", since: String(since_s) },
         signal,
       }),
 
-    /** Asks it to end, and forces it after the grace. */
+    /** Sends a stop signal, and kills the container after the grace period. */
     stop: (id: string, grace_ms: number) =>
       api.tellIfThere("POST", `/containers/${id}/stop`, {
         query: { t: String(Math.ceil(grace_ms / 1000)) },
         timeout: "60s",
       }),
 
-    /** Resolves once it is gone. */
+    /** Resolves when the container is gone. */
     async remove(id: string): Promise<void> {
       const isConflict = (error: unknown) => error instanceof EngineError && error.status === 409;
       try {
@@ -168,7 +168,7 @@ export function createContainers(api: EngineApi) {
       } catch (error) {
         if (isGone(error)) return;
         if (!isConflict(error)) throw error;
-        // Another removal is running.
+        // Another removal of this container is running.
         const query = { condition: "removed" };
         await api.call(v.unknown(), "POST", `/containers/${id}/wait`, { query, timeout: "60s" }).catch((failed) => {
           if (!isGone(failed)) throw failed;

@@ -29,13 +29,13 @@ export interface EngineSettings {
   readonly limits: BuildLimits & { readonly timeout_ms: number };
   /** Option `deployments.buildVariables`. */
   readonly buildVariables?: Readonly<Record<string, string>>;
-  /** Where environments keep their data. */
+  /** The parent folder of the environments' data. */
   readonly dataFolder?: string;
-  /** Whether a next process takes over what runs; otherwise everything ends with this one. */
+  /** Whether the next process takes over running containers. If false, they end with this process. */
   readonly isLasting: boolean;
 }
 
-/** While the server stops, everything together has ten seconds. */
+/** The whole shutdown has ten seconds. */
 const closingGrace_ms = 4_000;
 
 interface Begun {
@@ -54,7 +54,7 @@ export function createEngineDriver(
   const caches = createProjectCaches(join(folder, "engine/cache"));
   /** Aborted when this process ends; its containers keep running. */
   const detaching = new AbortController();
-  // Each container's log and its end listen, as long as it runs.
+  // Each running container adds several listeners to this signal.
   setMaxListeners(0, detaching.signal);
   const data = createDataFolders(dataFolder ?? join(folder, "data"));
   let begun: Begun | undefined;
@@ -94,7 +94,7 @@ export function createEngineDriver(
     runtime: {
       name: "engine",
 
-      // Whether a repository has a Dockerfile shows once it is fetched.
+      // Only a fetched repository shows whether it has a Dockerfile.
       refuses: () => undefined,
 
       detail: () => `engine, with ${ports().engine.name}`,
@@ -112,7 +112,7 @@ export function createEngineDriver(
           const live = await kept.live(its[labels.deployment] ?? "");
           const isSame = (one: Running) =>
             [labels.deployment, labels.beside].every((name) => one.labels[name] === its[name]);
-          // After a restart, no code waits for a schedule's command.
+          // After a restart, no code waits for the command of a schedule.
           const isOver = !isRunning || (its[labels.beside] ?? "").startsWith("schedule ") || [...left].some(isSame);
           if (live && !isOver) left.add({ id, labels: its, since_s: live.since_ms / 1000 });
           else await containers.remove(id);

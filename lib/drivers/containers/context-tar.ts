@@ -9,7 +9,7 @@ export interface TarEntry {
   readonly mode?: number;
   readonly size?: number;
   readonly mtime_s?: number;
-  /** Where a link leads. */
+  /** The target of a link. */
   readonly target?: string;
 }
 
@@ -19,7 +19,7 @@ const octal = (value: number, length: number) =>
   `${Math.floor(value)
     .toString(8)
     .padStart(length - 1, "0")}\0`;
-/** An archive is made of whole blocks. */
+/** An archive consists of whole blocks. */
 const padding = (size: number) => Buffer.alloc((block - (size % block)) % block);
 
 function header(name: string, type: string, { mode = 0o644, size = 0, mtime_s = 0, target = "" }: Partial<TarEntry>) {
@@ -34,7 +34,7 @@ function header(name: string, type: string, { mode = 0o644, size = 0, mtime_s = 
   return bytes;
 }
 
-/** A record of an extended header: its own length, which counts itself, and a key with its value. */
+/** A record of an extended header: its length (including the length field), a key and its value. */
 function extended(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
   const size = Buffer.byteLength(rest);
@@ -42,7 +42,7 @@ function extended(key: string, value: string): string {
   return `${length}${rest}`;
 }
 
-/** The blocks before an entry's content. A name that is long, or not of ASCII, gets an extended header. */
+/** The header blocks of an entry. A long or non-ASCII name gets an extended header. */
 export function tarHeader(entry: TarEntry): Buffer {
   const { kind, target = "" } = entry;
   const name = kind === "folder" ? `${entry.name}/` : entry.name;
@@ -57,7 +57,7 @@ export function tarHeader(entry: TarEntry): Buffer {
   return Buffer.concat([header("extended", "x", { size: content.length }), content, padding(content.length), own]);
 }
 
-/** A small file as an entry. */
+/** A small file as a complete entry. */
 export function tarFile(name: string, content: string | Buffer, mode = 0o644): Buffer {
   const bytes = Buffer.from(content);
   return Buffer.concat([tarHeader({ name, kind: "file", mode, size: bytes.length }), bytes, padding(bytes.length)]);
@@ -65,7 +65,7 @@ export function tarFile(name: string, content: string | Buffer, mode = 0o644): B
 
 export const tarEnd = Buffer.alloc(2 * block);
 
-/** The files of a folder as an archive. Links stay links, so nothing outside of the folder gets in. */
+/** The files of a folder as an archive. Links stay links, so the archive contains nothing from outside the folder. */
 export async function* tarOf(root: string, isIncluded: (path: string) => boolean): AsyncGenerator<Buffer> {
   const waiting = [""];
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {

@@ -7,7 +7,7 @@ const largestAnswer = 64 * 1024;
 const helperName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const answer = v.object({ Username: v.string(), Secret: v.string() });
 
-/** Asks a credential helper of Docker for a registry; undefined where it knows none. Rejects with the reason. */
+/** Asks a Docker credential helper for a registry's credential; undefined if it has none. Rejects with the reason. */
 export async function askCredentialHelper(
   helper: string,
   server: string,
@@ -53,7 +53,7 @@ function run(file: string, input: string): Promise<{ code: number | null; text: 
       cancel();
       resolve({ code, text });
     });
-    // A helper that ends early does not read it.
+    // If the helper exits early, it does not read its input.
     child.stdin.on("error", () => {}).end(`${input}\n`);
   });
 }

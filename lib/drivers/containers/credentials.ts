@@ -11,7 +11,7 @@ export interface Credential {
   readonly password: string;
 }
 
-/** Option `deployments.registries`: a credential for each host. */
+/** Option `deployments.registries`: a credential per host. */
 export type Registries = Readonly<Record<string, Credential>>;
 
 const text = v.optional(v.string(), "");
@@ -21,7 +21,7 @@ const stored = v.object({
   credsStore: text,
 });
 
-/** `https://index.docker.io/v1/` is Docker's own key for its registry. */
+/** Docker stores its own registry under the key `https://index.docker.io/v1/`. */
 const hostOf = (key: string) => {
   const [host = ""] = key
     .replace(/^https?:\/\//, "")
@@ -32,7 +32,7 @@ const hostOf = (key: string) => {
 
 const serverOf = (registry: string) => (registry === defaultRegistry ? "https://index.docker.io/v1/" : registry);
 
-/** The file of `docker login`; undefined without it, or without sense in it. */
+/** The file of `docker login`; undefined if it is missing or invalid. */
 function loginFile(): v.InferOutput<typeof stored> | undefined {
   const folder = process.env["DOCKER_CONFIG"] || join(homedir(), ".docker");
   try {
@@ -42,7 +42,10 @@ function loginFile(): v.InferOutput<typeof stored> | undefined {
   }
 }
 
-/** What `docker login` stored for a registry: in its file, or with the credential helper that the file names. */
+/**
+ * The credential that `docker login` stored for a registry, in its file or in the credential helper that the file
+ * names.
+ */
 async function fromLogin(registry: string, log: (line: LogLine) => void): Promise<Credential | undefined> {
   const file = loginFile();
   if (!file) return undefined;
@@ -62,7 +65,7 @@ async function fromLogin(registry: string, log: (line: LogLine) => void): Promis
   return username === undefined || password === undefined ? undefined : { username, password };
 }
 
-/** The credential for the registry of an image: that of the options, else that of `docker login`. */
+/** The credential for an image's registry: from the options, else from `docker login`. */
 export async function credentialFor(
   registry: string,
   registries: Registries,
@@ -72,10 +75,10 @@ export async function credentialFor(
   return given ? given[1] : fromLogin(registry, log);
 }
 
-/** A value in a header. Podman refuses base64 without its padding, and Docker reads it in part. */
+/** Encodes a header value. Podman refuses base64 without padding, and Docker reads it only in part. */
 const headerOf = (value: object) =>
   Buffer.from(JSON.stringify(value)).toString("base64").replace(/\+/g, "-").replace(/\//g, "_");
 
-/** The header with which the engine signs in. */
+/** The header that carries a registry credential to the engine. */
 export const engineHeaders = ({ registry }: ImageReference, credential: Credential | undefined) =>
   credential && { "x-registry-auth": headerOf({ ...credential, serveraddress: serverOf(registry) }) };

@@ -2,32 +2,32 @@ import { Failure } from "../runtime/failure.ts";
 import { at, expand, formatInstruction, type Instruction, parseDockerfile, readInstruction } from "./dockerfile.ts";
 
 export interface SourcePorts {
-  /** `linux/amd64`, on which the engine runs. */
+  /** The platform of the engine: `linux/amd64`. */
   readonly platform: string;
-  /** Whose builds may share the engine's cache. */
+  /** Builds with the same value share the engine's cache. */
   readonly cache: string;
-  /** Makes an image ready to be built upon; answers its name with its digest. */
+  /** Prepares a base image; returns its name with its digest. */
   pin(name: string): Promise<string>;
 }
 
 /** A Dockerfile whose images are pinned to digests. */
 export interface Pinned {
   readonly text: string;
-  /** The line of the repository's Dockerfile, for each line. */
+  /** For each line of `text`, the line of the original Dockerfile. */
   readonly lines: readonly number[];
 }
 
-/** The instruction that separates the cache of the steps after it. */
+/** A label that separates the build cache of the following steps. */
 const apart = (cache: string) => ({ keyword: "LABEL", options: [], rest: `svc-server.cache="${cache}"` });
 
 const stageName = /^[a-z][a-z0-9_.-]{0,127}$/;
 const platformForm = /^[a-z0-9]{1,40}(\/[a-z0-9]{1,40}){0,2}$/i;
-/** The words of `A=1 B="2 3"`. */
+/** Splits `A=1 B="2 3"` into words. */
 const words = /(?:[^ \t"']|"[^"]*"|'[^']*')+/g;
 
 /**
- * Rewrites a Dockerfile: one line for each instruction, and a digest for each image. Otherwise the engine would look a name
- * that is no stage up among all its images, also those of other organizations, and by the prefix of an id.
+ * Rewrites a Dockerfile with one line per instruction and a digest per image. Without a digest, the engine would match
+ * an unknown stage name against all its images, even by id prefix, including images of other organizations.
  */
 export async function pinSources(text: string, ports: SourcePorts): Promise<Pinned> {
   const { escapeCharacter, instructions } = parseDockerfile(text);
@@ -62,7 +62,10 @@ export async function pinSources(text: string, ports: SourcePorts): Promise<Pinn
   return { text: written.map(([, line]) => `${line}\n`).join(""), lines: written.map(([line]) => line) };
 }
 
-/** Throws if an ONBUILD trigger of a base image names a source: which organization may read it is unknown. */
+/**
+ * Throws if an ONBUILD trigger of a base image names a source, because it is unknown which organization may read that
+ * source.
+ */
 export function checkTrigger(trigger: string): void {
   const { escapeCharacter, instructions } = parseDockerfile(trigger);
   for (const one of instructions)
@@ -79,7 +82,7 @@ function refuseTriggers({ line, keyword, rest }: Instruction, escapeCharacter: s
     throw at(line, `ONBUILD ${formatInstruction(one)} is not built here: a trigger names no source`);
 }
 
-/** Reads the defaults of `ARG` before the first stage, which `FROM` may use. */
+/** Reads the `ARG` defaults before the first stage. `FROM` may use them. */
 function readArguments({ line, rest }: Instruction, values: Map<string, string>): void {
   for (const [word] of rest.matchAll(words)) {
     const [name = ""] = word.split("=", 1);
@@ -122,8 +125,8 @@ async function readFrom(
 }
 
 /**
- * Refuses a foreign platform. A digest may name images of several, of which an engine has one: that of one build would be
- * the base of all others.
+ * Refuses a foreign platform. One digest may name images for several platforms, but the engine keeps one of them: the
+ * image of one build would become the base of all others.
  */
 function checkPlatform(
   options: readonly string[],
@@ -140,7 +143,7 @@ function checkPlatform(
   }
 }
 
-/** An option, with the stage or the image that it names. */
+/** An option in which stage and image names are pinned. */
 async function pinOption(
   option: string,
   { line, keyword }: Instruction,
@@ -163,7 +166,7 @@ async function pinOption(
   return `--mount=${(await Promise.all(named)).join(",")}`;
 }
 
-/** An earlier stage by its name or number, else an image by its digest. */
+/** An earlier stage by name or number, else an image with its digest. */
 async function pinSource(
   name: string,
   { line, what }: { readonly line: number; readonly what: string },
@@ -176,7 +179,7 @@ async function pinSource(
   return naming(line, what, () => pin(name));
 }
 
-/** Names the line of an image that cannot be pulled. */
+/** Adds the Dockerfile line to the error if an image cannot be pulled. */
 async function naming<T>(line: number, what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -2,9 +2,9 @@ import { Failure } from "../runtime/failure.ts";
 
 /** An instruction of a Dockerfile, as one line. */
 export interface Instruction {
-  /** Where it begins, counted from 1. */
+  /** The line on which it starts, counted from 1. */
   readonly line: number;
-  /** In capitals: `COPY`. */
+  /** In upper case: `COPY`. */
   readonly keyword: string;
   /** `--from=build` */
   readonly options: readonly string[];
@@ -21,25 +21,25 @@ const keywords = [
   ...["ONBUILD", "RUN", "SHELL", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR"],
 ];
 const directive = /^#[ \t]*([a-z]{1,20})[ \t]*=[ \t]*(\S{1,500})/i;
-/** Engines differ on which characters are spaces, and which end a line. */
+/** Engines disagree on which characters are spaces and which end a line. */
 const otherSpace = /(?![ \t])[\p{Cc}\p{Z}]/u;
-/** Some engines read the lines below as text, and others as instructions. */
+/** Some engines read the following lines as text, others as instructions. */
 const hereDocument = /(?:^|[ \t])\d*(<<-?[^\s<]{1,100})/;
 
 export const at = (line: number, why: string) => new Failure(`line ${line} of the Dockerfile: ${why}`);
 
-/** The advice for a feature that the engine's own builder lacks. */
+/** The advice for a feature that needs BuildKit. */
 export const withoutBuildKit =
   "needs BuildKit, which the engine's own builder is not: write the step without it, or deploy an image that was built elsewhere";
 
 /**
- * Reads a Dockerfile. It refuses forms that engines read differently, so the output of `formatInstruction` means the same to
- * all of them.
+ * Parses a Dockerfile. Refuses forms that engines read differently, so every engine reads the output of
+ * `formatInstruction` in the same way.
  */
 export function parseDockerfile(text: string): Dockerfile {
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   const escapeCharacter = escapeOf(lines);
-  // At two of these, some engines end a line and others continue it.
+  // After two escape characters, some engines end the line and others continue it.
   const isContinued = escapeCharacter === "`" ? /(?<!`)`[ \t]*$/ : /(?<!\\)\\[ \t]*$/;
   const instructions: Instruction[] = [];
   let whole: string | undefined;
@@ -49,7 +49,7 @@ export function parseDockerfile(text: string): Dockerfile {
     whole = undefined;
   };
   for (const [i, line] of lines.entries()) {
-    // Also between the lines of one instruction.
+    // Comments and empty lines may also stand between the lines of one instruction.
     if (/^[ \t]*(#|$)/.test(line)) continue;
     if (whole === undefined) first = i + 1;
     const part = line.replace(isContinued, "");
@@ -69,7 +69,7 @@ function escapeOf(lines: readonly string[]): string {
   return "\\";
 }
 
-/** Reads one instruction: of a line, or behind an `ONBUILD`. */
+/** Parses one instruction: a line, or the part after `ONBUILD`. */
 export function readInstruction(text: string, line: number, escapeCharacter: string): Instruction {
   const odd = otherSpace.exec(text)?.[0].codePointAt(0);
   if (odd !== undefined) {
@@ -95,11 +95,11 @@ export function readInstruction(text: string, line: number, escapeCharacter: str
 
 const optionOf = (rest: string) => /^--[^ \t]+/.exec(rest)?.[0];
 
-/** The instruction as a line of its own. */
+/** Formats the instruction as one line. */
 export const formatInstruction = ({ keyword, options, rest }: Omit<Instruction, "line">) =>
   [keyword, ...options, rest].filter((part) => part !== "").join(" ");
 
-/** Replaces the variables of a word, and removes its quotes. Undefined for a form that this does not read. */
+/** Replaces the variables of a word and removes its quotes. Undefined for a form that it cannot read. */
 export function expand(word: string, values: ReadonlyMap<string, string>): string | undefined {
   let isRead = true;
   const parts = /'([^']*)'|"|\$(\w+)|\$\{(\w+)(?:(:?)([-+])([^{}$]*))?\}|[\\`$']/g;

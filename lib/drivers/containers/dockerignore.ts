@@ -7,7 +7,7 @@ interface Pattern {
 
 const most = 1_000;
 
-/** Whether parts of a pattern match those of a path; `**` matches any number of them. */
+/** Whether the parts of a pattern match the parts of a path. `**` matches any number of parts. */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
   // `open[i]`: whether the pattern so far matches the first i parts of the path.
   let open = path.map(() => false);
@@ -23,7 +23,7 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
   return open[path.length] ?? false;
 }
 
-/** Reads a `.dockerignore`; answers whether a path of the repository belongs to the build context. */
+/** Parses a `.dockerignore`. The result tells whether a path of the repository belongs to the build context. */
 export function contextFilter(text: string): (path: string) => boolean {
   const patterns = text
     .split(/\r?\n/)

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { systemTimer } from "../../kernel/clock.ts";
 import { Failure } from "../runtime/failure.ts";
 
-/** A call that the engine refused, or that did not reach it; then it has no status. */
+/** A call that the engine refused, or that did not reach the engine (then without a status). */
 export class EngineError extends Failure {
   readonly status: number | undefined;
 
@@ -17,10 +17,10 @@ export class EngineError extends Failure {
 export interface EngineCall {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A value is sent as JSON, a stream as it is. */
+  /** An object is sent as JSON, a stream unchanged. */
   readonly body?: object;
   readonly signal?: AbortSignal;
-  /** The longest wait for the head of the answer; 30 s by default. */
+  /** How long to wait for the response headers; 30 s by default. */
   readonly timeout?: string | null;
 }
 
@@ -30,11 +30,11 @@ const longestAnswer = 16 * 1024 * 1024;
 const problem = v.object({ message: v.string() });
 const isStream = (body: object): body is Readable => "pipe" in body;
 
-/** The Docker Engine API over a unix socket, which Podman speaks too. */
+/** The Docker Engine API over a unix socket. Podman supports it too. */
 export type EngineApi = ReturnType<typeof createEngineApi>;
 
 export function createEngineApi(socketPath: string, version: string) {
-  /** Sends a request; resolves with the head of the answer, which is below 400. */
+  /** Sends a request. Resolves with the response headers if the status is below 400. */
   const open = async (method: Method, path: string, call: EngineCall = {}): Promise<IncomingMessage> => {
     const response = await send(socketPath, method, `${version}${path}${queryOf(call)}`, call);
     const { statusCode: status = 0 } = response;
@@ -46,7 +46,7 @@ export function createEngineApi(socketPath: string, version: string) {
   return {
     open,
 
-    /** Sends a request and reads its whole answer. */
+    /** Sends a request and reads the whole response. */
     async call<S extends v.GenericSchema>(
       schema: S,
       method: Method,
@@ -64,7 +64,7 @@ export function createEngineApi(socketPath: string, version: string) {
       (await open(method, path, call)).resume();
     },
 
-    /** Sends a request that may find nothing to do: 304, 404 and 409 are no errors. */
+    /** Sends a request that may have nothing to do: 304, 404 and 409 are not errors. */
     async tellIfThere(method: Method, path: string, call?: EngineCall): Promise<void> {
       try {
         (await open(method, path, call)).resume();
@@ -89,7 +89,7 @@ function send(socketPath: string, method: Method, path: string, call: EngineCall
     signal?.addEventListener("abort", abort);
     asked.once("response", (response) => {
       cancel();
-      // Its reader learns of the end; without a reader, an aborted answer must not end the process.
+      // Readers see the error themselves. Without a reader, an aborted response must not crash the process.
       response.on("error", () => {});
       resolve(response);
     });
@@ -134,7 +134,7 @@ function parseJson(text: string): unknown {
 
 const longestLine = 1024 * 1024;
 
-/** The lines of JSON of a pull or a build. Rejects where the answer breaks off. */
+/** The JSON lines of a pull or a build. Rejects if the response breaks off. */
 export async function* jsonLines(response: IncomingMessage): AsyncGenerator<unknown> {
   let rest = "";
   try {

@@ -27,14 +27,14 @@ import { besideLabels } from "./image-settings.ts";
 export interface ImageBuildPorts extends BaseImagePorts {
   readonly api: EngineApi;
   readonly git: Git;
-  /** Folders for the files of a commit, while it is built. */
+  /** Holds the files of a commit during its build. */
   readonly sources: Releases;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
-  /** Option `deployments.buildVariables`: arguments of the build. */
+  /** Option `deployments.buildVariables`: build arguments. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Of Podman's usual capabilities, those without which packages can be installed. */
+/** The default capabilities of Podman that a package installation does not need. */
 const notInBuilds = [
   "CAP_AUDIT_WRITE",
   "CAP_MKNOD",
@@ -49,12 +49,12 @@ const watch_ms = 1_000;
 const dangling = JSON.stringify({ dangling: ["true"] });
 const imageIds = v.array(v.object({ Id: v.string() }));
 const origin = v.object({ Container: v.optional(v.string(), "") });
-/** How long an image is looked for that the engine may still be writing, and how often. */
+/** The engine may still be writing an image. How often and at what interval to look for it. */
 const search = { tries: 20, pause_ms: 250 };
 
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
-/** Builds a commit by its Dockerfile; the image gets the name of the release. Answers the commit. */
+/** Builds a commit with its Dockerfile and names the image after the release. Returns the commit. */
 export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuildPorts): Promise<string> {
   const { sources, git, limits } = ports;
   const { deployment_id } = order;
@@ -92,7 +92,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     buildargs: JSON.stringify(variables),
     rm: "1",
     forcerm: "1",
-    // Docker does not know it: the steps of its builds have its usual capabilities.
+    // Docker ignores this parameter: its build steps keep the default capabilities.
     dropcaps: JSON.stringify(notInBuilds),
     labels: JSON.stringify({
       ...(health !== undefined && { [labels.health]: health }),
@@ -128,7 +128,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
   }
 }
 
-/** The reason of a build that failed, for somebody who sees the Dockerfile of the repository and no engine. */
+/** Explains a failed build to a user who sees the repository's Dockerfile but not the engine. */
 function explain(error: string, dockerfile: string, { lines }: Pinned, memory_bytes: number): string {
   const own = error.replace(/(?<=parse error (?:on )?line )\d+/, (line) => String(lines[Number(line) - 1] ?? line));
   const reason = `the build failed: ${own}`;
@@ -139,8 +139,8 @@ function explain(error: string, dockerfile: string, { lines }: Pinned, memory_by
 }
 
 /**
- * Reads from the output of a build the container of its present step and the image of its last one. Docker prints ` --->
- * 0123456789ab`. Podman prints `--> 0123456789a`, and names no container.
+ * Parses the build output for the container of the current step and the image of the last one. Docker prints ` --->
+ * 0123456789ab`. Podman prints `--> 0123456789a` and does not name the container.
  */
 function createProgress() {
   let container: string | undefined;
@@ -152,13 +152,13 @@ function createProgress() {
       const [, made] = /^ ?---?> ([0-9a-f]{11,64})\s*$/.exec(said) ?? [];
       const [, instruction] = /^step \d+\/\d+ ?: ?([a-z]+)/i.exec(said) ?? [];
       if (instruction !== undefined) isOwn = instruction.toUpperCase() !== "FROM";
-      // What an earlier build made is not this one's to remove.
+      // The image comes from an earlier build, so this build must not remove it.
       if (said.includes("Using cache")) isOwn = false;
       if (running !== undefined) container = running;
       if (made !== undefined && isOwn) image = made;
     },
     running: () => container,
-    /** Removes the leftovers of a failed build. The engine removes the parents of its last image with it. */
+    /** Removes the leftovers of a failed build. The engine also removes the parents of its last image. */
     async remove(api: EngineApi, isAborted: boolean): Promise<void> {
       try {
         const late = isAborted && container !== undefined ? await lateImageOf(api, container) : undefined;
@@ -166,15 +166,15 @@ function createProgress() {
           await api.tellIfThere("DELETE", `/containers/${container}`, { query: { force: "1", v: "1" } });
         for (const id of [late, image]) if (id !== undefined) await api.tellIfThere("DELETE", `/images/${id}`);
       } catch {
-        // The engine is away: the failure of the build says so.
+        // The engine is unreachable. The build's own error reports that.
       }
     },
   };
 }
 
 /**
- * The image of a step that ended just as its build was aborted: Docker finishes the image and does not report it. Undefined if
- * the step still runs.
+ * The image of a step that ended just before its build was aborted: Docker completes the image without reporting it.
+ * Undefined if the step still runs.
  */
 async function lateImageOf(api: EngineApi, container: string): Promise<string | undefined> {
   for (let tries = 0; tries < search.tries; tries++) {
@@ -189,7 +189,7 @@ async function lateImageOf(api: EngineApi, container: string): Promise<string | 
   return undefined;
 }
 
-/** Ends a build if its present step exceeds the disk limit. */
+/** Aborts a build if its current step exceeds the disk limit. */
 function watchDisk(
   api: EngineApi,
   made: ReturnType<typeof createProgress>,

@@ -5,10 +5,10 @@ const image = new RegExp(
   `^(?:${host}/)?${component}(?:/${component})*(?::[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@sha256:[0-9a-f]{64})?$`,
 );
 
-/** Whether a text is the name of an image, as registries take it. */
+/** Whether a text is a valid image name for registries. */
 export const isImageName = (text: string): boolean => text.length <= 512 && image.test(text);
 
-/** The parts of an image as callers name it. */
+/** The parts of an image name. */
 export interface ImageReference {
   /** `docker.io`, `registry.example.com:5000`. */
   readonly registry: string;
@@ -19,10 +19,10 @@ export interface ImageReference {
   readonly digest: string | null;
 }
 
-/** The registry of names without one, as engines take them. */
+/** The registry of names that do not contain one. */
 export const defaultRegistry = "docker.io";
 
-/** Parses a name of an image. The first part is a registry if it looks like a host: with a dot or a port. */
+/** Parses an image name. The first part is a registry if it looks like a host: with a dot or a port. */
 export function parseReference(text: string): ImageReference {
   const [named = "", digest = null] = text.split("@", 2);
   const [, name = named, tag = null] = /^(.+):([^/:\]]+)$/.exec(named) ?? [];
@@ -35,9 +35,9 @@ export function parseReference(text: string): ImageReference {
   return { registry: defaultRegistry, repository: path.includes("/") ? path : `library/${path}`, tag, digest };
 }
 
-/** The whole name, as every engine takes it: `docker.io/library/nginx`. */
+/** The full name, which every engine accepts: `docker.io/library/nginx`. */
 export const nameOf = ({ registry, repository }: ImageReference): string => `${registry}/${repository}`;
 
-/** Registries on this machine are spoken to over plain http, as the engine does. */
+/** Registries on this machine use plain http, as in the engine. */
 export const isLoopbackRegistry = ({ registry }: Pick<ImageReference, "registry">): boolean =>
   /^(localhost|127(\.\d{1,3}){3})(:\d+)?$/.test(registry);

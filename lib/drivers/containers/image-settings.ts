@@ -13,7 +13,7 @@ const portIn = (text: string | undefined) =>
     ? Number(text)
     : undefined;
 
-/** The variable PORT, else the port of svc.json, else the only one that the image exposes, else 8080. */
+/** The variable PORT, else the port in svc.json, else the only exposed port of the image, else 8080. */
 export function portOf(variables: Readonly<Record<string, string>>, { ports, labels: its }: Image): number {
   const own = variables["PORT"];
   const port = portIn(own);
@@ -23,19 +23,19 @@ export function portOf(variables: Readonly<Record<string, string>>, { ports, lab
   return port ?? portIn(its[labels.port]) ?? (another === undefined ? exposed : undefined) ?? defaultPort;
 }
 
-/** The path of svc.json. The label may also be one of an image that somebody else built. */
+/** The health path in svc.json. A foreign image may also carry the label. */
 export function healthOf({ labels: its }: Image): string {
   const path = its[labels.health] ?? "/";
   return /^\/[\x21-\x7e]{0,1023}$/.test(path) ? path : "/";
 }
 
-/** What a release runs beside its app, in containers of the same image. */
+/** The workers and schedules of a release. They run in containers of the same image. */
 export interface Beside {
   readonly workers: readonly Worker[];
   readonly schedules: readonly Schedule[];
 }
 
-/** The labels of an image that is built of a repository. Empty ones hide those of the image that it is built upon. */
+/** The labels of an image built from a repository. Empty labels hide those of the base image. */
 export const besideLabels = (procfile: string, schedules: readonly Schedule[]): Record<string, string> => ({
   [labels.workers]: workersIn(processesIn(procfile))
     .map(({ name, command }) => `${name}: ${command}`)
@@ -43,7 +43,7 @@ export const besideLabels = (procfile: string, schedules: readonly Schedule[]): 
   [labels.schedules]: JSON.stringify(schedules.map(({ timeout_s, ...one }) => ({ ...one, timeout: `${timeout_s}s` }))),
 });
 
-/** The labels may also be those of an image that somebody else built: a wrong schedule is a Failure. */
+/** A foreign image may carry these labels too. An invalid schedule throws a Failure. */
 export const besideOf = ({ labels: its }: Image): Beside => ({
   workers: workersIn(processesIn(its[labels.workers] ?? "")),
   schedules: schedulesIn(`the image's label ${labels.schedules}`, its[labels.schedules] ?? "[]"),

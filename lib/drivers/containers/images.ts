@@ -28,7 +28,7 @@ const inspected = v.object({
 });
 const listed = v.array(v.object({ RepoTags: v.nullish(v.array(v.string())) }));
 
-/** What an image says about how it runs. */
+/** The run settings of an image. */
 export interface Image {
   readonly id: string;
   readonly platform: string;
@@ -36,7 +36,7 @@ export interface Image {
   readonly ports: readonly number[];
   readonly volumes: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
-  /** The instructions that run where it is built upon. */
+  /** ONBUILD instructions. They run when another image is built on this one. */
   readonly triggers: readonly string[];
 }
 
@@ -54,15 +54,15 @@ const plainHttp =
 const releaseName = /^dep_[0-9A-Z]{26}$/;
 
 /**
- * The images of releases. We tag each in the engine with the deployment that made it. An image that we pulled has no other name,
- * so removing the tag removes it; an image that somebody else pulled stays.
+ * The images of releases. Each gets a tag with the deployment that made it. A pulled image has no other name, so
+ * removing the tag removes the image. An image that somebody else pulled stays.
  */
 export function createImages(api: EngineApi, repository: string, pullsFolder: string) {
   const tagOf = (release: string) => {
     if (!releaseName.test(release)) throw new Error(`${release} is not the name of a release`);
     return `${repository}:${release}`;
   };
-  /** The last pull of each image. One pull must not remove a name that another still needs. */
+  /** The last pull of each image. A pull must not remove a name that another pull still needs. */
   const inUse = new Map<string, Promise<unknown>>();
 
   const inspect = async (name: string, signal?: AbortSignal): Promise<Image | undefined> => {
@@ -86,7 +86,9 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     }
   };
 
-  /** Takes a name off an image. The image goes with its last one, unless a container of somebody else uses it. */
+  /**
+   * Removes a name from an image. Removing the last name also removes the image, unless a foreign container uses it.
+   */
   const untag = (name: string) => api.tellIfThere("DELETE", `/images/${encodeURIComponent(name)}`);
 
   const exclusively = <T>(name: string, work: () => Promise<T>): Promise<T> => {
@@ -127,7 +129,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     } finally {
       cancel();
       signal.removeEventListener("abort", abort);
-      // An answer that is not read to its end would go on; its end is the end of the pull.
+      // Aborts a response that was not read to its end. That also ends the pull.
       silence.abort();
     }
   };
@@ -136,10 +138,10 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     tagOf,
     inspect,
 
-    /** The image of a release; undefined where it is not stored any more. */
+    /** The image of a release; undefined if it is no longer stored. */
     find: (release: string) => inspect(tagOf(release)),
 
-    /** Pulls an image by its digest, and gives it the name of a release. */
+    /** Pulls an image by its digest and tags it with a release. */
     pull(image: ImageReference, digest: string, release: string, pull: Pull): Promise<void> {
       const name = `${nameOf(image)}@${digest}`;
       const note = join(pullsFolder, release);
@@ -163,7 +165,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       });
     },
 
-    /** Pulls an image by its digest, to be built upon. It stays, as the engine's cache. */
+    /** Pulls a base image by its digest. It stays in the engine as a cache. */
     pullBase(image: ImageReference, digest: string, pull: Pull): Promise<Image> {
       const name = `${nameOf(image)}@${digest}`;
       return exclusively(name, async () => {
@@ -176,7 +178,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
       });
     },
 
-    /** Removes what pulls left that a kill of the server interrupted. */
+    /** Removes what interrupted pulls left behind after a crash. */
     async removeInterrupted(): Promise<void> {
       if (!existsSync(pullsFolder)) return;
       for (const file of await readdir(pullsFolder)) {
@@ -187,7 +189,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
 
     remove: (release: string) => untag(tagOf(release)),
 
-    /** The releases whose images the engine has. */
+    /** The releases whose images are in the engine. */
     async names(): Promise<string[]> {
       const filters = JSON.stringify({ reference: [`${repository}:*`] });
       const all = await api.call(listed, "GET", "/images/json", { query: { filters } });
@@ -202,7 +204,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
 }
 export type Images = ReturnType<typeof createImages>;
 
-/** Throws where the engine cannot run an image, or it takes more room than it may. */
+/** Throws if the engine cannot run an image, or if the image is too large. */
 export function checkImage({ platform, bytes }: Image, own: string, most_bytes: number): void {
   const runs = [own, ...(own === "linux/amd64" ? ["linux/386"] : own === "linux/arm64" ? ["linux/arm"] : [])];
   if (!runs.includes(platform)) throw new Failure(`the image is for ${platform}, and the engine runs ${own}`);

@@ -1,9 +1,9 @@
-/** The most that one frame may hold. An engine splits lines far below this. */
+/** The largest accepted frame. Engines split lines far below this size. */
 const longestFrame = 16 * 1024 * 1024;
 
 /**
- * Splits the log of a container into the chunks of its two streams: eight bytes of header, with the stream and the
- * length, come before each.
+ * Splits a container log into the chunks of its two streams. Each chunk follows an eight-byte header with the stream
+ * and the length.
  */
 export function createFrameReader(take: (stream: "stdout" | "stderr", chunk: Buffer) => void) {
   let rest: Buffer = Buffer.alloc(0);

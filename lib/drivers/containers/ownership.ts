@@ -7,12 +7,12 @@ import { temporaryPrefix } from "../runtime/temporary-folder.ts";
 import { type Containers, labels } from "./container-settings.ts";
 import { type EngineApi, EngineError } from "./engine-api.ts";
 
-/** The names under which an engine holds what belongs to one service: to the folder beside its database. */
+/** The names of one service's objects in the engine, derived from the folder beside its database. */
 export interface Names {
   readonly folder: string;
-  /** The label of its containers. */
+  /** The label of the service's containers. */
   readonly label: string;
-  /** The repository of its images. */
+  /** The repository name of the service's images. */
   readonly repository: string;
   readonly network: string;
 }
@@ -24,10 +24,10 @@ export function namesOf(folder: string): Names {
 }
 
 const listed = v.array(v.object({ Name: v.string(), Labels: v.nullish(v.record(v.string(), v.string()), {}) }));
-/** Containers reach each other through their published ports alone. */
+/** Containers reach each other only through their published ports. */
 const isolated = { "com.docker.network.bridge.enable_icc": "false" };
 
-/** Makes the network of a service's containers, unless it is there. */
+/** Creates the network of a service's containers if it does not exist. */
 export async function ensureNetwork(api: EngineApi, { network, folder }: Names): Promise<void> {
   try {
     await api.tell("GET", `/networks/${network}`);
@@ -35,14 +35,14 @@ export async function ensureNetwork(api: EngineApi, { network, folder }: Names):
     if (!(error instanceof EngineError) || error.status !== 404) throw error;
     const body = { Name: network, CheckDuplicate: true, Driver: "bridge", Labels: { [labels.folder]: folder } };
     await api.tell("POST", "/networks/create", { body: { ...body, Options: isolated } }).catch(async (refused) => {
-      // Podman does not know the option.
+      // Podman does not support the option.
       if (!(refused instanceof EngineError) || !/option/i.test(refused.message)) throw refused;
       await api.tell("POST", "/networks/create", { body });
     });
   }
 }
 
-/** Removes everything of a service that the engine holds. */
+/** Removes all objects of a service from the engine. */
 export async function removeAll(
   api: EngineApi,
   containers: Containers,
@@ -54,7 +54,7 @@ export async function removeAll(
   await api.tellIfThere("DELETE", `/networks/${names.network}`);
 }
 
-/** The temporary folders of services in memory that a kill has ended: their folders are gone, their networks are not. */
+/** Temporary folders of in-memory services that were killed. The folders are gone, but their networks remain. */
 export async function goneFolders(api: EngineApi): Promise<string[]> {
   const query = { filters: JSON.stringify({ label: [labels.folder] }) };
   const networks = await api.call(listed, "GET", "/networks", { query });

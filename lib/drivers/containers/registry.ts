@@ -7,7 +7,7 @@ import { Failure } from "../runtime/failure.ts";
 import type { Credential } from "./credentials.ts";
 import { defaultRegistry, type ImageReference, isLoopbackRegistry } from "./image-reference.ts";
 
-/** Every kind of manifest and index that engines know. */
+/** All kinds of manifests and indexes that engines accept. */
 const accept = [
   "application/vnd.oci.image.index.v1+json",
   "application/vnd.oci.image.manifest.v1+json",
@@ -25,7 +25,7 @@ interface Ports {
   readonly signal: AbortSignal;
 }
 
-/** OpenSSL's code for an answer without TLS. */
+/** OpenSSL's error for an answer without TLS. */
 const speaksPlainHttp = /^TLS: (ssl3_get_record:)?(wrong version number|packet length too long|http request)/;
 
 const basic = ({ username, password }: Credential) =>
@@ -52,8 +52,8 @@ const token = v.union([
 ]);
 
 /**
- * The present digest of an image in its registry. The engine never resolves a tag, since it may hold an older one. Digests are
- * checked as well: the engine may hold images that the registry does not give to everybody.
+ * The current digest of an image in its registry. The engine never resolves a tag, because it may hold an older image.
+ * Digests are checked too, because the engine may hold private images of other users.
  */
 export async function resolveDigest(image: ImageReference, ports: Ports): Promise<string> {
   const { registry, repository } = image;
@@ -69,7 +69,7 @@ export async function resolveDigest(image: ImageReference, ports: Ports): Promis
   if (image.digest !== null) return image.digest;
   const digest = head.headers?.["docker-content-digest"];
   if (typeof digest === "string" && digestForm.test(digest)) return digest;
-  // A registry need not name the digest: it is the hash of the manifest.
+  // A registry may omit the digest, which is the hash of the manifest.
   const whole = await ask(image, ports, { ...asked, headers, method: "GET" });
   refuse(image, whole, ports);
   if (whole.error !== null) throw new Failure(`the manifest of ${registry} cannot be read: ${whole.error}`);
@@ -102,7 +102,7 @@ async function ask({ registry }: ImageReference, { outbound, signal }: Ports, qu
   return answer;
 }
 
-/** Ends with the reason where the registry gives no manifest. */
+/** Throws the reason if the registry returned no manifest. */
 function refuse(image: ImageReference, { status }: BackendResponse, { credential }: Ports): void {
   const { registry, repository, digest } = image;
   if (status === 200) return;
@@ -121,7 +121,7 @@ function refuse(image: ImageReference, { status }: BackendResponse, { credential
   );
 }
 
-/** The credential that the registry's challenge asks for: the stored one, or a token. */
+/** The authorization that the registry's challenge asks for: the stored credential, or a token. */
 async function authorize(image: ImageReference, answer: BackendResponse, ports: Ports): Promise<string | undefined> {
   const { credential } = ports;
   const challenge = String(answer.headers?.["www-authenticate"] ?? "");

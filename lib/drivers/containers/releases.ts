@@ -17,13 +17,13 @@ export interface ReleasePorts extends ImageBuildPorts {
   readonly outbound: Pick<Outbound, "callBackend">;
 }
 
-/** The result of a build: its image, and the pin that builds it again. */
+/** The result of a build: the image, and the pin for building it again. */
 export interface Made {
   readonly image: Image;
   readonly pin: string;
 }
 
-/** Makes the image of a release: pulls it by its digest, or builds it of a commit. */
+/** Makes the image of a release: pulls it by its digest, or builds it from a commit. */
 export const makeRelease = (order: Order, run: Run, ports: ReleasePorts): Promise<Made> =>
   withinLimits(run, ports, async (limited) => {
     const { images, engine, limits } = ports;
@@ -36,7 +36,7 @@ export const makeRelease = (order: Order, run: Run, ports: ReleasePorts): Promis
     return { image, pin };
   });
 
-/** Pulls an image by the digest that its tag has now; answers the digest. */
+/** Pulls an image by the digest to which its tag points now; returns the digest. */
 async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run, ports: ReleasePorts): Promise<string> {
   const { images, registries, outbound, limits } = ports;
   const reference = parseReference(source.image_url ?? "");
@@ -49,5 +49,5 @@ async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run,
   return digest;
 }
 
-/** Notes of the pulls that go on. */
+/** The folder with notes about running pulls. */
 export const pullsIn = (folder: string) => join(folder, "engine/pulls");

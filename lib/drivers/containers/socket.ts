@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const install = "install one (apt-get install docker.io, or podman), or name its socket in DOCKER_HOST";
 
-/** The usual sockets of Docker and Podman, of the system and of the user. */
+/** The usual sockets of Docker and Podman, system-wide and per user. */
 const usual = (runtime: string | undefined) => [
   "/var/run/docker.sock",
   "/run/podman/podman.sock",
@@ -12,7 +12,7 @@ const usual = (runtime: string | undefined) => [
   join(homedir(), ".docker/run/docker.sock"),
 ];
 
-/** The socket of a container engine: that of `DOCKER_HOST`, else the first usual one that is there. */
+/** The socket of a container engine: from `DOCKER_HOST`, else the first usual one that exists. */
 export function findSocket(): string {
   const { DOCKER_HOST: named, XDG_RUNTIME_DIR: runtime } = process.env;
   if (named !== undefined && named !== "") {
