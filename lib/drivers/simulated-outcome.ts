@@ -10,7 +10,7 @@ const duration = v.pipe(
 const line = record({ level: oneOf(["info", "warn", "error"]), message: text() });
 const costRule = "must be a number from 0 to 1000000";
 
-/** Where a simulated deployment can fail: the phase, the answer of the driver, and the usual message. */
+/** Where a simulated deployment can fail: the phase, the driver's answer, and the default message. */
 export const failures = {
   building: { phase: "building", state: "failed", message: "the build failed" },
   deploying: { phase: "deploying", state: "failed", message: "the rollout failed" },
@@ -19,7 +19,7 @@ export const failures = {
 export type FailsAt = keyof typeof failures;
 const places = ["building", "deploying", "health_check"] as const satisfies readonly FailsAt[];
 
-/** The descriptions are the table of the fields in schema/testing.md. */
+/** These descriptions become the field table in schema/testing.md. */
 export const outcomeFields = record({
   result: v.optional(
     v.pipe(
@@ -56,7 +56,7 @@ export const outcomeFields = record({
       ),
     ),
   ),
-  // The limit is higher than a deployment's log, so that that limit can be tested.
+  // Above the limit of a deployment's log, so that limit can be tested.
   logs: v.optional(
     v.pipe(
       v.array(line, "must be a list"),
@@ -83,7 +83,7 @@ export const outcomeFields = record({
   ),
 });
 
-/** The outcome of one simulated deployment or generation; empty for a success in the default time. */
+/** The outcome of a simulated deployment or generation; empty for success in the default time. */
 export const simulatedOutcome = v.pipe(
   outcomeFields,
   v.forward(

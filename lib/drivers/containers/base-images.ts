@@ -54,9 +54,7 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
   };
 }
 
-/**
- * Podman does not list the ONBUILD triggers of an image. A build without network reveals them; its result is dropped.
- */
+/** Podman does not list the ONBUILD triggers of an image. A build of `FROM` alone, without network, reveals them. */
 async function refuseHiddenTriggers(
   image: string,
   { engine: { api }, limits }: BaseImagePorts,

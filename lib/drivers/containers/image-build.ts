@@ -139,8 +139,8 @@ function explain(error: string, dockerfile: string, { lines }: Pinned, memory_by
 }
 
 /**
- * Parses the build output for the container of the current step and the image of the last one. Docker prints ` --->
- * 0123456789ab`. Podman prints `--> 0123456789a` and does not name the container.
+ * Parses the build output for the container of the current step and the image of the last one. Docker prints
+ * ` ---> 0123456789ab`. Podman prints `--> 0123456789a` and does not name the container.
  */
 function createProgress() {
   let container: string | undefined;

@@ -10,35 +10,40 @@ export interface DeploymentSource {
   readonly image_url: string | null;
 }
 
-/** The work of a deployment driver, as plain data: after a crash the driver is called with the same work again. */
+/** The work of a deployment driver, as plain data. After a crash the driver receives the same work again. */
 export interface DeploymentWork {
   readonly deployment_id: string;
   readonly organization_id: string;
   readonly project_id: string;
   readonly environment: string;
   readonly source: DeploymentSource;
-  /** The environment's present variables, secret ones too: they must not get into logs, messages or the handle. */
+  /**
+   * The environment's current variables, including secret ones. They must not appear in logs, messages or the handle.
+   */
   readonly variables: Readonly<Record<string, string>>;
   /** The values of secret variables, which every log shows as `[redacted]`. */
   readonly secrets: readonly string[];
-  /** Whether the operator's credential of the code host may fetch this source; a public one needs none. */
+  /** Whether this source may be fetched with the operator's code host credential. A public source needs none. */
   readonly usesCredential: boolean;
   /** The folder of the repository that is built, such as `apps/web`; null for all of it. */
   readonly root: string | null;
-  /** Set from the start for a rollback, which builds an earlier version again. */
+  /** Known in advance only for a rollback, which rebuilds an earlier version. */
   readonly version: string | null;
   /** The commit of a push; null for the newest commit of the branch. */
   readonly revision: string | null;
-  /** The commit or digest of an earlier build of this version, which a rollback builds again; null for a new version. */
+  /** The commit or digest of an earlier build of this version, for a rollback to rebuild; null for a new version. */
   readonly pin: string | null;
-  /** The stored release: of the build, for a rollout; of the deployment that a rollback goes back to, for a build. */
+  /**
+   * The name of a stored release. For a rollout: the release of the build. For a build: the release of the rollback's
+   * target.
+   */
   readonly release: string | null;
-  /** From the scenario of a tester; null in the mode `start`, and where no scenario matches. */
+  /** From the tester's scenario; null in the mode `start` and if no scenario matches. */
   readonly outcome: SimulatedOutcome | null;
   readonly step: "build" | "rollout";
   /** How long this step has been running, by the service's clock. */
   readonly elapsed_ms: number;
-  /** The handle of the driver's last answer; null before the first. */
+  /** The handle that the driver returned last; null before its first answer. */
   readonly handle: string | null;
 }
 
@@ -47,15 +52,15 @@ const logs = v.pipe(v.array(line), v.readonly());
 const name = v.pipe(v.string(), v.nonEmpty());
 
 const schedule = v.object({ name, cron: name, command: name, timeout_s: v.pipe(v.number(), v.minValue(1)) });
-/** A command that runs at times of a cron pattern, in UTC, in the live release. */
+/** A command that runs in the live release on a cron schedule, in UTC. */
 export type Schedule = v.InferOutput<typeof schedule>;
 
 /**
  * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next
- * call. A build that is `done` names its version, and may name its pin and its release, which are stored with the
- * deployment. A rollout that is `done` may name the workers and schedules that the environment has from then on.
- * `isDeclined` says that this runtime cannot run the source, and another one may. `unhealthy` is a failed health check
- * of a rollout: the previous release stays, if there is one.
+ * call. A build that is `done` names its version. It may also name its pin and its release, which are stored with the
+ * deployment. A rollout that is `done` may name the new workers and schedules of the environment. `isDeclined`: this
+ * runtime cannot run the source, but another one may. `unhealthy`: the health check of a rollout failed, and the
+ * previous release stays, if there is one.
  */
 const progress = v.variant("state", [
   v.object({
@@ -81,93 +86,97 @@ export type LogLine = v.InferOutput<typeof line>;
 export type Progress = v.InferOutput<typeof progress>;
 
 /**
- * Builds and rolls out. The service calls `step` for the same deployment and step until the step has ended: polled, because a
- * crash then resumes it, and a manual clock drives it.
+ * Builds and rolls out. The service calls `step` for the same deployment and step until the step ends. Because it
+ * polls, a crash resumes the step, and a manual clock drives it.
  */
 export interface DeploymentDriver {
-  /** Whether the driver follows `outcome`. A driver that does not uses up no scenarios. */
+  /** Whether the driver follows `outcome`. If not, scenarios are not used up. */
   readonly takesScenarios?: boolean;
   /** The shortest time in the queue, in milliseconds. */
   delay(work: Pick<DeploymentWork, "source" | "environment" | "outcome">): number;
-  /** A driver that works in the background answers `running` whenever it has lines to log. */
+  /** A driver that works in the background returns `running` whenever it has lines to log. */
   step(work: DeploymentWork): Promise<Progress>;
-  /** For a driver whose releases keep running after their deployment. */
+  /** For drivers whose releases keep running after their deployment. */
   readonly runtime?: Runtime;
 }
 
-/** A stored release that is to run, as plain data. */
+/** A stored release to run, as plain data. */
 export type App = Omit<DeploymentWork, "outcome" | "step" | "elapsed_ms" | "handle" | "release"> & {
   readonly release: string;
 };
 
-/** A release that runs. It starts again by itself after a crash. */
+/** A running release. It restarts after a crash. */
 export interface Instance {
   readonly deployment_id: string;
-  /** The port of 127.0.0.1 that takes its requests; undefined while it is down. */
+  /** The port of 127.0.0.1 that accepts its requests; undefined while it is down. */
   readonly port: number | undefined;
-  /** Resolves to true once it takes requests, to false after that time or when it is stopped. */
+  /** Resolves to true once it accepts requests, to false at the timeout or when it is stopped. */
   up(within_ms: number): Promise<boolean>;
-  /** Hands over the lines that it prints, those since its start included. */
+  /** Passes on its output lines, including those since its start. */
   output(take: (lines: LogLine[]) => void): void;
-  /** Starts what runs beside it, once it takes the requests and the workers of the release before it have ended. */
+  /** Starts its workers. Called once it receives the requests and the previous release's workers have ended. */
   startWorkers?(): void;
   stopWorkers?(grace_ms: number): Promise<void>;
-  /** Ends it with its workers: asks, and after the grace forces it. */
+  /** Stops it and its workers. After the grace period it kills them. */
   stop(grace_ms: number): Promise<void>;
 }
 
-/** The end of a command that ran once; a reason where it failed. */
+/** How a one-off command ended; with a reason if it failed. */
 export interface CommandEnd {
   readonly exit_code: number | null;
   readonly reason: string | undefined;
 }
 
-/** The stored files of a runtime that are still needed: releases by name, and projects by id. */
+/** The stored files of a runtime that are still needed: releases by name, projects by id. */
 export interface Kept {
   release(name: string): Promise<boolean>;
   project(id: string): Promise<boolean>;
-  /** Whether an environment exists, on any server. If so, the data of its apps stays. */
+  /** Whether an environment exists, on any server. If it does, the data of its apps stays. */
   environment?(of: { readonly project_id: string; readonly environment: string }): Promise<boolean>;
   /** The time of the last log line of a live deployment, in milliseconds since 1970; undefined if it is not live. */
   live(deployment_id: string): Promise<{ readonly since_ms: number } | undefined>;
-  /** Tells the operator which files cannot be removed. */
+  /** Warns the operator about files that cannot be removed. */
   warn(message: string): void;
 }
 
 /**
- * The part of a driver that keeps releases running. The rows decide what runs; the runtime stores nothing beyond them.
+ * The part of a driver that keeps releases running. The database rows decide what runs; the runtime has no state of its
+ * own.
  */
 export interface Runtime {
   readonly name: string;
-  /** Undefined if it runs sources of this kind; otherwise the rule that the source broke, for `source.type`. */
+  /** Undefined if it can run such a source; otherwise the violated rule, reported for `source.type`. */
   refuses(source: DeploymentSource): string | undefined;
-  /** Its name and version for the operator, once it has begun. */
+  /** Its name and version for the operator. Call it after `begin`. */
   detail?(): string;
-  /** The protections between builds, apps and the service, once it has begun. */
+  /** The protections between builds, apps and the service. Call it after `begin`. */
   protections?(): readonly Protection[];
-  /** Called once, before everything else. Removes everything of an earlier process except `kept`. */
+  /** Called once, before all other methods. Removes everything of an earlier process except `kept`. */
   begin(kept: Kept): Promise<void>;
-  /** Ends the work for a deployment and removes what it made: it was cancelled, or failed, or its project is gone. */
+  /** Stops the work for a deployment and removes its results: it was cancelled, it failed, or its project is gone. */
   abandon(deployment_id: string): Promise<void>;
-  /** Hands over the instance that a rollout started; undefined without one. */
+  /** Returns and releases the instance that a rollout started; undefined if there is none. */
   take(deployment_id: string): Instance | undefined;
-  /** Starts a release, and builds it again where it is no longer stored. Resolves once it is healthy, or rejects. */
+  /** Starts a release; rebuilds it if it is no longer stored. Resolves once it is healthy, or rejects. */
   start(app: App): Promise<Instance>;
-  /** Runs a command of a schedule in a stored release, to its end or to that of `signal`. Its output goes to `take`. */
+  /** Runs a schedule's command in a stored release until it ends or `signal` aborts it. `take` receives its output. */
   command?(app: App, schedule: Schedule, take: (line: LogLine) => void, signal: AbortSignal): Promise<CommandEnd>;
   /** The size of the data of an environment's apps; undefined if there is none yet. */
   dataBytes?(of: { readonly project_id: string; readonly environment: string }): Promise<number | undefined>;
-  /** Hides the data of a deleted environment's apps from a new one of its name, until `forget` removes it. */
+  /**
+   * Sets a deleted environment's app data aside, so a new environment of that name does not see it. `forget` removes
+   * it.
+   */
   retireData?(of: { readonly project_id: string; readonly environment: string }): Promise<void>;
-  /** Removes a release that no environment goes back to any more. */
+  /** Removes a release that no environment can go back to. */
   discard(release: string): Promise<void>;
-  /** Removes everything else of a project that is gone, or of one environment of it, with the data of its apps. */
+  /** Removes everything else of a deleted project, or of one of its environments, including app data. */
   forget(project_id: string, environment?: string): Promise<void>;
-  /** Ends all builds at once, and all instances once they are `drained`. The next process continues from the rows. */
+  /** Stops all builds at once, and all instances when they are `drained`. The next process continues from the rows. */
   close(drained: Promise<unknown>): Promise<void>;
 }
 
-/** Validates a driver's answer; an invalid one, or a build without a version, fails the step. */
+/** Validates a driver's answer. An invalid answer, or a build without a version, fails the step. */
 export function checkProgress(answer: unknown, { needsVersion }: { needsVersion: boolean }): Progress {
   const { success, output, issues } = v.safeParse(progress, answer);
   const versionMissing = success && output.state === "done" && needsVersion && !output.version;

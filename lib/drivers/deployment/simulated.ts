@@ -3,10 +3,10 @@ import { milliseconds } from "../../kernel/duration.ts";
 import { failures, type SimulatedOutcome } from "../simulated-outcome.ts";
 import type { DeploymentDriver, DeploymentWork, LogLine } from "./contract.ts";
 
-/** The usual durations (schema/README.md#deployments). */
+/** The default durations (schema/README.md#deployments). */
 const defaultDurations = { queued: "1s", building: "3s", deploying: "2s" } as const;
 
-/** Every step has the same handle, which only means that the first lines are logged. */
+/** All steps share this handle. It only means that the first lines are logged. */
 const handle = "begun";
 
 const info = (message: string): LogLine => ({ level: "info", message });
@@ -15,8 +15,8 @@ type Subject = Pick<DeploymentWork, "source" | "environment">;
 type Scripted = Subject & Pick<DeploymentWork, "outcome">;
 
 /**
- * Deployments that take time, write readable logs and touch nothing. The scenario of a deployment decides its outcome, else
- * `script`; without either it succeeds in the default durations.
+ * Simulated deployments: they take time and write readable logs but have no effect. The deployment's scenario decides
+ * the outcome, otherwise `script`. Without either, it succeeds in the default durations.
  */
 export function simulatedDeployments(
   script: (work: Subject) => SimulatedOutcome | undefined = () => undefined,
@@ -50,7 +50,7 @@ function failureOf({ result, at = "building", message }: SimulatedOutcome, phase
   return failure.phase === phase ? { state: failure.state, message: message ?? failure.message } : undefined;
 }
 
-/** The tag or the digest. For a branch, a commit id that differs for every deployment. */
+/** The tag or the digest. For a branch, a commit id that is unique per deployment. */
 function versionOf({ deployment_id, source, version, revision }: DeploymentWork): string {
   if (version !== null) return version;
   if (source.type === "image") {

@@ -7,21 +7,21 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { GenerationWork, Progress } from "./contract.ts";
 import { isWhole, mediaTypeOf } from "./media-type.ts";
 
-/** Where a backend is, and how long it may take. */
+/** The location and the time limit of a backend. */
 export interface BackendOptions {
   /** The base URL, such as `http://localhost:8080/v1`. */
   readonly url: string;
-  /** Sent as bearer key; it never appears in a log or a response. */
+  /** Sent as bearer token. It never appears in a log or a response. */
   readonly key?: string | undefined;
-  /** Further origins that files may be downloaded from, for a backend that answers with a URL. */
+  /** Additional origins for file downloads, if the backend returns URLs. */
   readonly downloads: readonly string[];
-  /** The limit of the whole work. */
+  /** The time limit of the whole generation. */
   readonly timeout_ms: number;
 }
 
 export type BackendNetwork = Pick<Outbound, "callBackend">;
 
-/** A file as a backend hands it over: its bytes in base64, or where they are. `type` is the media type that it claims. */
+/** A file as a backend reports it: base64 content or a URL. `type` is the claimed media type. */
 export interface ReportedFile {
   readonly base64?: string | null | undefined;
   readonly url?: string | null | undefined;
@@ -30,7 +30,7 @@ export interface ReportedFile {
 
 export const maxResponse = 64 * 1024 * 1024;
 export const maxFile = 32 * 1024 * 1024;
-/** How long a busy backend is retried. */
+/** How long requests to a busy backend are retried. */
 const retryFor_ms = milliseconds("10m");
 const retryAfter = { min: milliseconds("1s"), default: milliseconds("5s"), max: milliseconds("60s") } as const;
 
@@ -45,10 +45,10 @@ const errorBody = v.union([
   ),
 ]);
 
-/** Errors before any connection: the backend received nothing, so a second request costs nothing extra. */
+/** Errors before a connection: the backend received nothing, so a retry costs nothing extra. */
 const notConnected = ["connection refused", "name not found", "name lookup failed", "host unreachable"];
 
-/** The result of taking a file. With `again_ms`, another request may get the file. */
+/** The result of fetching a file. With `again_ms`, a later request may succeed. */
 export type Fetched = Progress & { readonly again_ms?: number };
 
 export const failed = (code: string, message: string): Progress & { state: "failed" } => ({
@@ -65,13 +65,13 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** When to ask again: after the backend's `Retry-After`, within limits. */
+/** The wait before a retry: the backend's `Retry-After`, within limits. */
 export const againAfter = ({ retry_after_ms }: BackendResponse, otherwise: number = retryAfter.default): number =>
   Math.min(retryAfter.max, Math.max(retryAfter.min, retry_after_ms ?? otherwise));
 
 const wanted = { image: "picture", video: "film" } as const;
 
-/** Takes a file whose bytes are a whole file of the kind, and of the type that it claims. */
+/** Accepts a file if its bytes are complete and match the kind and the claimed type. */
 export function checkFile(bytes: Uint8Array, kind: GenerationWork["kind"], claimed?: string): Progress {
   const type = mediaTypeOf(bytes);
   const claim = /^(?:image|video)\/[\w.+-]+/.exec(claimed ?? "")?.[0]?.replace("image/jpg", "image/jpeg");
@@ -82,15 +82,15 @@ export function checkFile(bytes: Uint8Array, kind: GenerationWork["kind"], claim
   return { state: "done", bytes, cost_usd: null };
 }
 
-/** Whether a later request may get another response. */
+/** Whether a later request may get a different response. */
 export const isPassing = ({ status, error }: BackendResponse): boolean =>
   error !== null || status === null || status === 408 || status === 429 || status >= 500;
 
-/** A file over the limit, or a URL that may not be called, is the same the next time. */
+/** A file over the limit and a forbidden URL fail again on every retry. */
 const isLasting = ({ error }: BackendResponse) =>
   /^(over \d|address_not_allowed|certificate: |the URL |not a URL)/.test(error ?? "");
 
-/** What all backends over HTTP share: the key, the guard of addresses, errors as sentences, and how files are taken. */
+/** The shared part of all HTTP backends: key, address checks, readable errors and file downloads. */
 export function createBackendClient(options: BackendOptions, outbound: BackendNetwork) {
   const { key, timeout_ms } = options;
   const base = options.url.replace(/\/+$/, "");
@@ -129,7 +129,7 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
         ...{ trustedOrigins, max_bytes: maxResponse, timeout_ms: limit_ms },
       }),
 
-    /** `body` without the fields that are null. */
+    /** Posts `body` without the fields that are null. */
     post: (
       path: string,
       body: object,
@@ -148,7 +148,7 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
         },
       }),
 
-    /** The retry after a response that says the backend accepted nothing; undefined after any other response. */
+    /** A retry if the backend accepted nothing; undefined after any other response. */
     retryBusy(
       response: BackendResponse,
       { elapsed_ms }: GenerationWork,
@@ -162,7 +162,7 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
       return failed("backend_busy", `the backend accepted no work for ten minutes: ${reason}`);
     },
 
-    /** The failure of a response that has no result, with the backend's own words. */
+    /** The failure for a response without a result, in the backend's own words. */
     errorOf({ status, error, bytes }: BackendResponse): Progress & { state: "failed" } {
       if (error !== null) return failed("backend_failed", `the backend could not be called: ${error}`);
       const { success, output } = v.safeParse(errorBody, parseJson(bytes));
@@ -170,7 +170,7 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
       return failed(code, `the backend answered ${status}${success ? `: ${withoutKey(output)}` : ""}`);
     },
 
-    /** The bytes of a file that the backend reported. */
+    /** Fetches the bytes of a reported file. */
     async fetchFile(file: ReportedFile, kind: GenerationWork["kind"], signal?: AbortSignal): Promise<Fetched> {
       const inline = /^data:([\w.+/-]*);base64,/.exec(file.url ?? "");
       if (inline) return checkFile(Buffer.from((file.url ?? "").slice(inline[0].length), "base64"), kind, inline[1]);
@@ -180,7 +180,7 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
   };
 }
 
-/** The requests in flight, by generation: a cancel aborts them. */
+/** The running requests by generation. A cancel aborts them. */
 export function createAborts() {
   const running = new Map<string, AbortController>();
   return {

@@ -10,24 +10,27 @@ import { checkFile, failed, maxFile } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 
 export interface CommandOptions {
-  /** The program and its arguments, in which `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}` are replaced. */
+  /**
+   * The program and its arguments. `{prompt}`, `{width}`, `{height}`, `{seed}`, `{seconds}` and `{output}` are
+   * replaced.
+   */
   readonly command: readonly string[];
-  /** Variables of the program besides PATH, HOME, LANG and TMPDIR. Their values appear in no message. */
+  /** Additional variables besides PATH, HOME, LANG and TMPDIR. Their values never appear in messages. */
   readonly env: Readonly<Record<string, string>>;
-  /** The limit of one run. */
+  /** The time limit of one run. */
   readonly timeout_ms: number;
 }
 
-/** How long a program may take to end after SIGTERM. */
+/** The grace period after SIGTERM. */
 const grace_ms = 2_000;
-/** What is kept of the output of a program: enough for its last line. */
+/** How much program output is kept: enough for its last line. */
 const keptOutput = 4096;
 const endings = { png: "png", jpeg: "jpg", webp: "webp", mp4: "mp4" } as const;
 
-/** A prompt that neither looks like an option or the name of a file with options, nor ends an argument. */
+/** Makes a prompt a safe argument. It must not look like an option or an options file, nor end the argument early. */
 const asArgument = (prompt: string) => prompt.replaceAll("\0", " ").replace(/^(?=[-@])/, " ");
 
-/** The arguments of a run. Each placeholder is replaced once, so a prompt that contains one stays as it is. */
+/** The arguments of a run. Each placeholder is replaced once, so placeholders inside a prompt stay unchanged. */
 export function argumentsOf(command: readonly string[], work: GenerationWork, output: string): string[] {
   const values: Readonly<Record<string, string>> = {
     prompt: asArgument(work.prompt),
@@ -49,7 +52,7 @@ function progressIn(text: string): number | undefined {
   return share >= 0 && share <= 1 ? share : undefined;
 }
 
-/** Reads the file that a program wrote: never through a link, and never more than the limit. */
+/** Reads the program's output file. It follows no links and reads no more than the limit. */
 async function readOutput(path: string, kind: GenerationWork["kind"]): Promise<Progress> {
   let file: Awaited<ReturnType<typeof open>> | undefined;
   try {
@@ -79,7 +82,10 @@ interface Run {
   stopped?: "limit" | "interrupted";
 }
 
-/** The result of a run that has ended. Throws for one that was interrupted: the service asks again after a shutdown, and has forgotten work that was cancelled. */
+/**
+ * The result of a finished run. Throws if the run was interrupted: after a shutdown the service asks again, and
+ * cancelled work needs no result.
+ */
 function resultOf(
   run: Run,
   { code, signal, reason }: Ending,
@@ -100,8 +106,8 @@ function resultOf(
 }
 
 /**
- * Runs a program for each generation, without a shell, in a folder and a process group of its own. A run has no handle: after
- * a crash what is left of it is killed, and the program runs again.
+ * Runs a program per generation, without a shell, in its own folder and process group. A run has no handle: after a
+ * crash its remaining processes are killed and the program runs again.
  */
 export function commandDriver(
   { command, env, timeout_ms }: CommandOptions,
@@ -137,7 +143,7 @@ export function commandDriver(
     });
     const disarm = deadline(timeout_ms, () => void stop(run, "limit"));
     const ending = await run.child.ended.finally(disarm);
-    // What left its group while it ran.
+    // Processes that left the group during the run.
     killProcessesIn(folder);
     run.output = withoutSecrets(run.output);
     return resultOf(run, ending, () => readOutput(output, work.kind), timeout_ms);

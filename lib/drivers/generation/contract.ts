@@ -2,16 +2,16 @@ import { isUint8Array } from "node:util/types";
 import * as v from "valibot";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
 
-/** The work of a generation driver, as plain data: after a crash the driver is called with the same work again. */
+/** The work of a generation driver, as plain data. After a crash the driver receives the same work again. */
 export interface GenerationWork {
   readonly generation_id: string;
   readonly model: string;
   readonly kind: "image" | "video";
-  /** The inputs as the caller gave them, with the defaults of built-in inputs. */
+  /** The caller's inputs, plus the defaults of built-in inputs. */
   readonly inputs: Readonly<Record<string, unknown>>;
-  /** Empty without one. */
+  /** Empty if there is no prompt. */
   readonly prompt: string;
-  /** In pixels; even for films. */
+  /** In pixels. Films have even sizes. */
   readonly width: number;
   readonly height: number;
   readonly format: "png" | "jpeg" | "webp" | "mp4";
@@ -19,25 +19,25 @@ export interface GenerationWork {
   readonly seed: number;
   /** The length of a film; 0 for images. */
   readonly duration_ms: number;
-  /** From the scenario of a tester; null in the mode `start`, and where no scenario matches. */
+  /** From the tester's scenario; null in the mode `start` and if no scenario matches. */
   readonly outcome: SimulatedOutcome | null;
-  /** The time in progress, by the service's clock. */
+  /** The time since the work began, by the service's clock. */
   readonly elapsed_ms: number;
 }
 
 const message = v.string();
 
 /**
- * The progress of a generation. After `running` the service waits `again_ms`, then calls `poll` with the handle, or
- * `submit` again where the handle is null, because the work was not accepted yet. `done` has the whole file, and its cost
- * where that differs from the model's price.
+ * The progress of a generation. After `running` the service waits `again_ms`, then calls `poll` with the handle. If the
+ * handle is null, the work was not accepted yet, and the service calls `submit` again. `done` contains the whole file,
+ * and the cost if it differs from the model's price.
  */
 export const progress = v.variant("state", [
   v.object({
     state: v.literal("running"),
     again_ms: v.pipe(v.number(), v.minValue(1)),
     handle: v.nullable(v.pipe(v.string(), v.nonEmpty())),
-    /** The part that is done, 0 to 1; absent where the driver does not know it. */
+    /** The completed fraction, 0 to 1; absent if the driver does not know it. */
     progress: v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
   }),
   v.object({
@@ -51,21 +51,23 @@ export const progress = v.variant("state", [
 export type Progress = v.InferInput<typeof progress>;
 
 /**
- * Runs models. The service stores a handle before it polls, so a restart continues to poll instead of paying twice. A crash
- * between `submit` and that commit leads to a second `submit` with the same `generation_id`: drivers of paid services send
- * it as idempotency key.
+ * Runs models. The service stores a handle before it polls, so a restart keeps polling instead of paying twice. A crash
+ * between `submit` and that commit causes a second `submit` with the same `generation_id`. Drivers of paid services
+ * send this id as idempotency key.
  */
 export interface GenerationDriver {
-  /** Whether the driver follows `outcome`. A driver that does not uses up no scenarios. */
+  /** Whether the driver follows `outcome`. If not, scenarios are not used up. */
   readonly takesScenarios?: boolean;
   /** The shortest time in the queue, in milliseconds. */
   delay(work: GenerationWork): number;
-  /** The part of the work that is done, 0 to 1, where that follows from the time alone: it is asked at each read. */
+  /**
+   * The completed fraction, 0 to 1, if the driver knows it without a request. Each read of the generation calls this.
+   */
   progressOf?(work: GenerationWork): number | undefined;
   submit(work: GenerationWork): Promise<Progress>;
   poll(work: GenerationWork, handle: string): Promise<Progress>;
-  /** Stops cancelled work; `handle` is null where none is known. Unknown work is no error. */
+  /** Stops cancelled work; `handle` is null if it is unknown. Unknown work is not an error. */
   cancel(work: GenerationWork, handle: string | null): Promise<void>;
-  /** Stops the work in this process when the service shuts down. The next start asks for it again. */
+  /** Stops the work in this process at shutdown. The next start submits or polls it again. */
   close?(): Promise<void>;
 }

@@ -1,6 +1,9 @@
 import type { GenerationWork } from "./contract.ts";
 
-/** The nearest of the sizes by shape, then by area; without sizes both sides as multiples of 16, which every model takes. */
+/**
+ * The nearest of the sizes by shape, then by area. Without sizes, both sides become multiples of 16, which every model
+ * accepts.
+ */
 export function sizeFor(
   { width, height }: Pick<GenerationWork, "width" | "height">,
   sizes?: readonly string[],
@@ -14,7 +17,7 @@ export function sizeFor(
   return nearest ?? `${by16(width)}x${by16(height)}`;
 }
 
-/** The same as two numbers. */
+/** The size as two numbers. */
 export function sidesFor(work: GenerationWork, sizes?: readonly string[]): { width: number; height: number } {
   const [width = work.width, height = work.height] = sizeFor(work, sizes).split("x").map(Number);
   return { width, height };

@@ -1,4 +1,4 @@
-/** The media type of a file, by its first bytes alone; `application/octet-stream` for any other. */
+/** The media type of a file, from its first bytes alone; `application/octet-stream` if they are unknown. */
 export function mediaTypeOf(bytes: Uint8Array): string {
   const head = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
   if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
@@ -8,7 +8,10 @@ export function mediaTypeOf(bytes: Uint8Array): string {
   return head.slice(4, 8) === "ftyp" ? "video/mp4" : "application/octet-stream";
 }
 
-/** Whether a file is complete, as far as the structure of its format shows. Other formats, such as WebM, count as complete. */
+/**
+ * Whether a file is complete, as far as its format's structure shows. Formats without a check, such as WebM, count as
+ * complete.
+ */
 export function isWhole(bytes: Uint8Array): boolean {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   switch (mediaTypeOf(bytes)) {
@@ -25,7 +28,7 @@ export function isWhole(bytes: Uint8Array): boolean {
   }
 }
 
-/** Whether no box of an MP4 file reaches beyond its end. */
+/** Whether all boxes of an MP4 file end within the file. */
 function hasWholeBoxes(file: Buffer): boolean {
   let at = 0;
   while (at + 8 <= file.length) {

@@ -10,15 +10,17 @@ import {
 import type { GenerationDriver } from "./contract.ts";
 import { sizeFor } from "./image-size.ts";
 
-/** How the backend names and runs a model. */
+/** The backend's settings for a model. */
 export interface BackendModel {
-  /** The backend's name of the model; ours by default. */
+  /** The backend's name for the model; ours by default. */
   readonly model?: string | undefined;
-  /** The sizes that it makes, such as `1024x1536`, of which the nearest is requested; any multiple of 16 by default. */
+  /** The supported sizes, such as `1024x1536`. The nearest is requested; any multiple of 16 by default. */
   readonly sizes?: readonly string[] | undefined;
-  /** Further fields of the request's body; null removes a field that the backend refuses: `{"response_format":null}`. */
+  /**
+   * Additional fields of the request body. Null removes a field that the backend refuses: `{"response_format":null}`.
+   */
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
-  /** The price of a second of the backend's work, in US dollars, where the backend reports its time. */
+  /** The price per second of backend time in US dollars, if the backend reports its time. */
   readonly pricePerSecond?: number | undefined;
 }
 
@@ -33,13 +35,13 @@ const images = v.object({
   ),
 });
 
-/** sd-server reads parameters from the prompt; only the operator may set them, not a caller. */
+/** sd-server reads parameters from the prompt. Only the operator may set them, not a caller. */
 export const withoutArguments = (prompt: string) => prompt.replace(/<\/?sd_cpp_extra_args>/gi, " ");
 
 /**
- * Pictures from the images interface of OpenAI, which LocalAI, vLLM-Omni, stable-diffusion.cpp and many gateways offer.
- * They respond when the picture is done, so there is no handle: an order that is sent again after a crash has the
- * generation's id as `Idempotency-Key` once more. A file keeps the backend's format.
+ * Images from the OpenAI images API, which LocalAI, vLLM-Omni, stable-diffusion.cpp and many gateways offer. The
+ * response arrives when the image is done, so there is no handle. A repeated request after a crash has the same
+ * `Idempotency-Key`: the generation's id. A file keeps the backend's format.
  */
 export function openaiImages(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const client = createBackendClient(options, outbound);

@@ -19,8 +19,8 @@ const video = v.object({
 const text = (value: unknown) => (typeof value === "string" ? value : null);
 
 /**
- * Pictures and films of OpenRouter. Pictures come with the response to the order. Films are jobs, which OpenRouter offers no
- * request to cancel: one that was ordered is paid for. Both report their cost.
+ * Images and films from OpenRouter. An image comes in the response to the request. A film is a job; OpenRouter offers
+ * no way to cancel it, so it is always paid for. Both report their cost.
  */
 export function openrouter(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const protocol = {

@@ -12,7 +12,7 @@ import {
 } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 
-/** A job as its backend reports it. Any state that is neither success nor failure is `running`. */
+/** A job as the backend reports it. Any state other than success or failure is `running`. */
 export type ReportedJob =
   | { readonly state: "running"; readonly id?: string | undefined; readonly progress?: number | undefined }
   | {
@@ -23,31 +23,31 @@ export type ReportedJob =
     }
   | { readonly state: "failed"; readonly message: string };
 
-/** The protocol of a backend with jobs: how to order, poll and cancel one. */
+/** The protocol of a job backend: requests and responses to submit, poll and cancel. */
 export interface JobProtocol {
-  /** Where the work is ordered, and the body of that request. */
+  /** The path and body of the submit request. */
   order(work: GenerationWork): { readonly path: string; readonly body: object };
-  /** Reads the response to an order or a question; undefined for a response of another form. */
+  /** Parses the response to a submit or poll request; undefined if its form is unknown. */
   read(body: unknown, work: GenerationWork): ReportedJob | undefined;
   jobPath(id: string): string;
-  /** Undefined where the backend has no such request: its job runs to its end. */
+  /** Undefined if the backend cannot cancel. Its jobs then run to their end. */
   cancelPath?(id: string): string;
-  /** The statuses of an order that the backend did not accept, because it has no room. */
+  /** The response statuses that mean: not accepted, no capacity. */
   readonly busyStatuses?: readonly number[];
 }
 
-/** Identifiers go into paths. */
+/** Job ids become part of paths. */
 const isIdentifier = (id: string) => /^[\w-][\w.-]{0,199}$/.test(id);
-/** Jobs are asked for ever more rarely. */
+/** The interval between polls grows. */
 const pauses = { min: milliseconds("1s"), max: milliseconds("10s") } as const;
 const pauseAfter = (elapsed_ms: number) => Math.min(pauses.max, Math.max(pauses.min, Math.round(elapsed_ms / 10)));
 const unreadable = "the backend's response is not a job: it is not JSON of the documented form";
 const questionTimeout_ms = milliseconds("60s");
 
 /**
- * A driver for backends whose work is a job. The job's identifier is the handle, which the service stores before it polls,
- * so a restart goes on asking for the same job. Trouble while asking, or while its file is fetched, ends no job: it was paid
- * for, and is asked for again until the limit of the whole work. Then the job is cancelled at the backend.
+ * A driver for backends with jobs. The job's id is the handle. The service stores it before it polls, so a restart
+ * keeps polling the same job. A failed poll or download does not end a job, because it is paid for. It is polled until
+ * the time limit of the whole work, then cancelled at the backend.
  */
 export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbound: BackendNetwork): GenerationDriver {
   const client = createBackendClient(options, outbound);
@@ -58,7 +58,7 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
     await client.post(protocol.cancelPath(id), {}, { limit_ms: questionTimeout_ms });
   };
 
-  /** Asks again later, until the limit of the whole work. */
+  /** Polls again later, until the time limit of the whole work. */
   const askAgain = async (work: GenerationWork, handle: string, again_ms: number, trouble = ""): Promise<Progress> => {
     if (work.elapsed_ms < options.timeout_ms) return { state: "running", again_ms, handle };
     await cancelJob(handle);

@@ -4,7 +4,7 @@ import type { GenerationDriver } from "./contract.ts";
 import type { OpenaiOptions } from "./openai.ts";
 import { polledJobs, type ReportedJob } from "./polled-jobs.ts";
 
-/** Replicate's field; a container of Cog has neither the identifier nor the logs. */
+/** The fields of Replicate. Cog containers omit the id and the logs. */
 const prediction = v.object({
   id: v.nullish(v.string()),
   status: v.string(),
@@ -14,22 +14,22 @@ const prediction = v.object({
   metrics: v.nullish(v.object({ predict_time: v.nullish(v.number()) })),
 });
 
-/** The first file of an output: a URL, a list of them, or an object with one. */
+/** The first file of an output: a URL, a list of URLs, or an object with a URL. */
 function fileOf(output: unknown): string | undefined {
   if (typeof output === "string") return output;
   if (Array.isArray(output)) return fileOf(output[0]);
   return typeof output === "object" && output !== null && "url" in output ? fileOf(output.url) : undefined;
 }
 
-/** The last percentage in the logs, where models print how far they are. */
+/** The last percentage in the logs. Models print their progress there. */
 function progressIn(logs: string | null | undefined): number | undefined {
   const last = [...(logs ?? "").slice(-4096).matchAll(/(?<![\d.])(100|\d{1,2})%/g)].at(-1)?.[1];
   return last === undefined ? undefined : Number(last) / 100;
 }
 
 /**
- * Models behind Replicate's interface of predictions. A container of Cog answers the order with the finished prediction, and
- * 409 while it works on another one.
+ * Models behind Replicate's predictions API. A Cog container returns the finished prediction in its response, and 409
+ * while it works on another one.
  */
 export function predictions(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const protocol = {

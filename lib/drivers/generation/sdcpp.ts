@@ -20,12 +20,12 @@ const job = v.object({
   error: v.nullish(v.object({ message: v.string() })),
 });
 
-/** The server renders films at this rate, in 4n + 1 frames. */
+/** The server renders 4n + 1 frames at this rate. */
 const framesPerSecond = 16;
 const framesOf = ({ duration_ms }: GenerationWork) =>
   4 * Math.max(1, Math.round((duration_ms / 1000) * (framesPerSecond / 4))) + 1;
 
-/** The jobs of stable-diffusion.cpp's server. It cancels queued jobs; a job that it has begun runs to its end. */
+/** Jobs of the stable-diffusion.cpp server. It can cancel queued jobs; a started job runs to its end. */
 export function sdcpp(options: OpenaiOptions, outbound: BackendNetwork): GenerationDriver {
   const protocol = {
     order(work: GenerationWork) {

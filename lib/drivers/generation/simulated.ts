@@ -3,21 +3,21 @@ import { AbortController } from "../../kernel/web.ts";
 import { createPainter, type Painted, type Painter } from "../painter/painter.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 
-/** The outcome of one simulated generation; empty for a success in the default time. */
+/** The outcome of a simulated generation; empty for success in the default time. */
 export interface SimulatedGeneration {
   readonly result?: "succeed" | "fail" | "rolled_back" | undefined;
   readonly message?: string | undefined;
   readonly durations?: { readonly queued?: string | undefined; readonly in_progress?: string | undefined } | undefined;
-  /** The cost, instead of the model's price. */
+  /** Replaces the cost from the model's price. */
   readonly cost_usd?: number | undefined;
 }
 
-/** The usual durations (schema/testing.md#scenarios). */
+/** The default durations (schema/testing.md#scenarios). */
 const defaultDurations = { queued: "1s", in_progress: "2s" } as const;
-/** Every generation has the same handle: it says only that the painting has begun. */
+/** All generations share this handle. It only means that painting has begun. */
 const handle = "begun";
 
-/** How soon a generation that waits for a thread asks again. */
+/** The poll interval of a generation that waits for a thread. */
 const turn_ms = 100;
 
 interface Painting {
@@ -28,12 +28,13 @@ interface Painting {
 }
 
 /**
- * Generations that are painted offline. Painting starts with the generation, so several are painted at the same time, and
- * its file is awaited at the end of the generation's duration. The scenario of a generation decides its outcome, or
- * without one `script`.
+ * Generations that are painted offline. Painting starts with the generation, so several can be painted in parallel. The
+ * file is awaited at the end of the generation's duration. The generation's scenario decides the outcome, otherwise
+ * `script`.
  *
- * A job that runs while its process is killed counts a crash. So the job of a painting that waits for a thread does not wait
- * with it, but comes again soon, unless it `awaitsTurn`: under a manual clock no time passes until it would come.
+ * A job that runs while its process is killed counts a crash. So the job of a painting that waits for a thread does not
+ * block: it polls again soon. The exception is `awaitsTurn`, for a manual clock: no time passes there, so the next poll
+ * would never come.
  */
 export function simulatedGenerations(
   script: (work: GenerationWork) => SimulatedGeneration | undefined = () => undefined,
@@ -49,7 +50,7 @@ export function simulatedGenerations(
       hasBegun = true;
     };
     const file = painter.paint(work, controller.signal, begun);
-    // finish() reports a failure; until then the rejection must not count as unhandled.
+    // finish() reports a failure. Until then the rejection must not count as unhandled.
     file.catch(begun);
     const painting: Painting = { file, controller, hasBegun: () => hasBegun };
     paintings.set(work.generation_id, painting);
@@ -57,7 +58,7 @@ export function simulatedGenerations(
   };
 
   const outcomeOf = (work: GenerationWork): SimulatedGeneration => work.outcome ?? script(work) ?? {};
-  /** With any other pace the service calls only when the generation has to advance. */
+  /** With other paces, the service calls only when the generation should advance. */
   const isTimed = (work: GenerationWork) => (work.outcome?.pace ?? "timed") === "timed";
   const durationOf = (work: GenerationWork, phase: keyof typeof defaultDurations) => {
     const { durations } = outcomeOf(work);

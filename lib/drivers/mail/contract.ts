@@ -1,6 +1,6 @@
-/** A mail as it is handed over. The fields have the names of nodemailer, whose `sendMail` takes it as it is. */
+/** A mail to send. The field names are nodemailer's, so `sendMail` accepts it unchanged. */
 export interface OutgoingMail {
-  /** The same at every try: `<mail_01…@svc.example.com>`. */
+  /** The same for every attempt: `<mail_01…@svc.example.com>`. */
   readonly messageId: string;
   readonly from: string;
   readonly to: string;
@@ -11,27 +11,26 @@ export interface OutgoingMail {
 }
 
 /**
- * Takes a mail. If it throws, the service tries again later; an error whose `responseCode` is 500 to 599 is final. The service
- * ignores its answer.
+ * Sends a mail. If it throws, the service tries again later. An error with a `responseCode` from 500 to 599 is final.
+ * The return value is ignored.
  */
 export type MailTransport = (mail: OutgoingMail) => unknown;
 
-/** The result of one try. After `refused` no other one can succeed. */
+/** The result of one attempt. `refused` is final. */
 export type HandedOver =
   | { readonly kind: "sent" }
   | { readonly kind: "failed" | "refused"; readonly error: string }
-  /** The service ended meanwhile. The try does not count. */
+  /** The service stopped during the attempt, which does not count. */
   | { readonly kind: "cut off" };
 
-/** Hands mails over. */
 export interface Mailer {
   /** Never rejects. */
   send(mail: OutgoingMail): Promise<HandedOver>;
-  /** Ends the tries that run. */
+  /** Aborts running attempts. */
   close(): void;
 }
 
-/** A mailer around a function of the user. */
+/** A mailer that calls a function of the user. */
 export function functionMailer(transport: MailTransport): Mailer {
   return {
     async send(mail) {

@@ -1,7 +1,7 @@
 import { parseUrl } from "../../kernel/url.ts";
 import { isLoopback } from "../outbound/allowed-addresses.ts";
 
-/** A mail server, as the option `mail.url` names it. */
+/** The mail server from the option `mail.url`. */
 export interface MailServer {
   readonly host: string;
   readonly port: number;
@@ -9,7 +9,7 @@ export interface MailServer {
   readonly secure: boolean;
   readonly user: string;
   readonly password: string;
-  /** Only this machine can read the connection. */
+  /** The connection does not leave this machine. */
   readonly isLoopback: boolean;
 }
 
@@ -21,9 +21,9 @@ const decoded = (text: string): string | undefined => {
   }
 };
 
-/** The mail server in a URL; undefined for anything else. */
+/** Parses a mail server URL; undefined if it is invalid. */
 export function parseMailServer(text: string): MailServer | undefined {
-  // URL removes line breaks and tabs.
+  // `URL` silently removes line breaks and tabs.
   const url = /^smtps?:\/\/[^\s\\]+$/.test(text) ? parseUrl(text) : undefined;
   if (!url || url.hostname === "" || url.search !== "" || url.hash !== "" || !/^\/?$/.test(url.pathname))
     return undefined;
@@ -44,12 +44,12 @@ export function parseMailServer(text: string): MailServer | undefined {
   };
 }
 
-/** The sender without the option `mail.from`. In a mail an address of IP stands in brackets. */
+/** The default sender if `mail.from` is not set. An IP address needs brackets in a mail address. */
 export function defaultSender(origin: string): string {
   const { hostname } = new URL(origin);
   const host = hostname.startsWith("[") ? `[IPv6:${hostname.slice(1)}` : hostname;
   return `svc-server@${/^[\d.]+$/.test(host) ? `[${host}]` : host}`;
 }
 
-/** What follows the @ of a sender. */
+/** The part after the @ of a sender. */
 export const hostOfSender = (from: string): string => /@([^<>@]+)>?$/.exec(from)?.[1] ?? "localhost";

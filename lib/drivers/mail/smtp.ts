@@ -3,26 +3,26 @@ import { hideValues } from "../../kernel/secret-values.ts";
 import type { HandedOver, Mailer, OutgoingMail } from "./contract.ts";
 import { type MailServer, parseMailServer } from "./server-url.ts";
 
-/** A whole try: connection, sign-in and message. */
+/** The time limit of a whole attempt: connection, sign-in and message. */
 const timeout_ms = 30_000;
 
 export interface SmtpSettings {
-  /** `smtp://user:password@host:587`, checked before. */
+  /** `smtp://user:password@host:587`, already validated. */
   readonly url: string;
-  /** No TLS is needed, and every certificate is accepted. */
+  /** Allows connections without TLS and accepts every certificate. */
   readonly insecure?: boolean;
-  /** The limit of a whole try, 30 s by default. */
+  /** The time limit of a whole attempt, 30 s by default. */
   readonly timeout_ms?: number;
-  /** Certificates to trust instead of those that come with Node, as PEM. */
+  /** PEM certificates to trust instead of Node's built-in ones. */
   readonly ca?: readonly string[];
 }
 
 export interface SmtpMailer extends Mailer {
-  /** Connects and signs in without sending a mail. Throws a sentence that names the fault. */
+  /** Connects and signs in without sending a mail. Throws an error that names the problem. */
   verify(): Promise<void>;
 }
 
-/** Loads nodemailer, which is no dependency of the package: few users need it. */
+/** Loads nodemailer. It is not a dependency of the package, because few users need it. */
 async function loadPackage() {
   try {
     const [connection, composer] = await Promise.all([
@@ -38,7 +38,7 @@ async function loadPackage() {
 type Nodemailer = Awaited<ReturnType<typeof loadPackage>>;
 type Connection = InstanceType<Nodemailer["Connection"]>;
 
-/** What nodemailer says of a failure. */
+/** A nodemailer error. */
 interface Failure {
   readonly code?: string;
   readonly command?: string;
@@ -52,7 +52,7 @@ const isFinal = ({ responseCode = 0 }: Failure) => responseCode >= 500 && respon
 const trust =
   "name the host as its certificate does, trust its authority with NODE_EXTRA_CA_CERTS, or set mail.insecure";
 
-/** A sentence for people. A server that echoes the credentials gives none of them away. */
+/** A readable reason. Credentials that the server echoes are removed. */
 function reasonOf(failure: Failure, server: MailServer): string {
   const { code = "", command = "", message = "", response = "" } = failure;
   const said = response.replace(/\s+/g, " ").trim();
@@ -76,11 +76,11 @@ function reasonOf(failure: Failure, server: MailServer): string {
   return hideValues([...forms, signIn].filter((one) => one !== ""))(sentence).slice(0, 500);
 }
 
-/** Whether no further try can succeed: the recipient or the message is refused for good. */
+/** Whether the refusal of the recipient or the message is permanent. */
 const isRefusal = (failure: Failure) =>
   isFinal(failure) && (failure.command === "RCPT TO" || (failure.command === "DATA" && failure.code === "EMESSAGE"));
 
-/** Sends mails to an SMTP server, each on a new connection. */
+/** Sends each mail to an SMTP server on a new connection. */
 export function createSmtpMailer(settings: SmtpSettings): SmtpMailer {
   const server = parseMailServer(settings.url);
   if (!server) throw new Error("the URL of the mail server is not valid");
@@ -89,7 +89,7 @@ export function createSmtpMailer(settings: SmtpSettings): SmtpMailer {
   const running = new Set<() => void>();
   let isClosed = false;
 
-  /** Signs in, and does `work` on the connection. Throws what failed. */
+  /** Signs in and runs `work` on the connection. Throws its error. */
   const connected = async (work: (connection: Connection, packages: Nodemailer) => Promise<void>): Promise<void> => {
     const packages = await loadPackage();
     if (isClosed) throw new Error("the service ends");
@@ -98,7 +98,7 @@ export function createSmtpMailer(settings: SmtpSettings): SmtpMailer {
       port,
       secure,
       requireTLS: !secure && !server.isLoopback && !insecure,
-      // Otherwise nodemailer refuses to connect on a machine that has only a loopback interface.
+      // Without this, nodemailer refuses to connect on a machine that has only a loopback interface.
       allowInternalNetworkInterfaces: true,
       connectionTimeout: limit_ms,
       greetingTimeout: limit_ms,
@@ -166,7 +166,7 @@ export function createSmtpMailer(settings: SmtpSettings): SmtpMailer {
 
 const contentOf = ({ messageId, to, subject, text, html, date }: OutgoingMail) => ({
   messageId,
-  // An object, so that a comma in an address makes no second recipient.
+  // An object, because a comma in a string would create a second recipient.
   to: { name: "", address: to },
   subject,
   text,

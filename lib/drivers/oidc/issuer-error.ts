@@ -3,12 +3,12 @@ export class SilentIssuer extends Error {
   override readonly name = "SilentIssuer";
 }
 
-/** Why an issuer refused a sign-in, as a sentence for the person at the browser. The cause is for the log. */
+/** Why an issuer refused a sign-in, as a sentence for the person at the browser. `cause` is for the log. */
 export class IssuerError extends Error {
   override readonly name = "IssuerError";
-  /** The status of the page that says so. */
+  /** The HTTP status of the error page. */
   readonly status: number;
-  /** Whether the issuer refused this service rather than the person. */
+  /** Whether the issuer refused this service, not the person. */
   readonly isOfClient: boolean;
 
   constructor(
@@ -21,7 +21,7 @@ export class IssuerError extends Error {
     this.isOfClient = isOfClient;
   }
 
-  /** The failure, for the log. It leaves out the issuer's answers, which could hold a token. */
+  /** The failure for the log. It omits the issuer's responses because they could contain a token. */
   get detail(): string {
     const words = failuresIn(this.cause).flatMap(({ message, error }) => [message, error]);
     return words.filter((word) => typeof word === "string" && word !== "").join("; ");
@@ -36,7 +36,7 @@ interface Failure {
   readonly cause?: unknown;
 }
 
-/** The refusal of what `openid-client` threw. `name` is what people call the issuer. */
+/** Converts an error of `openid-client`. `name` is the issuer's display name. */
 export function refusalOf(thrown: unknown, name: string): IssuerError {
   if (thrown instanceof IssuerError) return thrown;
   const [first, ...deeper] = failuresIn(thrown);
@@ -62,7 +62,7 @@ export function refusalOf(thrown: unknown, name: string): IssuerError {
   return new IssuerError(502, `${name} gave an answer that is not valid${what}.`, { cause: thrown });
 }
 
-/** An error and its causes. */
+/** An error and its chain of causes. */
 function failuresIn(thrown: unknown): Failure[] {
   const found: Failure[] = [];
   for (let one = thrown; typeof one === "object" && one !== null && found.length < 8; one = (one as Failure).cause)
@@ -70,6 +70,6 @@ function failuresIn(thrown: unknown): Failure[] {
   return found;
 }
 
-/** A code of the protocol, which came over the browser; anything else is not repeated. */
+/** An error code of the protocol. It came through the browser, so any other text is not repeated. */
 const wordOf = (error: unknown) =>
   typeof error === "string" && /^[a-z_]{1,64}$/.test(error) ? error : "for no known reason";

@@ -6,16 +6,16 @@ import { Response } from "../../kernel/web.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { IssuerError, refusalOf, SilentIssuer } from "./issuer-error.ts";
 
-/** What a sign-in must bring back: OpenID Connect's state and nonce, and PKCE's verifier. */
+/** The values that a sign-in must return: the state and nonce of OpenID Connect, and the verifier of PKCE. */
 export interface SignInChecks {
   readonly state: string;
   readonly nonce: string;
   readonly code_verifier: string;
-  /** Where the issuer sends the browser back to. */
+  /** The URL to which the issuer sends the browser back. */
   readonly redirect_uri: string;
 }
 
-/** The person as the issuer describes them. */
+/** The person's data from the issuer. */
 export interface Person {
   /** Undefined unless the issuer has verified it. */
   readonly email: string | undefined;
@@ -26,21 +26,21 @@ export interface IssuerOptions {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** What people call it. */
+  /** The issuer's display name. */
   readonly name: string;
 }
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
-/** The limit of each request, and the largest answer. */
+/** The limits of each request: its time and its response size. */
 const timeout_ms = milliseconds("10s");
 const max_bytes = 1_048_576;
-/** How long its description is used; its keys are read again when a new one signs. */
+/** How long the issuer's metadata is cached. Its keys are fetched again when a token has a new key. */
 const discoveryLasts_ms = milliseconds("1h");
-/** By so many seconds the clocks of the two machines may differ. */
+/** The tolerated clock difference between the two machines. */
 const clockTolerance_s = 30;
 
-/** Loads the package, which is no dependency: few users need it. */
+/** Loads the package. It is not a dependency, because few users need it. */
 export async function loadOpenidClient() {
   try {
     return await import("openid-client");
@@ -50,14 +50,14 @@ export async function loadOpenidClient() {
   }
 }
 
-/** An issuer of OpenID Connect: the authorization code flow with PKCE. It is asked for its description at the first use. */
+/** An OpenID Connect issuer: the authorization code flow with PKCE. Its metadata is fetched at the first use. */
 export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOptions, outbound: Outbound) {
   const server = new URL(issuer);
   let known: { readonly configuration: Promise<Configuration>; readonly since: number } | undefined;
-  /** The other way to send the secret, once the usual one was refused. */
+  /** Set after the usual method of client authentication was refused; selects the alternative. */
   let other = false;
 
-  /** Sends through the guard of addresses, where the operator's issuer is allowed wherever it is. */
+  /** Sends requests through the address guard. The operator's issuer may have any address. */
   const fetchGuarded = async (url: string, { method, headers: sent, body, signal }: CustomFetchOptions) => {
     const { status, error, bytes, headers } = await outbound.callBackend({
       method: method === "POST" ? "POST" : "GET",
@@ -98,7 +98,7 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
         timeout: timeout_ms / 1000,
       },
     );
-    // An address for every tenant, such as Entra's `common`, would let a stranger's tenant vouch for any address.
+    // With a multi-tenant address, such as Entra's `common`, a stranger's tenant could vouch for any email address.
     const { issuer: named } = found.serverMetadata();
     if (parseUrl(named)?.href === server.href) return found;
     throw new IssuerError(502, `The option dashboard.oidc.issuer is ${issuer}, but the issuer calls itself ${named}.`);
@@ -114,7 +114,7 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
     return asked;
   };
 
-  /** What goes wrong becomes an {IssuerError}. */
+  /** Converts every error into an {IssuerError}. */
   const explained = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -123,7 +123,7 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
     }
   };
 
-  /** The claims of the address and the name, both of one source: the token, or else the issuer's userinfo. */
+  /** The claims for email and name, both from one source: the token, else the issuer's userinfo. */
   const exchange = async (answer: URL, { state, nonce, code_verifier }: SignInChecks): Promise<Person> => {
     const client = await loadOpenidClient();
     const found = await configuration();
@@ -141,7 +141,7 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
         ? (inToken ?? {})
         : await client.fetchUserInfo(found, tokens.access_token, inToken.sub);
     const { email, email_verified, name: called } = claims;
-    // Some issuers, such as Entra, can send the word alone.
+    // Some issuers, such as Entra, send the value as a string.
     const isVerified = email_verified === true || email_verified === "true";
     return {
       email: typeof email === "string" && isVerified ? email : undefined,
@@ -152,7 +152,7 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
   return {
     name,
 
-    /** The address at the issuer to which a browser goes. Rejects with {IssuerError}. */
+    /** The issuer's URL for the browser. Rejects with {IssuerError}. */
     signInUrl: ({ state, nonce, code_verifier, redirect_uri }: SignInChecks): Promise<URL> =>
       explained(async () => {
         const client = await loadOpenidClient();
@@ -166,13 +166,13 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
         });
       }),
 
-    /** The person of an answer of the issuer, which is the address that the browser came back to. Rejects with {IssuerError}. */
+    /** The person from the issuer's answer: the URL to which the browser came back. Rejects with {IssuerError}. */
     personOf: (answer: URL, checks: SignInChecks): Promise<Person> =>
       explained(async () => {
         try {
           return await exchange(answer, checks);
         } catch (error) {
-          // Registered for the other way of sending it, or wrong.
+          // The client may be registered for the other authentication method, or the secret is wrong.
           if (other || !refusalOf(error, name).isOfClient) throw error;
           other = true;
           return await exchange(answer, checks).catch((again: unknown) => {

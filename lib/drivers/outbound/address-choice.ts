@@ -2,19 +2,19 @@ import { type AllowList, isClosed, isNear } from "./allowed-addresses.ts";
 import { failed, type HttpResult } from "./http-request.ts";
 import type { HostPort } from "./target.ts";
 
-/** Chooses the addresses of a target to try, or gives the result without a request. */
+/** Chooses which addresses of a target to try, or returns a result without a request. */
 export type AddressChoice = (addresses: readonly string[]) => readonly string[] | HttpResult;
 
-/** The result of a delivery to a public address that was not sent. */
+/** The result of a delivery that was not sent because its address is public. */
 export const outside = failed("outside");
 
-/** All addresses, if every one is allowed. */
+/** All addresses, if each one is allowed. */
 export const allIf =
   (isOpen: (address: string) => boolean): AddressChoice =>
   (addresses) =>
     addresses.every(isOpen) ? addresses : failed("address_not_allowed");
 
-/** The addresses on this machine, in private networks and within `allowed`. A target without any is outside. */
+/** The addresses on this machine, in private networks and in `allowed`. Without any, the target counts as outside. */
 export const onlyNear =
   (allowed: AllowList, target: HostPort): AddressChoice =>
   (addresses) => {

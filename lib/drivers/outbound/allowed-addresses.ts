@@ -10,7 +10,10 @@ import { parseUrl } from "../../kernel/url.ts";
 import { memoize } from "./memoize.ts";
 import { type HostPort, hostPortOf } from "./target.ts";
 
-/* The addresses that requests may go to (schema/webhooks.md#addresses). Pure functions, which a property test can walk. */
+/*
+ * The addresses that requests may go to (schema/webhooks.md#addresses). The functions are pure, so a property test can
+ * cover them.
+ */
 
 /** Ranges parsed at their first use: parsing them all would add 1.5 ms to every start (bench `starts`). */
 function ranges(text: string): () => readonly IpRange[] {
@@ -22,36 +25,36 @@ function ranges(text: string): () => readonly IpRange[] {
 }
 
 /**
- * Closed in every mode: link-local addresses and the metadata addresses of clouds, which return credentials (Amazon's,
- * Azure's, Alibaba's, Oracle's, Google's). Some of them are in ranges that operators often open.
+ * Closed in every mode: link-local addresses and cloud metadata addresses, which return credentials (Amazon, Azure,
+ * Alibaba, Oracle, Google). Some lie in ranges that operators often open.
  */
 const neverAllowed = ranges(
   "169.254.0.0/16 168.63.129.16/32 100.100.100.200/32 192.0.0.192/32 fe80::/10 fd00:ec2::/32 fd20:ce::254/128",
 );
 const loopbackRanges = ranges("127.0.0.0/8 ::1/128");
-/** Loopback and private networks, which the mode dev opens. */
+/** Loopback and private networks. The mode dev opens them. */
 const privateRanges = ranges("127.0.0.0/8 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 ::1/128 fc00::/7");
 /** Reserved IPv4: this network, protocols, documentation, 6to4 relays, benchmarks, multicast, class E. */
 const reservedIpv4 = ranges(
   "0.0.0.0/8 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4",
 );
-/** For IPv6 the public ranges are listed: 2000::/3 without Teredo and its neighbours, documentation, 6to4 and AS112. */
+/** For IPv6 the public ranges are listed: 2000::/3 minus Teredo and its neighbours, documentation, 6to4 and AS112. */
 const globalIpv6 = ranges("2000::/3");
 const reservedIpv6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20 2620:4f:8000::/48");
 
 const low32 = (value: bigint) => value & 0xffff_ffffn;
 
 /**
- * IPv6 ranges that a host or a router translates to IPv4, and where each holds the IPv4 address. An open IPv6 address
- * must not lead to a closed IPv4 address.
+ * IPv6 ranges that a host or a router translates to IPv4, each with the position of the IPv4 address. An open IPv6
+ * address must not lead to a closed IPv4 address.
  */
 const translations: readonly (readonly [() => readonly IpRange[], (value: bigint) => bigint])[] = [
-  // Compatible, mapped, translated, and NAT64.
+  // IPv4-compatible, mapped and translated addresses, and NAT64.
   [ranges("::/96 ::ffff:0:0/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48"), low32],
-  // RFC 6052: after a prefix of 48 bits an octet of zeros splits the address.
+  // RFC 6052: after a 48-bit prefix, a zero octet splits the address.
   [ranges("64:ff9b:1::/48"), (value) => low32(((value >> 64n) << 16n) | ((value >> 40n) & 0xffffn))],
   [ranges("2002::/16"), (value) => low32(value >> 80n)],
-  // Teredo holds the client's address with every bit inverted.
+  // Teredo stores the client's address with all bits inverted.
   [ranges("2001::/32"), (value) => low32(~value)],
 ];
 
@@ -68,13 +71,16 @@ const isPublic = (address: IpAddress) =>
     ? !isPrivate(address) && !inAnyRange(reservedIpv4(), address)
     : inAnyRange(globalIpv6(), address) && !inAnyRange(reservedIpv6(), address);
 
-/** The addresses that the option `outbound.allow` opens beside public ones. */
+/** The addresses that the option `outbound.allow` opens in addition to public ones. */
 export interface AllowList {
   readonly ranges: readonly IpRange[];
   readonly targets: readonly HostPort[];
 }
 
-/** `localhost:8443`, `[::1]:8443`; undefined for anything else. Parsed as a URL, so all spellings of a host are equal. */
+/**
+ * Parses `localhost:8443` or `[::1]:8443`; undefined for anything else. Parsed as a URL, so all spellings of a host are
+ * equal.
+ */
 function parseHostPort(text: string): HostPort | undefined {
   if (!/^(\[[0-9a-f:.]+\]|[^\s/\\?#@:[\]*%]+):[0-9]{1,5}$/i.test(text)) return;
   const url = parseUrl(`https://${text}`);
@@ -83,8 +89,8 @@ function parseHostPort(text: string): HostPort | undefined {
 }
 
 /**
- * Parses `outbound.allow`: CIDRs (`10.0.0.0/8`, `[fd00::]/8`) and host:port (`localhost:8443`). Throws for anything else,
- * and for an entry that lies within the addresses that are never opened.
+ * Parses `outbound.allow`: CIDRs (`10.0.0.0/8`, `[fd00::]/8`) and host:port (`localhost:8443`). Throws for anything
+ * else, and for entries within addresses that are never opened.
  */
 export function parseAllow(entries: readonly string[]): AllowList {
   const allowed: { ranges: IpRange[]; targets: HostPort[] } = { ranges: [], targets: [] };
@@ -108,7 +114,7 @@ export function parseAllow(entries: readonly string[]): AllowList {
 }
 
 /**
- * The class of an address, for any target; undefined for text that is no address, and for an address that is never
+ * The class of an address, independent of the target. Undefined for invalid addresses and for those that are never
  * allowed.
  */
 const classOf = memoize((text): { address: IpAddress; isPublic: boolean; isPrivate: boolean } | undefined => {
@@ -124,20 +130,20 @@ const isOpened = ({ ranges, targets }: AllowList, address: IpAddress, { host, po
 /** Whether an address is on this machine or in a private network. */
 export const isPrivateAddress = (text: string): boolean => classOf(text)?.isPrivate ?? false;
 
-/** Whether a request may go to this address, to which `target` resolved. Text that is no address is refused. */
+/** Whether a request may go to this address, to which `target` resolved. Invalid addresses are refused. */
 export function isAllowed(mode: "dev" | "start", allowed: AllowList, text: string, target: HostPort): boolean {
   const known = classOf(text);
   if (!known) return false;
   return known.isPublic || (mode === "dev" && known.isPrivate) || isOpened(allowed, known.address, target);
 }
 
-/** Whether this address lies on this machine, in a private network, or within `allowed`. */
+/** Whether this address is on this machine, in a private network, or in `allowed`. */
 export function isNear(allowed: AllowList, text: string, target: HostPort): boolean {
   const known = classOf(text);
   return known !== undefined && (known.isPrivate || isOpened(allowed, known.address, target));
 }
 
-/** Whether this address is closed in every mode. Text that is not an address is closed, too. */
+/** Whether this address is closed in every mode. Invalid addresses count as closed. */
 export const isClosed = (text: string): boolean => classOf(text) === undefined;
 
 export function isLoopback(text: string): boolean {

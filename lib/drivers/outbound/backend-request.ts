@@ -2,26 +2,26 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { HttpResult } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
 
-/** A request to a backend that the operator has configured, or to a registry; its whole response is read. */
+/** A request to a configured backend or to a registry. The whole response is read. */
 export interface BackendRequest {
   readonly method: "GET" | "HEAD" | "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Origins that may be called although their addresses are not public. */
+  /** Origins that may be called even if their addresses are not public. */
   readonly trustedOrigins: readonly string[];
-  /** Whether a caller names the host: then the mode decides which addresses are open, as it does for deliveries. */
+  /** Whether a caller chose the host. If so, the mode decides which addresses are open, as for deliveries. */
   readonly isOfCaller?: boolean;
-  /** The largest response. */
+  /** The maximum response size. */
   readonly max_bytes: number;
-  /** The limit of the whole request. */
+  /** The time limit of the whole request. */
   readonly timeout_ms: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A whole response, or a short error that names no address. */
+/** A whole response, or a short error without an address. */
 export interface BackendResponse {
-  /** Null where there was no response. */
+  /** Null if there was no response. */
   readonly status: number | null;
   readonly error: string | null;
   readonly bytes: Buffer;

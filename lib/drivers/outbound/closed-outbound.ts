@@ -5,7 +5,7 @@ const error = "the option strict allows no request to leave the process; pass a 
 
 const nothing = { status: null, response: null, duration_ms: 0 };
 
-/** The network of a muted fork: every delivery counts as received, and backends are not asked. */
+/** The network of a muted fork: every delivery counts as received, and backends are not called. */
 export const mutedOutbound: Outbound = {
   send: async () => ({ ...nothing, status: 200, error: null, response: "" }),
   callBackend: async () => ({
@@ -21,7 +21,7 @@ export const mutedOutbound: Outbound = {
   async close() {},
 };
 
-/** The network with the option `strict`: it looks up no names and sends no requests. The inbox catches every delivery. */
+/** The network with the option `strict`: no lookups and no requests. The inbox receives every delivery. */
 export const closedOutbound: Outbound = {
   send: async ({ isForwarded }) => (isForwarded ? { ...nothing, error } : { ...nothing, error: null, isOutside: true }),
   callBackend: async () => ({ status: null, error, bytes: Buffer.alloc(0), retry_after_ms: undefined }),

@@ -5,11 +5,11 @@ import { descriptorShares } from "../../kernel/descriptors.ts";
 import { milliseconds } from "../../kernel/duration.ts";
 
 const maxIdlePerOrigin = 32;
-/** Low if the process may have few descriptors. */
+/** Lower if the process has a low descriptor limit. */
 const maxIdle = Math.min(256, Math.ceil(descriptorShares().requests / 4));
 const idleTimeout_ms = milliseconds("15s");
 
-/** Keeps connections alive, by address, port and name; of the idle ones the newest `maxIdle`. */
+/** A keep-alive pool, keyed by address, port and name. It keeps the newest `maxIdle` idle connections. */
 class KeepAliveAgent extends Agent {
   readonly #idle = new Set<Duplex>();
   readonly #known = new WeakSet<Duplex>();
@@ -29,7 +29,7 @@ class KeepAliveAgent extends Agent {
   }
 }
 
-/** The connections of requests. Certificates are checked in the mode `start`; `ca` replaces Node's authorities. */
+/** The connections of requests. The mode `start` checks certificates; `ca` replaces Node's authorities. */
 export function createConnectionPool(mode: "dev" | "start", ca: readonly string[] | undefined) {
   const tls = { rejectUnauthorized: mode === "start", ...(ca ? { ca: [...ca] } : {}) };
   const keepAlive = new KeepAliveAgent({
@@ -39,17 +39,17 @@ export function createConnectionPool(mode: "dev" | "start", ca: readonly string[
     timeout: idleTimeout_ms,
   });
   const single = new Agent({ ...tls, keepAlive: false });
-  // A backend's request carries the operator's key, so its certificate is checked in the mode dev too.
+  // Requests to backends carry the operator's key, so their certificates are checked in the mode dev too.
   const backend = new Agent({ ...tls, rejectUnauthorized: true, keepAlive: false });
   const plain = new HttpAgent();
   return {
-    /** Kept for the next request. */
+    /** Connections that stay open for the next request. */
     keepAlive,
-    /** A new connection for one request. */
+    /** A new TLS connection per request. */
     single,
-    /** The same without TLS. */
+    /** A new connection per request, without TLS. */
     plain,
-    /** A new connection for one request to a backend. */
+    /** A new connection per request to a backend. */
     forBackend: (secure: boolean): HttpAgent => (secure ? backend : plain),
     close: () => keepAlive.destroy(),
   };

@@ -1,4 +1,4 @@
-/** Fixed words for each code of Node: the endpoint's owner reads them, so in `start` they name no address. */
+/** Fixed texts for Node's error codes. The endpoint's owner reads them, so in `start` they contain no address. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
   ECONNRESET: "connection reset",
@@ -27,12 +27,12 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate: unknown issuer",
 };
 
-/** OpenSSL's other codes for an invalid certificate, which are too many to list. */
+/** OpenSSL's other certificate error codes, which are too many to list. */
 const certificate =
   /^(ERR_TLS_)?(CERT|CRL|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME_MISMATCH|ERROR_IN|UNABLE_TO)(_|$)/;
 const plain = (code: string) => code.toLowerCase().replaceAll("_", " ");
 
-/** A short reason why a request got no response. `address` is its destination, if the reader may know it. */
+/** A short reason why a request got no response. `address` is its destination if the reader may see it. */
 export function failureReason(error: unknown, address?: string): string {
   const { code, reason } = Object(error) as { code?: unknown; reason?: unknown };
   if (typeof code !== "string") return "could not be sent";
@@ -41,7 +41,7 @@ export function failureReason(error: unknown, address?: string): string {
   if (code.startsWith("HPE_")) return "not an HTTP answer";
   if (certificate.test(code)) return `certificate: ${plain(code.replace(/^ERR_TLS_/, ""))}`;
   if (code.startsWith("ERR_SSL_")) return `TLS: ${plain(code.slice("ERR_SSL_".length))}`;
-  // Node reports several failures of a handshake under this code, with OpenSSL's constant words as `reason`.
+  // Node reports several handshake failures under this code. `reason` is OpenSSL's constant text.
   if (code === "EPROTO") return typeof reason === "string" ? `TLS: ${reason}` : "TLS: handshake failed";
   return `could not be sent (${code})`;
 }

@@ -5,10 +5,10 @@ import { excerptOf, maxRead, parseRetryAfter } from "./http-response.ts";
 import type { OutboundRequest, Sent } from "./outbound.ts";
 import { createRequestsInFlight, requestTimeout_ms, timeoutError } from "./request-timeout.ts";
 
-/** Answers requests in the process, as fetch does: a receiver for tests, without a socket. */
+/** Answers requests in the process, like fetch: a receiver for tests, without a socket. */
 export type Sink = (request: Request) => Response | Promise<Response>;
 
-/** The first `max_bytes` of a body, and whether that is all of it. */
+/** The first `max_bytes` of a body, and whether the body is complete. */
 async function readUpTo(response: Response, max_bytes: number): Promise<{ bytes: Buffer; whole: boolean }> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -23,7 +23,7 @@ async function readUpTo(response: Response, max_bytes: number): Promise<{ bytes:
 
 const reasonOf = (error: unknown) => withCauses(error instanceof Error ? error.message : String(error), error);
 
-/** Sends requests through a function instead of a socket, with the same limits of time and size, and without redirects. */
+/** Sends requests to a function instead of a socket. Time and size limits are the same; redirects are not followed. */
 export function createFunctionTransport(now: () => string) {
   const requests = createRequestsInFlight();
   let closed = false;
@@ -48,7 +48,7 @@ export function createFunctionTransport(now: () => string) {
     const respond = async () => {
       const init = { method, headers, body: body ?? null, redirect: "manual", signal: abort.signal } as const;
       const response = await sink(new Request(url, init));
-      // JavaScript may answer anything; Response.error() has the status 0.
+      // A user's function may return anything; Response.error() has the status 0.
       if (!response?.status || !response.headers) throw new TypeError("the function must answer a Response");
       const header = response.headers.get("retry-after") ?? undefined;
       return read(response, parseRetryAfter(header, Date.parse(now())));
@@ -64,7 +64,7 @@ export function createFunctionTransport(now: () => string) {
         const { bytes } = await readUpTo(response, maxRead);
         return { status: response.status, error: null, retry_after_ms, response: excerptOf(bytes) };
       }).catch((error) => ({ status: null, error: reasonOf(error), response: null }));
-      // A manual clock that stands still does not show how long the function took.
+      // A stopped manual clock does not show how long the function took.
       const least = sent.error === timeoutError(requestTimeout_ms) ? requestTimeout_ms : 0;
       return { ...sent, duration_ms: Math.max(least, Date.parse(now()) - started) };
     },

@@ -16,7 +16,7 @@ import type { Target } from "./target.ts";
 
 const maxInterimResponses = 16;
 const maxHeaderSize = 16 * 1024;
-/** How long the request may still be written after its response has ended. */
+/** How long writing the request may continue after its response has ended. */
 const writeTimeoutAfterResponse = "1s";
 
 /** One request to one checked address. */
@@ -28,11 +28,14 @@ export interface HttpRequest {
   readonly address: string;
   readonly agent: Agent;
   readonly cancellation: Cancellation;
-  /** Whether errors may name the address. */
+  /** Whether errors may contain the address. */
   readonly namesAddress?: boolean;
-  /** The timeout of the connection; undefined for the last address, which has the request's own timeout. */
+  /** The connect timeout; undefined for the last address, which only has the request's timeout. */
   readonly connectTimeout_ms: number | undefined;
-  /** The largest body that is read whole; undefined for a receiver's response, which needs an excerpt only. */
+  /**
+   * The maximum size of a body that is read whole; undefined for a receiver's response, of which only an excerpt is
+   * read.
+   */
   readonly max_bytes?: number | undefined;
 }
 
@@ -46,8 +49,8 @@ export interface HttpResult {
   /** Why the body is incomplete. */
   readonly incomplete?: string | undefined;
   /**
-   * `next_address`: nothing was connected, so another address may be tried. `new_connection`: the receiver had closed the
-   * idle connection.
+   * `next_address`: no connection was made, so another address may be tried. `new_connection`: the receiver had closed
+   * the idle connection.
    */
   readonly retry?: "next_address" | "new_connection" | undefined;
 }
@@ -59,7 +62,7 @@ export const failed = (error: string, retry?: HttpResult["retry"]): HttpResult =
   retry,
 });
 
-/** A flat list, which Node writes unchanged: our length and host replace the caller's. */
+/** A flat list, which Node sends unchanged: our length and host replace the caller's. */
 function headersOf({ method, target, headers, body }: HttpRequest): string[] {
   const list: string[] = [];
   for (const [name, value] of Object.entries(headers))
@@ -73,28 +76,28 @@ const optionsOf = (request: HttpRequest): RequestOptions => ({
   agent: request.agent,
   maxHeaderSize,
   method: request.method,
-  // The address instead of the name: no lookup happens between the check and the connection.
+  // The address instead of the name, so no lookup happens between the check and the connection.
   host: request.address,
   port: request.target.port,
-  // TLS forbids an address as server name; Node then compares the certificate with `host`.
+  // TLS forbids IP addresses as server name. Node then compares the certificate with `host`.
   servername: request.target.address === undefined ? request.target.host : "",
   path: request.target.path,
   headers: headersOf(request),
 });
 
 /**
- * Connections after their handshake, and whether any byte of a response arrived since the last request. Node does not set
- * `reusedSocket` for a connection that a waiting request takes over at once.
+ * Connections after their handshake, and whether any response byte arrived since the last request. Node does not set
+ * `reusedSocket` if a waiting request takes over a connection at once.
  */
 const handshaken = new WeakMap<Socket, { responded: boolean }>();
 
 interface Connection {
   connected: boolean;
-  /** Set where an earlier request used the same connection. */
+  /** Set if an earlier request used the same connection. */
   reused: { readonly responded: boolean } | undefined;
 }
 
-/** Writes the request once it is connected to the checked address. */
+/** Writes the request once the connection to the checked address is open. */
 function connect(
   sending: ClientRequest,
   request: HttpRequest,
@@ -133,13 +136,13 @@ function connect(
   });
 }
 
-/** Whether and how a request may be sent again after the connection failed. */
+/** Whether and how a request may be retried after the connection failed. */
 function retryOf({ connected, reused }: Connection): HttpResult["retry"] {
   if (reused) return reused.responded ? undefined : "new_connection";
   return connected ? undefined : "next_address";
 }
 
-/** Sends one request. Never rejects: a failure is part of the result. */
+/** Sends one request. Never rejects: failures are part of the result. */
 export function sendRequest(request: HttpRequest): Promise<HttpResult> {
   const { cancellation } = request;
   if (cancellation.cancelled) return Promise.resolve(failed(String(cancellation.reason)));
@@ -151,7 +154,7 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
     let settled = false;
 
     const settle = (result: HttpResult, keepConnection = false) => {
-      // A destroyed request may fail once more, when another request already has its connection.
+      // A destroyed request may emit a second error when another request already uses its connection.
       if (settled) return;
       settled = true;
       cancellation.onCancel(() => {});
@@ -160,7 +163,10 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
       const incomplete = keepConnection ? undefined : (result.error ?? undefined);
       resolve(responded ? { ...responded(), incomplete } : result);
     };
-    /** A receiver may respond before it has read the request; only afterwards can the connection be used again. */
+    /**
+     * A receiver may respond before it has read the request. The connection is reusable only after the request is fully
+     * written.
+     */
     const finishWriting = () => {
       const stopTimer = systemTimer(writeTimeoutAfterResponse, () => sending.destroy());
       sending.once("finish", stopTimer).once("close", stopTimer);
@@ -181,7 +187,7 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
     cancellation.onCancel(() => settle(failed(String(cancellation.reason))));
     connect(sending, request, connection, settle);
     sending.on("response", receive);
-    // No request asks for another protocol, so 101 is a response like any other, and its socket is destroyed.
+    // Requests never ask for a protocol upgrade, so 101 is an ordinary response and its socket is destroyed.
     sending.on("upgrade", (response, socket) => {
       receive(response);
       socket.destroy();

@@ -1,18 +1,20 @@
 import type { IncomingMessage } from "node:http";
 import { TextDecoder } from "../../kernel/web.ts";
 
-/** The largest part of an answer that is read. */
+/** The most bytes of a response that are read. */
 export const maxRead = 64 * 1024;
-/** An attempt stores the first KiB of its answer. */
+/** An attempt stores the first KiB of its response. */
 export const maxExcerpt = 1024;
 
-/** The first KiB of a body as text: a cut character at the end is left out, and so is NUL, which PostgreSQL refuses. */
+/** The first KiB of a body as text. It omits a cut character at the end, and NUL, which PostgreSQL refuses. */
 export const excerptOf = (bytes: Uint8Array): string =>
   new TextDecoder()
     .decode(bytes.subarray(0, maxExcerpt), { stream: bytes.length > maxExcerpt })
     .replaceAll("\0", "\ufffd");
 
-/** Milliseconds to wait by `Retry-After`, which is a number of seconds or a date; undefined where it is neither. */
+/**
+ * The wait from `Retry-After` in milliseconds. The header is a number of seconds or a date; undefined if it is neither.
+ */
 export function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
@@ -21,8 +23,8 @@ export function parseRetryAfter(header: string | undefined, now: number): number
 }
 
 /**
- * Reads a body: the whole of it up to `max_bytes`, or without that limit the excerpt's bytes, and no more than `maxRead`.
- * Calls `done` at its end, with a reason if the body is incomplete; returns the bytes read so far.
+ * Reads a body: whole up to `max_bytes`, or without that limit only the excerpt's bytes, and at most `maxRead`. Calls
+ * `done` at the end, with a reason if the body is incomplete. Returns the bytes read so far.
  */
 export function readBody(
   response: IncomingMessage,

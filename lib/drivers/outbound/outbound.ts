@@ -21,34 +21,34 @@ import {
   targetOf,
 } from "./target.ts";
 
-/** A POST to send. Its length and its Host are written here. */
+/** A POST to send. `send` adds Content-Length and Host. */
 export interface OutboundRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The URL is a receiver on this machine, plain http too: only loopback addresses are reached. */
+  /** The URL is a receiver on this machine, also over plain http. Only loopback addresses are allowed. */
   readonly isForwarded?: boolean;
   /** Cancels the request; its reason becomes the error. */
   readonly signal?: AbortSignal | undefined;
-  /** The event of this delivery; a trace may know its cause. */
+  /** The event of this delivery, which links traces to its cause. */
   readonly event_id?: string;
 }
 
 /**
- * The result of a request. With a status, `error` is null, even if the body broke off or took too long: "A delivery attempt
- * fails if no `2xx` arrives within 10 seconds", and the status has arrived. Without a response, `status` and `response` are
- * null. `response` is at most the first 1 KiB of the body as text.
+ * The result of a request. With a status, `error` is null, even if the body broke off or timed out: "A delivery attempt
+ * fails if no `2xx` arrives within 10 seconds", and the status has arrived. Without a response, `status` and `response`
+ * are null. `response` is at most the first 1 KiB of the body as text.
  */
 export interface Sent {
   readonly status: number | null;
   readonly error: string | null;
   readonly response: string | null;
   readonly duration_ms: number;
-  /** From the receiver's `Retry-After`; undefined if that is missing or malformed. */
+  /** From the receiver's `Retry-After`; undefined if it is missing or malformed. */
   readonly retry_after_ms?: number | undefined;
-  /** From a script: the attempt stays open and ends with this result so much later on the service's clock. */
+  /** From a script: the attempt stays open and ends with this result after this time on the service's clock. */
   readonly open_ms?: number;
-  /** Nothing was sent, because the address is public (option `confined`). */
+  /** Nothing was sent because the address is public (option `confined`). */
   readonly isOutside?: boolean;
 }
 
@@ -58,44 +58,46 @@ export interface Outbound {
   /** Never rejects. */
   callBackend(request: BackendRequest): Promise<BackendResponse>;
   /**
-   * The rule that this URL breaks; undefined if it is allowed. A name that does not resolve is allowed, since every attempt
-   * looks it up again.
+   * The rule that this URL breaks; undefined if it is allowed. A name that does not resolve is allowed, because every
+   * attempt looks it up again.
    */
   checkUrl(url: string): Promise<string | undefined>;
-  /** Cancels the requests in flight, and closes all connections. */
+  /** Cancels the requests in flight and closes all connections. */
   close(): Promise<void>;
 }
 
 export interface OutboundOptions {
   readonly mode: "dev" | "start";
   readonly allow?: readonly string[];
-  /** Receivers in these networks are reached over plain http too. */
+  /** Receivers in these networks may use plain http. */
   readonly trusted?: Networks;
-  /**
-   * Deliveries reach only this machine, private networks and the addresses that `allow` opens. Backends are not limited.
-   */
+  /** Deliveries reach only this machine, private networks and the addresses in `allow`. Backends are not restricted. */
   readonly confined?: boolean;
   readonly resolve?: ResolveHost;
-  /** The limit of a whole request, from the lookup to the end of the response; 10 s by default, a minute at most. */
+  /**
+   * The time limit of a whole request, from the lookup to the end of the response. 10 s by default, a minute at most.
+   */
   readonly timeout?: string;
-  /** Certificates to trust instead of those that come with Node, as PEM. */
+  /** PEM certificates to trust instead of Node's built-in ones. */
   readonly ca?: readonly string[];
 }
 
-/** Which addresses of a target are tried, and how its name is looked up. */
+/** Which addresses of a target to try, and how to look up its name. */
 interface Way {
   readonly choose: AddressChoice;
   readonly lookUp?: ResolveHost;
 }
 
-/** One sentence for all cases: an error must not tell callers which addresses a name has inside a network. */
+/** One sentence for all cases: an error must not reveal to callers which addresses a name has inside a network. */
 const addressRules = {
   start:
     "must lead to public addresses only, and to those that the operator opens (option outbound.allow), never to link-local or metadata addresses",
   dev: "must lead to public, private or loopback addresses, never to link-local or metadata addresses",
 } as const;
 
-/** The only sender of HTTP: it resolves, checks, connects to a checked address, and ends within the timeout. */
+/**
+ * The only HTTP sender. It resolves names, checks addresses, connects to a checked address, and enforces the timeout.
+ */
 export function createOutbound(options: OutboundOptions): Outbound {
   const { mode, confined = false, trusted = noNetworks } = options;
   const limit_ms = options.timeout === undefined ? requestTimeout_ms : milliseconds(options.timeout);
@@ -109,7 +111,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const connections = createConnectionPool(mode, options.ca);
   let closed = false;
 
-  /** Runs a request within its timeout; what it throws becomes the error. */
+  /** Runs a request within its timeout. A thrown error becomes the result's error. */
   const run = async (
     work: (cancellation: Cancellation) => Promise<HttpResult> | HttpResult,
     signal: AbortSignal | undefined,
@@ -136,7 +138,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   ): Promise<readonly string[]> | readonly string[] =>
     address === undefined ? rejectOnCancel(cancellation, lookUp(host)) : [address];
 
-  /** Tries the chosen addresses of a target in turn while none connects. */
+  /** Tries the chosen addresses in turn until one connects. */
   const tryAddresses = async (
     target: Target,
     cancellation: Cancellation,
@@ -182,17 +184,17 @@ export function createOutbound(options: OutboundOptions): Outbound {
         agent,
         cancellation,
         address,
-        // In dev the tester reads the error and runs the receiver.
+        // In dev the tester both reads the error and runs the receiver.
         namesAddress: mode === "dev" && isPrivateAddress(address),
         connectTimeout_ms,
       } as const;
       const result = await sendRequest(request);
-      // Deliveries are at least once, so a request that may have been read without a response is sent again.
+      // Deliveries are at least once, so a request is resent if the receiver may have read it but did not respond.
       return result.retry === "new_connection" ? sendRequest({ ...request, agent: single }) : result;
     });
   };
 
-  /** Opens a new connection: a request that costs money must not be sent again because an idle connection was closed. */
+  /** Uses a new connection: a request that costs money must not be resent because an idle connection was closed. */
   const callBackend = (
     { method, url: text, headers, body = "", max_bytes, trustedOrigins, isOfCaller = false }: BackendRequest,
     cancellation: Cancellation,

@@ -1,10 +1,10 @@
 import { descriptorShares } from "../../kernel/descriptors.ts";
 
-/** All services of a process share its descriptors. */
+/** Shared by all services of a process, because they share its descriptors. */
 let free = descriptorShares().requests;
 const waiting: (() => void)[] = [];
 
-/** Does `work` once fewer requests are open than the process has descriptors for. Tells it whether it had to wait. */
+/** Runs `work` once the process has descriptors for another request. `hasWaited` tells it whether it had to wait. */
 export async function withRequestSlot<T>(work: (hasWaited: boolean) => Promise<T>): Promise<T> {
   const hasWaited = free <= 0;
   if (!hasWaited) free -= 1;
@@ -12,7 +12,7 @@ export async function withRequestSlot<T>(work: (hasWaited: boolean) => Promise<T
   try {
     return await work(hasWaited);
   } finally {
-    // The next one gets this slot, without it being free in between.
+    // The next waiter takes over this slot directly.
     const next = waiting.shift();
     if (next) next();
     else free += 1;

@@ -2,15 +2,15 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/duration.ts";
 import { yieldToEventLoop } from "../../kernel/event-loop.ts";
 
-/** The limit of a whole request, from the lookup to the end of the answer. A receiver has 10 seconds. */
+/** The time limit of a whole request, from the lookup to the end of the response. A receiver has 10 seconds. */
 export const requestTimeout_ms = milliseconds("10s");
 
-/** The error of a request that took too long. */
+/** The error of a request that timed out. */
 export const timeoutError = (ms: number) => `timeout after ${ms % 1000 === 0 ? `${ms / 1000} s` : `${ms} ms`}`;
 
 /**
- * Ends a request early, with a reason that becomes its error. An AbortController with its listeners costs 30 µs more per
- * request (bench `deliveries`).
+ * Ends a request early with a reason, which becomes its error. An AbortController with its listeners costs 30 µs more
+ * per request (bench `deliveries`).
  */
 export class Cancellation {
   #reason: unknown;
@@ -25,7 +25,7 @@ export class Cancellation {
     return this.#cancelled;
   }
 
-  /** Replaces the handler: the stages of a request follow one another. */
+  /** Replaces the handler, because the stages of a request follow one another. */
   onCancel(handler: () => void): void {
     this.#handler = handler;
   }
@@ -39,7 +39,7 @@ export class Cancellation {
   }
 }
 
-/** Settles as `work` does, or rejects with the reason of a cancellation that comes first. */
+/** Settles like `work`, or rejects with the cancellation reason if that comes first. */
 export const rejectOnCancel = <T>(cancellation: Cancellation, work: Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     if (cancellation.cancelled) reject(cancellation.reason);
@@ -48,8 +48,8 @@ export const rejectOnCancel = <T>(cancellation: Cancellation, work: Promise<T>):
   });
 
 /**
- * One machine timer runs a minute at most. Where the process was stopped, the answer may have arrived before the timer fires:
- * it is read first.
+ * A machine timer runs for a minute at most. If the process was paused, the response may arrive before the timer fires,
+ * so it is read first.
  */
 function longTimer(wait: number, run: () => void): () => void {
   let cancel = systemTimer(wait, () => {
@@ -59,12 +59,12 @@ function longTimer(wait: number, run: () => void): () => void {
   return () => cancel();
 }
 
-/** The requests in flight: the timeout, the caller's signal and the shutdown cancel them. */
+/** The requests in flight. Their timeout, the caller's signal and the shutdown cancel them. */
 export function createRequestsInFlight() {
   const inFlight = new Set<Cancellation>();
   const bySignal = new WeakMap<AbortSignal, Set<Cancellation>>();
 
-  /** One listener a signal: Node warns from eleven on, and one signal serves many requests. */
+  /** One listener per signal: Node warns from eleven on, and one signal serves many requests. */
   const followersOf = (signal: AbortSignal): Set<Cancellation> => {
     const known = bySignal.get(signal);
     if (known) return known;
@@ -77,7 +77,7 @@ export function createRequestsInFlight() {
   };
 
   return {
-    /** The caller calls `finish` when the request has ended. */
+    /** The caller must call `finish` when the request has ended. */
     start(timeout_ms: number, signal?: AbortSignal) {
       const cancellation = new Cancellation();
       if (signal?.aborted) cancellation.cancel(signal.reason);

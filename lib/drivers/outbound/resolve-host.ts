@@ -1,15 +1,15 @@
 import { lookup } from "node:dns/promises";
 import { systemTimer } from "../../kernel/clock.ts";
 
-/** The addresses of a host name. Rejects where the name has none. */
+/** The addresses of a host name. Rejects if it has none. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 const systemLookup: ResolveHost = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
 /**
- * RFC 6761: names below `localhost` always lead to this machine. Few systems know this rule, and no name server may
- * override it.
+ * RFC 6761: names below `localhost` always resolve to this machine. Few systems implement this rule, and a name server
+ * must not override it.
  */
 const loopback = ["127.0.0.1", "::1"];
 
@@ -22,7 +22,7 @@ const noneWithout =
       resolve(host).then(done, none).finally(stopTimer);
     });
 
-/** Requests to one name share a lookup in flight: Node runs lookups on the few threads that also read files. */
+/** Concurrent requests for one name share a lookup. Node runs lookups on the few threads that also read files. */
 export function createHostResolver(resolve: ResolveHost = systemLookup) {
   const inFlight = new Map<string, Promise<readonly string[]>>();
   const shared: ResolveHost = async (host) => {
@@ -30,7 +30,7 @@ export function createHostResolver(resolve: ResolveHost = systemLookup) {
     inFlight.set(host, lookedUp);
     return lookedUp;
   };
-  /** The system decides the order of its addresses. On a busy machine, it may answer late. */
+  /** The system decides the order of its addresses. A busy machine may answer late. */
   const localhost = noneWithout(shared, 1_000);
   const withLocalhost =
     (lookUp: ResolveHost): ResolveHost =>
@@ -42,7 +42,7 @@ export function createHostResolver(resolve: ResolveHost = systemLookup) {
     };
   return {
     resolve: withLocalhost(shared),
-    /** No address if a name has none or its lookup takes longer than this. */
+    /** Empty if the name has no addresses or the lookup exceeds this limit. */
     noneAfter: (limit_ms: number): ResolveHost => withLocalhost(noneWithout(shared, limit_ms)),
   };
 }

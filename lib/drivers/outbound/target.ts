@@ -3,24 +3,24 @@ import type { Networks } from "../../kernel/networks.ts";
 import { parseUrl } from "../../kernel/url.ts";
 import { memoize } from "./memoize.ts";
 
-/** `host` is as a URL writes it, without a trailing dot. */
+/** `host` has the form of a URL's host, without a trailing dot. */
 export interface HostPort {
   readonly host: string;
   readonly port: number;
 }
 
-/** The target of a URL, with the parts that its requests need. */
+/** The target of a URL, with the parts that requests need. */
 export interface Target extends HostPort {
   readonly secure: boolean;
-  /** The address, where the host is one; undefined for a name, which needs a lookup. */
+  /** The address if the host is one; undefined for a name, which needs a lookup. */
   readonly address: string | undefined;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   /** The value of the Host header. */
   readonly authority: string;
 }
 
-/** The dot at the end of a full name is not part of names in certificates or in `outbound.allow`. */
+/** The trailing dot of a full name does not appear in certificates or in `outbound.allow`. */
 export const hostPortOf = ({ protocol, hostname, port }: URL): HostPort => ({
   host: hostname.replace(/\.$/, ""),
   port: port === "" ? (protocol === "http:" ? 80 : 443) : Number(port),
@@ -40,19 +40,19 @@ export function targetOf(url: URL): Target {
 
 const longestUrl = 2048;
 
-/** The rule that a URL of plain http breaks. */
+/** The rule that a plain http URL breaks. */
 export const mustBeHttps = "must begin with https://";
-/** The same where the operator trusts networks. */
+/** The rule that it breaks if the operator trusts networks. */
 export const mustBeTrusted = ({ names }: Networks) =>
   `must lead to a network of the option trustNetwork (${names.join(", ")}), or be an https:// URL`;
 
-/** `https://`, at most 2,048 characters, no credentials in them. */
+/** Accepts `https://` URLs of at most 2,048 characters, without credentials. */
 export function parseHttpsUrl(text: string): { href: string } | { problem: string } {
-  // The URL parser would accept `https:\\host` and a tab inside as well.
+  // The URL parser would also accept `https:\\host` and a tab inside.
   return /^https:\/\//i.test(text) ? parseDeliveryUrl(text) : { problem: mustBeHttps };
 }
 
-/** The same; plain http may lead to a name, whose addresses are checked later, and to an address of a trusted network. */
+/** Also accepts plain http to an address of a trusted network, or to a name, whose addresses are checked later. */
 export function parseEndpointUrl(text: string, trusted: Networks): { href: string } | { problem: string } {
   if (trusted.names.length === 0 || !/^http:\/\//i.test(text)) return parseHttpsUrl(text);
   const parsed = parseDeliveryUrl(text);
@@ -71,20 +71,23 @@ function parseDeliveryUrl(text: string): { href: string } | { problem: string } 
   return url.href.length > longestUrl ? tooLong : { href: url.href };
 }
 
-/** The target of such a URL, or the rule that it breaks. */
+/** The target of an https URL, or the rule that it breaks. */
 export const httpsTarget = memoize((text): Target | { readonly problem: string } => {
   const parsed = parseHttpsUrl(text);
   return "problem" in parsed ? parsed : targetOf(new URL(parsed.href));
 });
 
-/** The target of a delivery: https, or plain http where the operator trusts networks; or the rule that its URL breaks. */
+/**
+ * The target of a delivery: https, or plain http if the operator trusts networks. Otherwise the rule that its URL
+ * breaks.
+ */
 export function deliveryTarget(text: string, trusted: Networks): Target | { readonly problem: string } {
   if (trusted.names.length === 0 || !/^http:/i.test(text)) return httpsTarget(text);
   const parsed = parseEndpointUrl(text, trusted);
   return "problem" in parsed ? parsed : targetOf(new URL(parsed.href));
 }
 
-/** An http or https URL without credentials and with a port that exists; undefined for anything else. */
+/** An http or https URL without credentials and with a valid port; undefined for anything else. */
 export function parseHttpUrl(text: string): URL | undefined {
   const url = parseUrl(text);
   const isUsable = url && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
@@ -92,8 +95,8 @@ export function parseHttpUrl(text: string): URL | undefined {
 }
 
 /**
- * The URL of a receiver on this machine or in a trusted network, plain http or https; undefined for any other. Names below
- * `localhost` are loopback. Other names are accepted where the operator trusts networks: each delivery looks them up.
+ * A plain http or https URL of a receiver on this machine or in a trusted network; undefined for others. Names below
+ * `localhost` are loopback. Other names are accepted if the operator trusts networks: each delivery looks them up.
  */
 export function parseNearUrl(text: string, trusted: Networks): URL | undefined {
   const url = /^https?:\/\//i.test(text) ? parseHttpUrl(text) : undefined;
@@ -105,7 +108,7 @@ export function parseNearUrl(text: string, trusted: Networks): URL | undefined {
   return isTrusted ? url : undefined;
 }
 
-/** The target of such a URL, or the rule that it breaks. */
+/** The target of a near URL, or the rule that it breaks. */
 export const nearTarget = (text: string, trusted: Networks): Target | { readonly problem: string } => {
   const url = parseNearUrl(text, trusted);
   return url ? targetOf(url) : { problem: "must lead to this machine, or to a network of the option trustNetwork" };

@@ -1,11 +1,11 @@
 import { Resolver } from "node:dns/promises";
 
-/** The TXT records of a name; none where it has none. Rejects where no name server answers. */
+/** The TXT records of a name; empty if it has none. Rejects if no name server answers. */
 export type TextRecords = (name: string) => Promise<readonly string[]>;
 
 const isAbsent = (error: unknown) => ["ENOTFOUND", "ENODATA"].includes((error as { code?: string }).code ?? "");
 
-/** Asks these name servers (`address` or `address:port`), by default those of the machine. It has no cache. */
+/** Queries these name servers (`address` or `address:port`), by default the machine's. Does not cache. */
 export function createTextRecords(servers: readonly string[]): TextRecords {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
   if (servers.length > 0) resolver.setServers(servers);

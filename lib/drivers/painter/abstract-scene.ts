@@ -16,7 +16,7 @@ export const palettes: readonly [string[], ...string[][]] = [
 
 const paper: Colour = [1, 1, 1];
 
-/** Colours from dark to bright: the prompt's, in its order, or a palette. */
+/** Colours from dark to bright: those of the prompt, in its order, or a palette. */
 function rampOf(random: Random, { colours }: PromptHints): readonly Colour[] {
   const chosen = pick(random, palettes).map(hex);
   if (!colours) return chosen;
@@ -27,13 +27,13 @@ function rampOf(random: Random, { colours }: PromptHints): readonly Colour[] {
   return [times(first, 0.35), ...named.flatMap((one) => [one, one]), mix(last, paper, 0.45)];
 }
 
-/** An abstract picture: of shapes if the prompt names them, else of folds. */
+/** An abstract picture: shapes if the prompt names them, otherwise folds. */
 export function abstractOf(random: Random, hints: PromptHints): (canvas: Canvas, time: number) => void {
   const colours = rampOf(random, hints);
   return hints.shapes ? shapesOf(random, colours, hints.shapes) : foldsOf(random, colours);
 }
 
-/** Folds as in silk or marble: noise warped by noise, coloured by height and lit by slope. */
+/** Folds like silk or marble: noise warped by noise, coloured by height and lit by slope. */
 function foldsOf(random: Random, colours: readonly Colour[]): (canvas: Canvas, time: number) => void {
   const field = new NoiseField(random, 256, 2, 3);
   const fine = new NoiseField(random, 512, 8, 5);

@@ -1,7 +1,7 @@
-/** The width and height of a character's cell in dots, with the gap to the next one. */
+/** The cell of a character in dots, including the gap to the next one. */
 export const cell = { width: 6, height: 9 } as const;
 
-/** Capitals, digits and signs of five by seven dots; the last one replaces every other character. */
+/** Capitals, digits and signs of five by seven dots. The last glyph replaces all other characters. */
 const sheet: readonly (readonly [characters: string, rows: readonly string[]])[] = [
   [
     "ABCDEFGHIJKLMNO",
@@ -63,13 +63,13 @@ const glyphs = new Map(
   ),
 );
 
-/** The rows of dots of a character of `linesOf`, `#` for ink. */
+/** The dot rows of a character from `linesOf`; `#` is ink. */
 export const glyphOf = (character: string): readonly string[] =>
   character === " " ? [] : (glyphs.get(character) ?? glyphs.get("\ufffd") ?? []);
 
 /**
- * A text in capitals without accents, in lines of at most `columns` characters; text beyond `rows` lines is cut and ends in
- * two dots.
+ * Breaks a text into lines of at most `columns` characters, in capitals without accents. Text beyond `rows` lines is
+ * cut and ends in two dots.
  */
 export function linesOf(text: string, columns: number, rows: number): string[] {
   const lines: string[] = [];

@@ -52,7 +52,7 @@ export function buildings(
     if (form < 0.44) return high * (1.1 - 0.14 * across);
     return high;
   };
-  /** The light in a window; 0 is a dark window, and a negative number is wall. */
+  /** The light in a window: 0 is a dark window, a negative number is wall. */
   const window = (cell: number, across: number, up: number, dark: number) => {
     const panes = 4 + Math.floor(randomAt(seed, cell, 4) * 4);
     const column = Math.floor(across * panes);

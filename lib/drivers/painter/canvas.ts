@@ -14,19 +14,19 @@ export const mix = (one: Colour, other: Colour, part: number): Colour => [
 ];
 export const times = (colour: Colour, by: number): Colour => [colour[0] * by, colour[1] * by, colour[2] * by];
 
-/** A finished picture: RGBA, a byte each, opaque. */
+/** A finished picture: opaque RGBA, one byte per channel. */
 export interface Frame {
   readonly data: Uint8ClampedArray;
   readonly width: number;
   readonly height: number;
 }
 
-/** A picture while it is painted. Scenes measure in `unit` pixels, so they look the same at every size. */
+/** A picture in progress. Scenes measure in `unit` pixels, so they look the same at every size. */
 export class Canvas {
   readonly width: number;
   readonly height: number;
   readonly unit: number;
-  /** Linear light, three numbers a pixel. */
+  /** Linear light, three numbers per pixel. */
   readonly light: Float32Array;
 
   constructor(width: number, height: number) {

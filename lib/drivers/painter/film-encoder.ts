@@ -4,8 +4,8 @@ import type { PaintOrder } from "./painter.ts";
 import type { YuvFrame } from "./yuv.ts";
 
 /**
- * A film as an MP4 file. `draw` gives the frame of a number, from 0 up to `count`, in turn; it may change the same frame each
- * time.
+ * Encodes a film as an MP4 file. `draw` is called for each frame in order, from 0 up to `count`. It may reuse one frame
+ * object.
  */
 export async function encodeFilm(
   { width, height, duration_ms }: PaintOrder,
@@ -15,7 +15,7 @@ export async function encodeFilm(
   const encoder = await encoderOf(width, height, framesPerSecond);
   try {
     const count = Math.round((duration_ms * framesPerSecond) / 1000);
-    // The encoder copies its input byte by byte, and a YUV frame has a third of the bytes of RGBA.
+    // The encoder copies its input byte by byte. A YUV frame has about a third of the bytes of RGBA.
     for (let frame = 0; frame < count; frame++) encoder.addFrameYuv(draw(frame, count).data);
     encoder.finalize();
     return withIndexFirst(Buffer.from(encoder.FS.readFile(encoder.outputFilename)));

@@ -6,9 +6,9 @@ import { toneMap } from "./tone-mapping.ts";
 import { blend, lightenYuv, scaledUp, yuvOf } from "./yuv.ts";
 
 const framesPerSecond = 24;
-/** Every sixth frame is painted, four a second, and those between are blended: everything here moves slowly. */
+/** Every sixth frame is painted, four per second. The frames between are blended, because everything moves slowly. */
 const paintedEvery = 6;
-/** The most pixels painted a frame; larger films are scaled up, since clouds and water are soft. */
+/** The most pixels painted per frame. Larger films are scaled up, because clouds and water are soft. */
 const maxPixels = 160_000;
 
 /** Paints and encodes a film, frame by frame. */

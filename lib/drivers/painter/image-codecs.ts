@@ -11,7 +11,7 @@ declare global {
   }
 }
 
-/** A codec's WebAssembly, read from its package; by itself the codec would fetch it, which Node refuses for files. */
+/** Reads a codec's WebAssembly from its package. The codec itself would use fetch, which Node refuses for files. */
 const codec = async (file: string) => WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve(file))));
 
 const once = <T>(make: () => Promise<T>): (() => Promise<T>) => {
@@ -36,7 +36,7 @@ const webpEncoder = once(async () => {
 
 const picture = (frame: Frame) => ({ ...frame, colorSpace: "srgb" as const });
 
-/** Scenes become small files of good quality. Flat cards use the fastest form: for WebP that is the lossless one. */
+/** Scenes become small files of good quality. Flat placeholders use the fastest format, which is lossless for WebP. */
 const [jpegSettings, webpSettings] = [
   { painted: { quality: 88 }, fast: { quality: 75, progressive: false } },
   { painted: { quality: 86, method: 3 }, fast: { lossless: 1, quality: 0, method: 1 } },
@@ -48,5 +48,5 @@ const jpeg = async (frame: Frame, media: Media): Promise<Uint8Array> =>
 const webp = async (frame: Frame, media: Media): Promise<Uint8Array> =>
   new Uint8Array(await (await webpEncoder())(picture(frame), webpSettings[media]));
 
-/** Each makes a file of a frame. */
+/** Each encodes a frame as a file. */
 export const imageEncoders = { png, jpeg, webp };

@@ -9,12 +9,12 @@ import { dunes, forest, hills, mountains } from "./terrain.ts";
 export type Landscape = Exclude<NonNullable<PromptHints["land"]>, "space" | "abstract">;
 /** The layers of a landscape, and their positions. */
 export interface Layout {
-  /** The distance from the upper edge, as a part of the picture's height. */
+  /** The distance from the upper edge, as a fraction of the picture's height. */
   readonly horizon: number;
   readonly behind: readonly Layer[];
   /**
-   * The upper edge of the water, as a part of the height; undefined without water. The layers in `front` are in front of
-   * it.
+   * The upper edge of the water, as a fraction of the height; undefined without water. The layers in `front` stand
+   * before it.
    */
   readonly shore?: number;
   readonly front: readonly Layer[];
@@ -23,11 +23,11 @@ export interface Layout {
 const greens = ["#4f7a2c", "#5f8a30", "#6f8c3a", "#3f6b34"] as const;
 const sands = ["#e0a860", "#d89858", "#e8bc7c", "#cf8a54"] as const;
 
-/** A colour of the ground, mixed with the prompt's first colour. */
+/** A ground colour, mixed with the prompt's first colour. */
 const groundOf = (random: Random, own: readonly [string, ...string[]], { colours }: PromptHints) =>
   mix(hex(pick(random, own)), hex(colours?.[0] ?? "#000000"), colours ? 0.5 : 0);
 
-/** The layout of each subject. `fog` is how much of the farthest layer is hidden. */
+/** The layout of each subject. `fog` is how strongly fog hides the farthest layer. */
 export const layouts: Readonly<
   Record<Landscape, (random: Random, hints: PromptHints, water: boolean, fog: number) => Layout>
 > = {

@@ -4,31 +4,31 @@ import type { Lighting } from "./lighting.ts";
 import type { NoiseField } from "./noise-field.ts";
 import type { Random } from "./random.ts";
 
-/** The lighting, its direction and the noise that every layer needs. */
+/** The lighting, its direction and the noise that all layers share. */
 export interface SceneLight {
   readonly lighting: Lighting;
   readonly field: NoiseField;
-  /** The position of sun or moon, from 0 at the left to 1. */
+  /** The horizontal position of sun or moon, from 0 at the left to 1. */
   readonly sunX: number;
-  /** Whether sun or moon is visible, and so glitters on water. */
+  /** Whether sun or moon is visible, so that water glitters. */
   readonly sparkles: boolean;
 }
 
-/** Terrain or buildings with an upper edge. Layers are painted from the farthest to the nearest, one over the other. */
+/** Terrain or buildings with an upper edge. Layers are painted from far to near, one over the other. */
 export interface Layer {
-  /** 0 at the horizon, 1 right before the viewer. Near layers move more when the camera pans. */
+  /** 0 at the horizon, 1 directly before the viewer. Near layers move more when the camera pans. */
   readonly near: number;
-  /** How much of it haze hides, from 0 to 1. */
+  /** How strongly haze hides the layer, from 0 to 1. */
   readonly haze: number;
-  /** The height of the upper edge over the horizon at `x`; both in units, negative below the horizon. */
+  /** The height of the upper edge above the horizon at `x`; both in units, negative below the horizon. */
   top(x: number): number;
   /** Writes the colour at `x`, `deep` units below the edge, into `out`. */
   shade(out: Float32Array, x: number, deep: number, light: SceneLight): void;
 }
 
 /**
- * Paints layers, the farthest first, each from its edge down to the edge of the next or to the row `bottom`. `shift` is
- * the camera's pan, in units.
+ * Paints layers, the farthest first. Each reaches from its edge down to the edge of the next, or to the row `bottom`.
+ * `shift` is the camera's pan in units.
  */
 export function paintLayers(
   canvas: Canvas,
@@ -74,7 +74,7 @@ function paintLayer(
       if (part <= 0 || y >= (until[x] as number)) continue;
       const deep = Math.max(0, y - top) / unit;
       layer.shade(out, (x - width / 2) / unit + shift * layer.near, deep, light);
-      // Haze gathers low between layers, so each stands out against a paler one.
+      // Haze gathers at the bottom of each layer, so the next layer stands out against a paler one.
       const hidden = layer.haze + (1 - layer.haze) * layer.haze * smoothstep(0, 0.3, deep) * 0.8;
       const seen = 1 - hidden;
       canvas.cover(
@@ -88,7 +88,10 @@ function paintLayer(
   }
 }
 
-/** Lights a surface, coloured `one` mixed with `part` of the other, with ambient light and `sun` of the direct light. */
+/**
+ * Lights a surface with ambient light and a share `sun` of the direct light. Its colour is `one` mixed with `part` of
+ * `other`.
+ */
 export function lightSurface(
   out: Float32Array,
   lighting: Lighting,
@@ -106,7 +109,7 @@ export function lightSurface(
 
 const [widest, samplesPerUnit] = [8, 1024];
 
-/** A function of `x` from -8 to 8 as a table, since every pixel needs it. */
+/** A lookup table for a function of `x` from -8 to 8, because every pixel needs it. */
 export function tabled(of: (x: number) => number): (x: number) => number {
   const table = Float32Array.from({ length: 2 * widest * samplesPerUnit + 2 }, (_, i) =>
     of(i / samplesPerUnit - widest),

@@ -8,7 +8,7 @@ interface Palette {
   readonly horizon: Colour;
   /** The colour of the sun or the moon. */
   readonly light: Colour;
-  /** The colour of ambient light, in the shade. */
+  /** The colour of ambient light. */
   readonly shade: Colour;
   readonly cloudLit: Colour;
   readonly cloudShade: Colour;
@@ -18,16 +18,16 @@ interface Palette {
 export interface Lighting extends Palette {
   /** The height of sun or moon: 0 at the horizon, 1 at the upper edge. */
   readonly elevation: number;
-  /** The brightness of its disc and glow. */
+  /** The brightness of disc and glow. */
   readonly glow: number;
   /** How much direct light reaches the ground: 1 at noon. */
   readonly directLight: number;
-  /** The colour of far things. */
+  /** The colour of distant objects. */
   readonly haze: Colour;
   readonly isNight: boolean;
 }
 
-/** A palette from colours in the order of `Palette`. */
+/** Builds a palette from colours in the order of `Palette`. */
 const palette = (
   ...[zenith, middle, horizon, light, shade, cloudLit, cloudShade]: [
     string,
@@ -122,15 +122,15 @@ const stormTimes = ["day", "golden", "dusk"] as const;
 const brightness = ([red, green, blue]: Colour) => 0.3 * red + 0.55 * green + 0.15 * blue;
 
 /**
- * The lighting of a prompt. Without a time of day it is random, or daylight if the prompt names colours, which dusk would
- * hide.
+ * The lighting for a prompt. Without a time of day it is random, or daylight if the prompt names colours: dusk would
+ * hide them.
  */
 export function lightingOf(hints: PromptHints, random: Random): Lighting {
   const drawn = pick(random, hints.storm ? stormTimes : anyTime);
   const time = hints.time ?? (hints.colours ? "day" : drawn);
   const timeOfDay = timesOfDay[time];
   const colours = pick(random, timeOfDay.palettes);
-  // The first colour is used above and in the shade, the last one at the horizon and in the light.
+  // The first colour tints the upper sky and the shade, the last one the horizon and the light.
   const [high, low] = [hints.colours?.[0], hints.colours?.at(-1)].map((colour) => (colour ? hex(colour) : undefined));
   const colourOf = (name: keyof Palette): Colour => {
     const colour = hints.storm ? mix(colours[name], times(storm[name], timeOfDay.directLight), 0.8) : colours[name];

@@ -1,4 +1,4 @@
-/** The boxes between `from` and `to`, one after the other. */
+/** The boxes between `from` and `to`, in order. */
 function* boxes(file: Buffer, from = 0, to = file.length): Generator<{ type: string; start: number; end: number }> {
   for (let start = from; start + 8 <= to; ) {
     const end = start + file.readUInt32BE(start);
@@ -15,7 +15,7 @@ function boxAt(file: Buffer, path: readonly string[], from = 0, to = file.length
   return rest.length === 0 ? found : boxAt(file, rest, found.start + 8, found.end);
 }
 
-/** The boxes with a creation and a modification time, after the version. */
+/** The boxes that have creation and modification times after the version. */
 const timestamped = [
   ["moov", "mvhd"],
   ["moov", "trak", "tkhd"],
@@ -24,13 +24,16 @@ const timestamped = [
 
 const sampleTable = ["moov", "trak", "mdia", "minf", "stbl"];
 
-/** The box that lists the key frames. Without it a player takes every frame for one, and seeks to frames that need others. */
+/**
+ * The box that lists the key frames. Without it, players treat every frame as a key frame and seek to frames that
+ * depend on others.
+ */
 function keyFrameList(file: Buffer): Buffer {
   const sizes = boxAt(file, [...sampleTable, "stsz"]).start + 12;
   const keys: number[] = [];
   let at = boxAt(file, ["mdat"]).start + 8;
   for (let frame = 1; frame <= file.readUInt32BE(sizes + 4); frame++) {
-    // A frame is one unit, whose type stands behind its length; 5 needs no other frame.
+    // A frame is one NAL unit, with its type after the length. Type 5 depends on no other frame.
     if ((file.readUInt8(at + 4) & 31) === 5) keys.push(frame);
     at += file.readUInt32BE(sizes + 4 + frame * 4);
   }
@@ -41,7 +44,7 @@ function keyFrameList(file: Buffer): Buffer {
   return box;
 }
 
-/** The file with a box more at the end of another one, which grows, as do those around it. */
+/** Appends a box to the end of another box. That box and its parents grow. */
 function withBox(file: Buffer, path: readonly string[], box: Buffer): Buffer {
   const { end } = boxAt(file, path);
   const bytes = Buffer.concat([file.subarray(0, end), box, file.subarray(end)]);
@@ -54,7 +57,7 @@ function withBox(file: Buffer, path: readonly string[], box: Buffer): Buffer {
 
 /**
  * Moves the index of an MP4 before the frames ("faststart"), so a player can start before it has the whole file. Clears
- * the timestamps, so the same film has the same bytes, drops padding, and lists the key frames, so a player can seek.
+ * the timestamps, so the same film has the same bytes. Drops padding, and lists the key frames, so a player can seek.
  */
 export function withIndexFirst(encoded: Buffer): Uint8Array {
   const file = withBox(encoded, sampleTable, keyFrameList(encoded));

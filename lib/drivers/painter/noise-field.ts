@@ -1,14 +1,16 @@
 import type { Random } from "./random.ts";
 
 /**
- * Noise of several octaves as a seamless tile, computed once and read at any place: a look-up is much cheaper than the
- * noise itself, and a film moves through the tile. Values lie around 0.5, nearly all between 0 and 1.
+ * Noise of several octaves as a seamless tile. It is computed once and then read at any point, because a lookup is much
+ * cheaper than the noise itself. A film moves through the tile. Values lie around 0.5, nearly all between 0 and 1.
  */
 export class NoiseField {
   readonly #size: number;
   readonly #data: Float32Array;
 
-  /** A tile of `size` samples a side (a power of two); its largest features are `1 / cells` of it wide. */
+  /**
+   * A square tile with `size` samples per side (a power of two). Its largest features are `1 / cells` of a side wide.
+   */
   constructor(random: Random, size: number, cells: number, octaves: number) {
     this.#size = size;
     this.#data = new Float32Array(size * size).fill(0.5);
@@ -48,7 +50,7 @@ export class NoiseField {
     }
   }
 
-  /** The value at a point, interpolated; the tile is 1 wide and 1 high. */
+  /** The interpolated value at a point. The tile is 1 wide and 1 high. */
   at(u: number, v: number): number {
     const size = this.#size;
     const mask = size - 1;

@@ -7,20 +7,22 @@ import { createStopGuard, holdForStop, type StopGuard } from "./deflate.ts";
 /** A picture or film to paint. The same order gives the same bytes. */
 export interface PaintOrder {
   readonly kind: "image" | "video";
-  /** Its words choose subject, light and weather. */
+  /** The words choose subject, light and weather. */
   readonly prompt: string;
-  /** In pixels, from 16 to 2048; even for films. */
+  /** In pixels, from 16 to 2048. Films have even sizes. */
   readonly width: number;
   readonly height: number;
-  /** Films are mp4, pictures any of the others. */
+  /** Films are mp4, pictures one of the other formats. */
   readonly format: "png" | "jpeg" | "webp" | "mp4";
-  /** From 0 to 4294967295: another seed gives another picture of the same prompt. */
+  /** From 0 to 4294967295. A different seed gives a different picture for the same prompt. */
   readonly seed: number;
   /** The length of a film, from 1 to 8 s; ignored for pictures. */
   readonly duration_ms: number;
 }
 
-/** How files are made: `painted` is a scene; `fast` is a placeholder in the prompt's colours, with the prompt on it. */
+/**
+ * How pictures are made: `painted` is a scene; `fast` is a placeholder in the prompt's colours, with the prompt on it.
+ */
 export type Media = "painted" | "fast";
 
 /** The message to a worker. */
@@ -39,19 +41,19 @@ export type WorkerReply = Painted | { readonly failed: string };
 
 export interface Painter {
   /**
-   * Resolves with the file; `begun` is called when a thread takes the order. Rejects with the reason of an aborted signal, or
-   * with an Error that says why nothing was painted.
+   * Resolves with the file. `begun` is called when a thread takes the order. Rejects with the reason of the aborted
+   * signal, or with an Error that says why painting failed.
    */
   paint(order: PaintOrder, signal?: AbortSignal, begun?: () => void): Promise<Painted>;
-  /** Stops all workers, and rejects unfinished orders. */
+  /** Stops all workers and rejects unfinished orders. */
   close(): Promise<void>;
 }
 
 export interface PainterOptions {
   readonly media?: Media;
-  /** The number of orders that are painted at a time. Default: one less than the number of cores, between one and four. */
+  /** How many orders are painted in parallel. Default: one less than the number of cores, between one and four. */
   readonly threads?: number;
-  /** Starts a thread. A test passes one that dies. */
+  /** Starts a thread. Tests pass a thread that dies. */
   readonly start?: () => Worker;
 }
 
@@ -75,7 +77,7 @@ const defaultThreads = Math.min(4, Math.max(1, availableParallelism() - 1));
 
 export const startPainting = () => startWorker("painting", import.meta.url, "./worker.ts");
 
-/** Throws a RangeError that says what would be right. */
+/** Throws a RangeError that states the valid values. */
 function checkOrder({ kind, format, width, height, seed, duration_ms }: PaintOrder): void {
   const checkWhole = (name: string, value: number, low: number, high: number) => {
     if (!Number.isInteger(value) || value < low || value > high)
@@ -93,7 +95,7 @@ function checkOrder({ kind, format, width, height, seed, duration_ms }: PaintOrd
 
 /**
  * Paints in worker threads, so the event loop never stalls. Orders beyond `threads` wait in an unbounded queue. Workers
- * start at the first order and stop when idle; an idle worker does not keep the process alive.
+ * start at the first order and stop when idle. An idle worker does not keep the process alive.
  */
 export function createPainter({
   media = "painted",
@@ -110,7 +112,7 @@ export function createPainter({
     worker.task?.fail(reason);
     worker.task = undefined;
     if (!holdForStop(worker.stopGuard)) {
-      // Its reply follows as soon as the file is compressed.
+      // The thread is compressing and will reply right after that.
       await new Promise((resolve) => worker.thread.once("message", resolve).once("exit", resolve));
     }
     await worker.thread.terminate();
@@ -128,7 +130,8 @@ export function createPainter({
       dispatch();
     };
     worker.thread.on("message", (reply: WorkerReply) => {
-      // A late reply: unref() would let the process end before terminate() has.
+      // The worker is being stopped. A late reply must not call unref(), or the process could end before terminate()
+      // has finished.
       if (!workers.has(worker)) return;
       const { task } = worker;
       worker.task = undefined;
@@ -145,7 +148,7 @@ export function createPainter({
     return worker;
   };
 
-  /** Gives waiting orders to free workers, and starts workers up to `threads`. */
+  /** Gives waiting orders to free workers; starts workers up to `threads`. */
   function dispatch(): void {
     while (waiting.length > 0) {
       const free = [...workers].find(({ task }) => !task) ?? (workers.size < threads ? addWorker() : undefined);

@@ -11,12 +11,12 @@ import { lightenYuv, yuvOf } from "./yuv.ts";
 type Rgb = readonly [red: number, green: number, blue: number];
 
 const shades = 64;
-/** The preferred number of characters in a line, for short prompts. */
+/** The preferred line length for short prompts, in characters. */
 const wantedColumns = 22;
-/** Few, because only a growing bar moves, and the encoder takes its time for each frame. */
+/** A low rate, because only a growing bar moves and every frame costs encoding time. */
 const framesPerSecond = 4;
 
-/** The four bytes of a pixel as one number, in the byte order of the machine. */
+/** The four bytes of a pixel as one number, in the machine's byte order. */
 const pixelOf = (colour: Rgb) => new Uint32Array(Uint8Array.of(...colour, 255).buffer)[0] as number;
 const [ink, panel] = [pixelOf([255, 255, 255]), pixelOf([26, 26, 26])];
 
@@ -24,7 +24,7 @@ const rgb = (text: string): Rgb => [1, 3, 5].map((at) => Number.parseInt(text.sl
 const blend = (one: Rgb, other: Rgb, part: number) =>
   one.map((value, i) => Math.round(value + ((other[i] as number) - value) * part)) as unknown as Rgb;
 
-/** The pixels of a gradient through the colours that a prompt names, or through colours that prompt and seed choose. */
+/** The pixels of a gradient. The prompt names its colours, otherwise prompt and seed choose them. */
 function gradientOf({ prompt, seed }: PaintOrder): readonly number[] {
   const random = seededRandom(createHash("sha256").update(`${seed} ${prompt}`).digest().readUInt32LE());
   const named = hintsOf(prompt).colours?.map(rgb) ?? [];
@@ -40,7 +40,7 @@ function gradientOf({ prompt, seed }: PaintOrder): readonly number[] {
   });
 }
 
-/** A frame while it is drawn, a number a pixel. */
+/** A frame in progress, one number per pixel. */
 interface Drawing {
   readonly pixels: Uint32Array;
   readonly width: number;
@@ -51,7 +51,7 @@ function fill({ pixels, width }: Drawing, x: number, y: number, across: number, 
   for (let row = y; row < y + down; row++) pixels.fill(pixel, row * width + x, row * width + x + across);
 }
 
-/** Writes the prompt in the middle, on a panel behind each line, in the largest dots that let it fit. */
+/** Writes the prompt in the middle, on a panel behind each line, with the largest dots that fit. */
 function write(drawing: Drawing, prompt: string): void {
   const { width, height } = drawing;
   let dot = Math.max(1, Math.floor(width / (wantedColumns * cell.width)));
@@ -74,7 +74,7 @@ function write(drawing: Drawing, prompt: string): void {
   }
 }
 
-/** A placeholder: a gradient in a prompt's colours, with the prompt on it. */
+/** A placeholder: a gradient in the prompt's colours, with the prompt on it. */
 export function placeholder(order: PaintOrder): Frame {
   const { width, height, prompt } = order;
   const drawing = { pixels: new Uint32Array(width * height), width, height };
@@ -84,7 +84,7 @@ export function placeholder(order: PaintOrder): Frame {
   return { data: new Uint8ClampedArray(drawing.pixels.buffer), width, height };
 }
 
-/** The placeholder as a film: a bar at the lower edge shows how much of it has passed. */
+/** The placeholder as a film. A bar at the lower edge shows the elapsed part. */
 export function placeholderFilm(order: PaintOrder): Promise<Uint8Array> {
   const { width, height } = order;
   const frame = yuvOf(placeholder(order));

@@ -13,7 +13,7 @@ function chunk(name: string, data: Uint8Array): Buffer {
   return whole;
 }
 
-/** The rows with PNG filter 1 (differences to the pixel on the left), without opacity. */
+/** The rows with PNG filter 1 (difference to the pixel on the left), without the alpha channel. */
 function filtered({ data, width, height }: Frame): Uint8Array {
   const rows = new Uint8Array(height * (width * 3 + 1));
   let to = 0;
@@ -32,7 +32,7 @@ function filtered({ data, width, height }: Frame): Uint8Array {
   return rows;
 }
 
-/** A frame as a PNG file, 8 bits a channel. */
+/** Encodes a frame as PNG, 8 bits per channel. */
 export function png(frame: Frame): Uint8Array {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(frame.width, 0);

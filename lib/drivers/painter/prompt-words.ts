@@ -1,6 +1,6 @@
 export type Shape = "circle" | "triangle" | "square";
 
-/** The features that the known words of a prompt select. */
+/** The features that the known words in a prompt select. */
 export interface PromptHints {
   readonly land?: "mountains" | "hills" | "forest" | "desert" | "city" | "sea" | "space" | "abstract";
   readonly time?: "dawn" | "day" | "golden" | "sunset" | "dusk" | "night";
@@ -17,9 +17,9 @@ export interface PromptHints {
   readonly rings?: boolean;
   /** The colour of leaves. */
   readonly leaves?: string;
-  /** The colours in the prompt, in its order; they are mixed into every colour. */
+  /** The colours in the prompt, in its order. They tint all other colours. */
   readonly colours?: readonly [string, ...string[]];
-  /** The shapes of an abstract picture, instead of folds. */
+  /** The shapes of an abstract picture; they replace folds. */
   readonly shapes?: readonly [Shape, ...Shape[]];
 }
 
@@ -94,7 +94,10 @@ const hintsOfWord = new Map(
 );
 
 const wordSet = (words: string) => new Set(words.split(" "));
-/** Words that select a setting, but whose subject the painter cannot paint: a lake is not a picture of a boat. */
+/**
+ * Words that select a setting but name a subject that the painter cannot paint: a lake alone is not a picture of a
+ * boat.
+ */
 const onlySettings = wordSet(
   "boat ship sailing star astronaut rocket spaceship asteroid village farm garden ring rings ringed tokyo york london paris berlin shanghai tower towers building buildings",
 );
@@ -102,7 +105,7 @@ const onlySettings = wordSet(
 const links = wordSet(
   "on in at of with without over under by near through across above below behind before beside between into from to during against along around and or while as is are was were that which where who",
 );
-/** Words that say nothing about the subject. */
+/** Words that do not describe the subject. */
 const fillers = wordSet(
   "a an the this some very my one oil watercolor watercolour photo photograph picture image painting drawing illustration render rendering view scene shot panorama video film clip footage timelapse aerial wide cinematic beautiful stunning majestic epic realistic photorealistic detailed lights way hour hours time",
 );
@@ -116,8 +119,8 @@ const wordsOf = (text: string) =>
 const isColour = (word: string) => hintsOfWord.get(word)?.colours !== undefined && !hintsOfWord.get(word)?.land;
 
 /**
- * The hints of all words of a prompt; a later word wins, but the first subject stays. Only whole words count: "street" does
- * not mean a tree.
+ * The hints from all words of a prompt. A later word wins, except that the first subject stays. Only whole words count:
+ * "street" does not mean a tree.
  */
 export function hintsOf(prompt: string): PromptHints {
   const words = wordsOf(prompt);
@@ -132,8 +135,8 @@ export function hintsOf(prompt: string): PromptHints {
 }
 
 /**
- * Whether the painter knows the subject of a prompt: the last noun of its first phrase, as in "a frozen lake with a boat".
- * So neither "a cat by a lake" nor "a city bus" counts as known.
+ * Whether the painter knows the subject of a prompt: the last noun of its first phrase, such as the lake in "a frozen
+ * lake with a boat". "a cat by a lake" and "a city bus" are therefore unknown.
  */
 export function isUnderstood(prompt: string): boolean {
   for (const part of prompt.split(/[^\p{L}\p{N}\s-]+/u)) {

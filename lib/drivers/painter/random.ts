@@ -1,4 +1,4 @@
-/** Draws a number from 0 up to 1. The same seed gives the same sequence. */
+/** Returns a number from 0 up to 1. The same seed gives the same sequence. */
 export type Random = () => number;
 
 /** Mulberry32: small, fast, and random enough for pictures. */
@@ -15,7 +15,7 @@ export function seededRandom(seed: number): Random {
 export const between = (random: Random, low: number, high: number) => low + (high - low) * random();
 export const pick = <T>(random: Random, list: readonly [T, ...T[]]): T =>
   list[Math.floor(random() * list.length)] ?? list[0];
-/** A number from 0 up to 1 for a cell of a grid, without a sequence: it places windows, trees and flakes. */
+/** A number from 0 up to 1 for a grid cell, independent of any sequence. It places windows, trees and flakes. */
 export function randomAt(seed: number, x: number, y = 0): number {
   let mixed = Math.imul(x + 1, 0x9e3779b1) ^ Math.imul(y + 1, 0x85ebca6b) ^ seed;
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x2c1b3c6d);

@@ -3,14 +3,17 @@ import { clamp } from "./interpolation.ts";
 import type { Shape } from "./prompt-words.ts";
 import { between, pick, type Random } from "./random.ts";
 
-/** How far a point is outside of a shape of radius 1 around the origin; negative within. */
+/** The distance of a point from a shape of radius 1 around the origin; negative inside. */
 const outside: Readonly<Record<Shape, (x: number, y: number) => number>> = {
   circle: (x, y) => Math.hypot(x, y) - 1,
   triangle: (x, y) => Math.max(y - 0.5, 0.866 * Math.abs(x) - 0.5 * y - 0.5),
   square: (x, y) => Math.max(Math.abs(x), Math.abs(y)) - 0.75,
 };
 
-/** Flat shapes of several sizes, spread evenly over a plain ground; the large ones lie below. They turn slowly. */
+/**
+ * Flat shapes of several sizes, spread evenly over a plain background. Large ones lie below small ones. They turn
+ * slowly.
+ */
 export function shapesOf(
   random: Random,
   ramp: readonly Colour[],

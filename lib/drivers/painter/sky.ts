@@ -8,14 +8,14 @@ import { paintAurora, paintMilkyWay, paintStars, type Star, starsOf } from "./st
 
 export interface Sky {
   readonly lighting: Lighting;
-  /** The position of sun or moon, as a part of the width, and of the sky's height from above. */
+  /** The position of sun or moon, as fractions of the width and of the sky's height from the top. */
   readonly sunX: number;
   readonly sunY: number;
   /** Whether sun or moon is visible. */
   readonly disc: boolean;
-  /** How much of the sky they cover, from 0 to 1. */
+  /** How much of the sky the clouds cover, from 0 to 1. */
   readonly clouds: number;
-  /** The drift of the clouds, in units a second. */
+  /** The drift of the clouds, in units per second. */
   readonly wind: number;
   readonly field: NoiseField;
   readonly stars: readonly Star[];
@@ -23,7 +23,7 @@ export interface Sky {
   readonly aurora: boolean;
 }
 
-/** The sky for the hints of a prompt. */
+/** The sky that a prompt's hints describe. */
 export function skyOf(lighting: Lighting, random: Random, field: NoiseField, hints: PromptHints): Sky {
   const sunX = between(random, 0.18, 0.82);
   return {
@@ -40,7 +40,7 @@ export function skyOf(lighting: Lighting, random: Random, field: NoiseField, hin
   };
 }
 
-/** Fills all rows above the row `horizon`. */
+/** Paints all rows above the row `horizon`. */
 export function paintSky(canvas: Canvas, sky: Sky, horizon: number, time: number): void {
   paintAir(canvas, sky, horizon);
   const { lighting, field, stars } = sky;
@@ -88,7 +88,7 @@ function paintDisc(canvas: Canvas, { lighting, sunX, sunY }: Sky, horizon: numbe
   }
 }
 
-/** Clouds on a flat ceiling: small and dense far away, wide overhead, lit by the sun. */
+/** Clouds on a flat layer: small and dense far away, wide overhead, lit by the sun. */
 function paintClouds(
   canvas: Canvas,
   { lighting, sunX, sunY, clouds, field, wind }: Sky,

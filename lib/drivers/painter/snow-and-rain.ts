@@ -5,10 +5,10 @@ type Size = Pick<Frame, "width" | "height">;
 /** Makes a pixel whiter; `part` is the opacity of the white. */
 type Lighten = (x: number, y: number, part: number) => void;
 
-/** Draws snow or rain on a finished frame: snow and rain move too fast to be blended between frames. */
+/** Draws snow or rain on a finished frame, because both move too fast for blending between frames. */
 export type Precipitation = (frame: Size, time: number, lighten: Lighten) => void;
 
-/** Drifting flakes; large ones are nearer and fall faster. */
+/** Drifting flakes. Large ones are nearer and fall faster. */
 export const snowfall =
   (seed: number): Precipitation =>
   (frame, time, lighten) => {
@@ -21,7 +21,7 @@ export const snowfall =
     }
   };
 
-/** Streaks that lean with the wind. */
+/** Streaks slanted by the wind. */
 export const rainfall =
   (seed: number): Precipitation =>
   (frame, time, lighten) => {

@@ -22,7 +22,7 @@ const grounds = [
   three("#8a7ac8", "#4a3a7a", "#e0c8f0"),
 ] as const;
 
-/** A nebula with stars, and before it a planet with an atmosphere, bands, and often rings. */
+/** A nebula with stars, and in front a planet with an atmosphere, bands, and often rings. */
 export function spaceOf(
   random: Random,
   { colours, rings = false }: PromptHints,

@@ -3,7 +3,7 @@ import { smoothstep } from "./interpolation.ts";
 import type { NoiseField } from "./noise-field.ts";
 import { between, type Random } from "./random.ts";
 
-/** A star: its position as parts of the sky, and its twinkle. */
+/** A star: its position as fractions of the sky, and its twinkle. */
 export interface Star {
   readonly x: number;
   readonly y: number;
@@ -13,7 +13,7 @@ export interface Star {
   readonly phase: number;
 }
 
-/** A few bright stars, and many faint ones. */
+/** A few bright and many faint stars. */
 export const starsOf = (random: Random, count: number): Star[] =>
   Array.from({ length: count }, () => ({
     x: random(),
@@ -24,7 +24,7 @@ export const starsOf = (random: Random, count: number): Star[] =>
     phase: between(random, 0, 6.28),
   }));
 
-/** Stars above a row; with `air` they fade near it. */
+/** Paints stars above a row. With `air` they fade near that row. */
 export function paintStars(canvas: Canvas, stars: readonly Star[], bottom: number, time: number, air = true): void {
   const { width, unit } = canvas;
   const scale = Math.max(0.7, unit / 1100);
@@ -54,7 +54,7 @@ export function paintMilkyWay(canvas: Canvas, field: NoiseField, bottom: number)
   }
 }
 
-/** Curtains of northern light that wander and flicker. */
+/** Curtains of northern lights that drift and flicker. */
 export function paintAurora(canvas: Canvas, field: NoiseField, bottom: number, time: number): void {
   const { width, unit } = canvas;
   const [low, high]: [Colour, Colour] = [hex("#28eb9a"), hex("#7a3cd8")];

@@ -7,7 +7,7 @@ import { between, type Random, randomAt } from "./random.ts";
 export interface TerrainShape {
   readonly near: number;
   readonly haze: number;
-  /** The lowest point of the edge over the horizon, and how far it rises from there; in units. */
+  /** The lowest point of the edge above the horizon, and the rise from there; in units. */
   readonly base: number;
   readonly rise: number;
   readonly colour: Colour;
@@ -16,7 +16,7 @@ export interface TerrainShape {
 const rock: Colour = [0.2, 0.19, 0.2];
 const white: Colour = [0.9, 0.92, 0.96];
 
-/** Peaks with lit and shaded facets below their ridges; `snow` is how far down from the top they are white. */
+/** Peaks with lit and shaded facets below their ridges. `snow` is how far down they are white. */
 export function mountains(random: Random, { near, haze, base, rise, colour }: TerrainShape, snow: number): Layer {
   const edge = ridgeLine(random, between(random, 0.9, 1.5) * (1 + near), 0.85);
   const top = (x: number) => base + rise * (edge(x) - 0.3);
@@ -43,7 +43,7 @@ export function mountains(random: Random, { near, haze, base, rise, colour }: Te
   };
 }
 
-/** Rolling hills with meadows in several greens, bright on the sunny side; `trees` is the density of their trees. */
+/** Rolling hills with meadows in several greens, bright on the sunny side. `trees` is the tree density. */
 export function hills(random: Random, place: TerrainShape, trees: number, snow: boolean): Layer {
   const { near, haze, base, rise, colour } = place;
   const edge = ridgeLine(random, between(random, 0.8, 1.3), 0.05);
@@ -73,7 +73,7 @@ export function hills(random: Random, place: TerrainShape, trees: number, snow: 
   };
 }
 
-/** A forest of firs or of other trees, dark below and lit at the tips. */
+/** A forest of firs or other trees, dark below and lit at the tips. */
 export function forest(
   random: Random,
   { near, haze, base, rise, colour }: TerrainShape,
@@ -85,7 +85,7 @@ export function forest(
   const high = wide * (fir ? 2.6 : 1.5);
   const treeHeight = fir ? grove(random, wide * 0.62, high, 1, true) : grove(random, wide, high, 2, false);
   const needle = fir ? mix(colour, [0.015, 0.05, 0.03], 0.6) : colour;
-  // Rows of trees stand before each other down the slope, each lit at its tips and dark where the next one hides it.
+  // Rows of trees overlap down the slope. Each is lit at its tips and dark where the next one covers it.
   const apart = high * 0.55;
   const belowTip = (x: number, below: number) => {
     for (let row = Math.max(0, Math.floor((below + high) / apart)); row > 0; row--) {
@@ -108,7 +108,7 @@ export function forest(
   };
 }
 
-/** The height of the trees at `x`: at most one a cell, by `density`. */
+/** The height of the trees at `x`. `density` is the chance of a tree per cell. */
 function grove(random: Random, wide: number, high: number, density: number, fir: boolean): (x: number) => number {
   const seed = Math.floor(random() * 2 ** 31);
   const clumps = ridgeLine(random, 2.5, 0.3);
@@ -122,7 +122,7 @@ function grove(random: Random, wide: number, high: number, density: number, fir:
         Math.abs(x - (i + 0.5 + (randomAt(seed, i, 1) - 0.5) * 0.9) * wide) /
         (wide * (fir ? 0.42 : 0.55) * (0.6 + size));
       if (away >= 1) continue;
-      // Firs are pointed with steps of branches; other trees are round.
+      // Firs are pointed with stepped branches; other trees are round.
       const shape = fir ? (1 - away) * (0.86 + 0.28 * ((away * 5) % 1)) : Math.sqrt(1 - away * away);
       top = Math.max(top, high * size * shape);
     }
@@ -130,7 +130,7 @@ function grove(random: Random, wide: number, high: number, density: number, fir:
   });
 }
 
-/** Dunes: a lit and a shaded flank on either side of a winding crest, with ripples of wind. */
+/** Dunes: a lit and a shaded flank on either side of a winding crest, with wind ripples. */
 export function dunes(random: Random, { near, haze, base, rise, colour }: TerrainShape): Layer {
   const edge = ridgeLine(random, between(random, 0.9, 1.4), 0.02);
   const wind = between(random, 0.7, 1.5) * (random() < 0.5 ? -1 : 1);

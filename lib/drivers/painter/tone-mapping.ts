@@ -1,14 +1,17 @@
 import type { Canvas, Frame } from "./canvas.ts";
 
 const steps = 4096;
-/** The response of film: it darkens shadows a little and compresses highlights. Indexed by the square root of light, up to 4. */
+/**
+ * The tone response of film: slightly darker shadows, compressed highlights. Indexed by the square root of light, up to
+ * 4.
+ */
 const toneCurve = Float32Array.from({ length: steps + 1 }, (_, step) => {
   const light = ((step / steps) * 2) ** 2 * 1.12;
   const exposed = light / (1 + light ** 3.2) ** (1 / 3.2);
   return 255 * (exposed * (0.86 + 0.14 * exposed)) ** (1 / 2.2);
 });
 
-/** The finished frame: with bloom, a vignette, the tone curve, and a grain that keeps soft skies from banding. */
+/** Finishes a frame: bloom, a vignette, the tone curve, and a grain that prevents banding in soft skies. */
 export function toneMap(canvas: Canvas): Frame {
   const { width, height, light } = canvas;
   const data = new Uint8ClampedArray(width * height * 4);
@@ -36,7 +39,7 @@ export function toneMap(canvas: Canvas): Frame {
   return { data, width, height };
 }
 
-/** The light that overexposed pixels spread, computed on a coarse grid; the function fills in one row. */
+/** The light that overexposed pixels spread, computed on a coarse grid. The returned function fills one row. */
 function bloomOf({ width, height, unit, light }: Canvas): (y: number, row: Float32Array) => void {
   const size = Math.max(2, Math.round(unit / 160));
   const [columns, rows] = [Math.ceil(width / size) + 1, Math.ceil(height / size) + 1];
@@ -73,7 +76,7 @@ function bloomOf({ width, height, unit, light }: Canvas): (y: number, row: Float
   };
 }
 
-/** Box blur along lines of `length` values that lie `step` apart. */
+/** Box blur along lines of `length` values with stride `step`. */
 function blurred(grid: Float32Array, length: number, lines: number, step: number, next: number): Float32Array {
   const reach = 4;
   const soft = new Float32Array(grid.length);

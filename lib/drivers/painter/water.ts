@@ -2,7 +2,7 @@ import type { Canvas, Colour } from "./canvas.ts";
 import { smoothstep } from "./interpolation.ts";
 import type { SceneLight } from "./layers.ts";
 
-/** Water from the row `shore` down: it mirrors the picture above in waves that grow towards the viewer. */
+/** Water from the row `shore` down. It mirrors the picture above, with waves that grow towards the viewer. */
 export function paintWater(
   canvas: Canvas,
   shore: number,
@@ -29,7 +29,7 @@ export function paintWater(
       const up = y - shore + (tilt * sway * 1.6 + 0.002) * unit;
       const row = shore - 1 - Math.floor(Math.min(shore - 1, Math.max(0, up)));
       const column = Math.floor(Math.min(width - 1, Math.max(0, x + wave * sway * 0.5 * unit)));
-      // Two points of the mirrored picture, one above the other: small waves stretch every light into a streak.
+      // Mixes two points of the mirrored picture, one above the other: small waves stretch lights into streaks.
       const from = (row * width + column) * 3;
       const also = (Math.max(0, row - Math.floor(sway * unit * 0.22)) * width + column) * 3;
       const mirror = 0.86 - deep * 0.42 - tilt * 0.5 * (1 - calm * 0.5);

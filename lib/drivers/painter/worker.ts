@@ -3,7 +3,7 @@ import { useStopGuard } from "./deflate.ts";
 import type { WorkerOrder, WorkerReply } from "./painter.ts";
 import { render } from "./render.ts";
 
-/** A painter's worker thread: it takes one order at a time, and transfers the file without a copy. */
+/** A painter's worker thread. It takes one order at a time and transfers the file without a copy. */
 parentPort?.on("message", async (order: WorkerOrder) => {
   useStopGuard(order.stopGuard);
   try {

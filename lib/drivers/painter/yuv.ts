@@ -1,19 +1,22 @@
 import type { Frame } from "./canvas.ts";
 
-/** A frame as films hold it: a plane of luma, then two of chroma with half the columns and rows. Sides are even. */
+/** A film frame: a luma plane, then two chroma planes with half the columns and rows. Sides are even. */
 export interface YuvFrame {
   readonly data: Uint8Array;
   readonly width: number;
   readonly height: number;
 }
 
-/** Luma and the two chromas of a colour, in the narrow range of BT.601. */
+/** Luma and the two chroma values of a colour, in the limited range of BT.601. */
 const lumaOf = (red: number, green: number, blue: number) =>
   16 + (65.481 * red + 128.553 * green + 24.966 * blue) / 255;
 const blueOf = (red: number, green: number, blue: number) => 128 + (-37.797 * red - 74.203 * green + 112 * blue) / 255;
 const redOf = (red: number, green: number, blue: number) => 128 + (112 * red - 93.786 * green - 18.214 * blue) / 255;
 
-/** A frame of even sides in the colours of films; a chroma is that of the first of four pixels, as all here is soft. */
+/**
+ * Converts a frame with even sides to YUV. Each chroma value comes from the first of four pixels, because all content
+ * is soft.
+ */
 export function yuvOf({ data, width, height }: Frame): YuvFrame {
   const yuv = new Uint8Array(width * height * 1.5);
   let chroma = width * height;
@@ -29,7 +32,7 @@ export function yuvOf({ data, width, height }: Frame): YuvFrame {
   return { data: yuv, width, height };
 }
 
-/** The planes of a frame: where each begins in the data, and its size. */
+/** The planes of a frame: their offsets in the data and their sizes. */
 const planesOf = ({ data, width, height }: YuvFrame) =>
   [
     [0, width, height],
@@ -37,7 +40,7 @@ const planesOf = ({ data, width, height }: YuvFrame) =>
     [(width * height * 5) / 4, width / 2, height / 2],
   ].map(([from = 0, across = 0, down = 0]) => ({ plane: data.subarray(from, from + across * down), across, down }));
 
-/** A frame scaled to a size that is not smaller. */
+/** Scales a frame up to a size that is at least as large. */
 export function scaledUp(small: YuvFrame, width: number, height: number): YuvFrame {
   if (small.width === width && small.height === height) return small;
   const large = { data: new Uint8Array(width * height * 1.5), width, height };
@@ -71,7 +74,7 @@ function scale(small: Plane, large: Plane): void {
   }
 }
 
-/** Blends two frames into a third of their size. */
+/** Blends two frames into a third. */
 export function blend({ data }: YuvFrame, { data: one }: YuvFrame, { data: other }: YuvFrame, part: number): void {
   const weight = Math.round(part * 256);
   for (let i = 0; i < data.length; i++)

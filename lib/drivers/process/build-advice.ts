@@ -1,13 +1,13 @@
-/** What programs print where they cannot reach a server. */
+/** Output of programs that cannot reach a server. */
 const failed =
   /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ECONNREFUSED)\b|could not resolve host|(name or service|hostname) not known|name resolution|no such host|no route to host|network is unreachable|connection refused|i\/o timeout|failed to establish a new connection/i;
 const address = /https?:\/\/(?:[^\s/"'@]{1,200}@)?([\w.-]{1,253})(?::\d{1,5})?(\/[^\s"',):]{0,300})?/;
-/** The host that a line names without an address. */
+/** The host in a line that contains no URL. */
 function hostIn(line: string): string | undefined {
   const word = ["ENOTFOUND ", "EAI_AGAIN ", "resolve host: ", "lookup "].find((one) => line.includes(one));
   return word === undefined ? undefined : /^[\w.-]{1,253}/.exec(line.slice(line.indexOf(word) + word.length))?.[0];
 }
-/** Python's package manager prints the path alone, such as `/simple/flask/`. Its last line names what it looked for. */
+/** pip prints only the path, such as `/simple/flask/`. Its last line names the requested package. */
 function isOfPip(line: string): boolean {
   const path = line.slice(line.lastIndexOf(": ") + 2);
   return line.includes("Failed to establish a new connection") && path.startsWith("/") && path.endsWith("/");
@@ -16,7 +16,7 @@ const requirement = /No matching distribution found for (\S{1,200})/;
 const module = /(?:^|\s)([\w.-]{1,100}\.[a-z]{1,20}\/[\w./~-]{1,200}@v[\w.+-]{1,100}):? /;
 const local = /^(127\.\d|localhost$)/;
 
-/** The variable that names another server of the same kind. An install script that fetches from elsewhere has none. */
+/** The variable that selects another server of the same kind; undefined if an install script fetches from elsewhere. */
 function variableOf(host: string, line: string): string | undefined {
   if (/^(\S+ )?(go: |\S+\.go:\d)/.test(line) || host === "proxy.golang.org") return "GOPROXY";
   return /\b(npm|registry|yarnpkg|npmjs)\b/.test(host) ? "npm_config_registry" : undefined;
@@ -25,7 +25,9 @@ function variableOf(host: string, line: string): string | undefined {
 const help = (variable: string | undefined) =>
   `let deployments.buildVariables name a server that builds reach (${variable === undefined ? "" : `${variable}, or `}HTTPS_PROXY for a proxy)`;
 
-/** What a bundler prints of a package that is not there. Node's own sentence is too common: programs try packages that way. */
+/**
+ * A bundler's message about a missing package. Node's own message is too common: programs probe for packages that way.
+ */
 const unresolved =
   /(?:failed to resolve import|could not resolve|can't resolve) ["']((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})/i;
 
@@ -34,8 +36,9 @@ const scripted =
   /(?:^npm (?:error|ERR!) path |^error |^)\S*node_modules\/((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})(?:$|: Command failed|: Running \w+ script, failed)/;
 
 /**
- * Reads what a command of a build prints. `advice`, for the reason of its failure, names the server that it could not reach
- * and what it asked for, else the package that it did not find or whose install script failed; it is empty otherwise.
+ * Reads the output of a build command. `advice` extends the reason for its failure: it names the unreachable server and
+ * what was requested there, else the missing package, else the package whose install script failed. It is empty without
+ * such a finding.
  */
 export function createAdviceReader(): { read(line: string): void; advice(): string } {
   let isPip = false;
@@ -71,14 +74,17 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
   };
 }
 
-/** The Node that a package asks for, where an install warns of another: as npm, pnpm and yarn print it. */
+/** Warnings of npm, pnpm and yarn about a package that needs another Node, each with the requested version. */
 const engines = [
   { sign: "EBADENGINE", range: /required: \{ node: '([^']{1,100})'/ },
   { sign: "Unsupported engine", range: /wanted: \{"node":"([^"]{1,100})"/ },
   { sign: 'The engine "node" is incompatible', range: /Expected version "([^"]{1,100})"/ },
 ] as const;
 
-/** Reads all commands of a build: an install warns, and a later command fails. `advice` names the first Node that is asked for. */
+/**
+ * Reads the output of all build commands: an install warns, and a later command fails. `advice` names the first
+ * requested Node.
+ */
 export function createEngineReader(): { read(line: string): void; advice(): string } {
   let asked: string | undefined;
   return {

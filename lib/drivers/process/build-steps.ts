@@ -11,21 +11,21 @@ import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
 
-/** A step of a build: a name for the log, a shell command, and the program that it cannot do without. */
+/** A step of a build: a name for the log, a shell command, and the program that it requires. */
 export interface Step {
   readonly name: string;
   readonly command: string;
   readonly program?: string;
 }
 
-/** The parts of one build: its sandbox, its log, its end. */
+/** The parts that all steps of one build share. */
 export interface Build {
   readonly deployment_id: string;
   readonly sandbox: Sandbox;
   readonly limits: BuildLimits;
   readonly log: (line: LogLine) => void;
   readonly hide: (text: string) => string;
-  /** Whether more lines are of any use. */
+  /** Whether the log is full. */
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
   readonly written: Written;
@@ -36,7 +36,7 @@ const memoryReason = ({ memory_bytes }: BuildLimits) =>
   `it used more memory than deployments.buildMemory (${byteSizeText(memory_bytes)})`;
 const processesReason = `it ran more than ${maxProcesses} processes`;
 
-/** The reason to end a build. Without a control group, its processes are counted. */
+/** Returns the reason to end a build. Without a control group it measures the processes itself. */
 const reasonOf = (child: Child, limits: BuildLimits) => () => {
   const passed = child.passed?.();
   if (child.passed) return passed === "memory" ? memoryReason(limits) : passed && processesReason;
@@ -47,7 +47,7 @@ const reasonOf = (child: Child, limits: BuildLimits) => () => {
 
 const longestPrint = 64 * 1024;
 
-/** The output of a script that inspects the result of a build. */
+/** Runs a script that inspects the result of a build, and returns its output. */
 export async function printed(script: string, box: Box, { sandbox, signal }: Pick<Build, "sandbox" | "signal">) {
   let text = "";
   const child = sandbox.start(script, box, (chunk) => {
@@ -62,7 +62,7 @@ export async function printed(script: string, box: Box, { sandbox, signal }: Pic
   throw new Failure(`the result of the build could not be looked at: ${text.trim()}`);
 }
 
-/** Runs one command of a build to its end. Rejects with the reason if it fails, passes a limit, or is aborted. */
+/** Runs one command of a build. Rejects with the reason if it fails, exceeds a limit, or is aborted. */
 export async function runStep({ name, command, program }: Step, box: Box, build: Build): Promise<void> {
   const { signal, sandbox, log, hide, isFull } = build;
   if (signal.aborted) throw new Failure("it was ended");
@@ -80,7 +80,7 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
     notFound = notFoundIn(line.message) ?? notFound;
     log(line);
   }, hide);
-  // Output beyond the log's limit is dropped, which takes too little time to pause for.
+  // Output beyond the log's limit is dropped at once, so the program is not slowed down.
   const child = sandbox.start(command, box, (chunk) => (isFull() ? 0 : reader.write(chunk)));
   let reason: string | undefined;
   const end = (why: string) => {
@@ -101,11 +101,11 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (reason !== undefined) throw new Failure(`${name} was ended: ${reason}`);
   if (by === "SIGXFSZ" || code === 128 + 25) throw new Failure(`${name} failed: it wrote a file larger than 1 GiB`);
   if (code === 0) return;
-  // A build without space fails before a count has run.
+  // On a full disk, a build may fail before its bytes are counted.
   const tooMuch = await diskReason(build);
   if (tooMuch !== undefined) throw new Failure(`${name} was ended: ${tooMuch}`);
   const installing = installCommand(notFound ?? "");
-  // A script of a package may miss a program too. Then its package manager ends with the same code.
+  // A package script may also miss a program; its package manager then ends with the same code.
   if (notFound !== undefined && installing !== undefined && (notFound === program || code === 127))
     lack = lacking(notFound, installing);
   if (lack !== undefined) throw new Lacking(`${name} failed: ${lack}`);

@@ -19,7 +19,7 @@ import type { Box } from "./sandbox.ts";
 import { fallbackOf, keepFolder, served } from "./static-folder.ts";
 import { provideTools, toolsFolder } from "./tools.ts";
 
-/** The tools of a build. */
+/** The components that a build needs. */
 export interface BuildPorts {
   readonly git: Git;
   readonly releases: Releases;
@@ -32,7 +32,7 @@ export interface BuildPorts {
   readonly leavesDockerfiles: boolean;
 }
 
-/** Builds a release of a commit: fetches it, detects its kind, then installs and builds it in a sandbox. */
+/** Builds a release from a commit: fetches the commit, detects its kind, then installs and builds it in a sandbox. */
 export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> =>
   withinLimits(run, ports, async (limited) => {
     const { releases } = ports;
@@ -53,12 +53,12 @@ function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promis
 interface Given {
   readonly order: Order;
   readonly commit: string;
-  /** The packages that the builds of an environment share, with the bytes that lay there before. */
+  /** The folder of packages that an environment's builds share, and its size before this build. */
   readonly cache: string;
   readonly stored_bytes: number;
 }
 
-/** A repository that another runtime has to run. */
+/** Refuses a repository that another runtime must run. */
 function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesDockerfiles: boolean): void {
   if (runtime === "engine") {
     if (leavesDockerfiles) throw new Declined("svc.json asks for the runtime engine");
@@ -115,7 +115,7 @@ async function runBuild(
   }
   if (plan.release !== undefined) {
     run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
-    // The disk is gone. The result of the build lies in the folder of the app alone.
+    // The disk is closed. Only the app's folder contains the result of the build.
     const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
     const env = { NODE_ENV: "production", ...variables };
     const box: Box = { app, root, user, env, memory_bytes: limits.memory_bytes };
@@ -138,7 +138,7 @@ async function runBuild(
   };
 }
 
-/** Runs the steps of a build; their result decides which command the release runs. */
+/** Runs the steps of a build. Their result decides what the release runs. */
 async function runSteps(
   plan: Plan,
   building: Box,
@@ -166,7 +166,7 @@ async function runSteps(
     log({ level: "info", message: `The static folder ${found.folder} replaces the development server: ${plan.start}` });
   const fallback = await fallbackOf(plan, found.folder, look);
   const isAlone = plan.release === undefined && plan.workers.length + plan.schedules.length === 0;
-  // What a site was built from is many times larger than it.
+  // A site's sources are many times larger than the site, so only its folder is kept.
   const folder = join(building.root ?? "", found.folder);
   const keep = folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(folder);
   if (isAlone) await printed(keep, { ...building, root: "" }, build);

@@ -10,45 +10,45 @@ import { nodeApp } from "./node-app.ts";
 import type { Wanted } from "./node-version.ts";
 import { pythonApp } from "./python-app.ts";
 
-/** The commands and folders that a repository asks for. */
+/** The commands and folders that a repository requests. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** The Node that the app asks for. */
+  /** The requested version of Node. */
   readonly node: Wanted | undefined;
-  /** The package manager of its install. */
+  /** The package manager for the install. */
   readonly manager: Wanted | undefined;
-  /** Removes development dependencies after the build. */
+  /** The command that removes development dependencies after the build. */
   readonly prune: string | undefined;
-  /** The scripts of package.json. */
+  /** The `scripts` of package.json. */
   readonly scripts: Readonly<Record<string, string>>;
-  /** Runs once, after the build. */
+  /** A command that runs once after the build. */
   readonly release: string | undefined;
   readonly start: string | undefined;
-  /** Whether `start` is a development server, which the result of the build replaces. */
+  /** Whether `start` is a development server. The result of the build replaces it. */
   readonly isDevelopment: boolean;
-  /** The further lines of the Procfile. */
+  /** The other lines of the Procfile. */
   readonly workers: Worker[];
   readonly schedules: Schedule[];
-  /** The folder of a static site. Without it and without `start`, one is looked for after the build. */
+  /** The folder of a static site. Without it and without `start`, a folder is searched after the build. */
   readonly folder: string | undefined;
-  /** The file that answers unknown paths of a static site. */
+  /** The file of a static site that answers unknown paths. */
   readonly fallback: string | undefined;
-  /** Without that setting: the folders whose `index.html` answers unknown paths. */
+  /** Without `fallback`: the folders whose `index.html` answers unknown paths. */
   readonly singlePages: readonly string[];
   readonly health: string;
   /** The port that the app listens on; undefined if it reads PORT. */
   readonly port: number | undefined;
   readonly runtime: "process" | "engine" | undefined;
-  /** Whether something says which packages it needs. */
+  /** Whether some file lists the required packages. */
   readonly hasInstalled: boolean;
-  /** Variables that the language needs in a running app. */
+  /** Variables that the language needs at run time. */
   readonly variables: Readonly<Record<string, string>>;
   readonly hasDockerfile: boolean;
-  /** The sources of the parts. */
+  /** The names of the detected files. */
   readonly found: readonly string[];
 }
 
-/** Reads what a repository says about its build and start (fixtures/hosting/apps.md#what-is-run). */
+/** Detects from a repository how to build and start it (fixtures/hosting/apps.md#what-is-run). */
 export function detect(root: string, top = root): Plan {
   const [own, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => readWithin(root, name));
   const given = ownSettings(root);
@@ -56,7 +56,8 @@ export function detect(root: string, top = root): Plan {
   const node = packages === undefined ? undefined : nodeApp(root, packages, top);
   const chosen = given.start ?? (given.static === undefined ? processes.get("web") : undefined);
   const isNode = chosen === undefined && (given.static !== undefined || node?.start !== undefined);
-  // What starts by itself, or makes a static site, needs no language after it; a Procfile may name programs of all.
+  // With a Node start script or a static site, no other language is needed. A Procfile may start programs of any
+  // language.
   const python = isNode ? undefined : pythonApp(root);
   const isPython = chosen === undefined && procfile === undefined && python?.start !== undefined;
   const others = [python, isNode || isPython ? undefined : goApp(root)].filter((one) => one !== undefined);
@@ -85,7 +86,7 @@ export function detect(root: string, top = root): Plan {
     port: given.port,
     runtime: given.runtime,
     hasInstalled: node !== undefined || others.length > 0,
-    // Otherwise Python buffers its output, and the log gets it late.
+    // Otherwise Python buffers its output and the log receives it late.
     variables: others.some(({ name }) => name === "Python") ? { PYTHONUNBUFFERED: "1" } : {},
     hasDockerfile: existsSync(join(root, "Dockerfile")),
     found: [

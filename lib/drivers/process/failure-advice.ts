@@ -1,6 +1,6 @@
 import type { LogLine } from "../deployment/contract.ts";
 
-/** Node says ENOENT of a folder that it makes with its parents where it may not. */
+/** For a recursive mkdir on a read-only file system, Node reports ENOENT. */
 const readOnly =
   /no such file or directory, mkdir '\/(?!data|tmp)|EROFS|Read-only file system|read-only file system|Errno 30/;
 /** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
@@ -11,8 +11,8 @@ const loopback = /(?:127\.0\.0\.1|localhost|\[?::1\]?)"?(?::|, port )(\d{1,5})\b
 const missing = /Cannot find (?:module|package) '((?:@[^'/]+\/)?[^'/.][^'/]*)/;
 
 /**
- * Advice after the reason of a failure, by the output of the app or command: it wrote where it may not, or it called a server of
- * this machine that a box does not reach.
+ * Advice that follows the reason of a failure, based on the output: the app wrote to a read-only place, or it called a
+ * server of this machine that a box cannot reach.
  */
 export function adviceOf(
   lines: readonly Pick<LogLine, "message">[],
@@ -37,7 +37,7 @@ export function adviceOf(
 
 const error = /^(?:[A-Z]\w{0,60}(?:Error|Exception)|Error|error|fatal|panic): ./;
 
-/** The first error that an app printed, where nothing better is known of its end. */
+/** The first error that an app printed, for when no better reason is known. */
 export function errorIn(lines: readonly Pick<LogLine, "message">[]): string {
   const first = lines.map(({ message }) => message.trim()).find((line) => error.test(line));
   return first === undefined ? "" : `; it printed: ${first.slice(0, 200)}`;

@@ -5,13 +5,13 @@ import type { Step } from "./build-steps.ts";
 const binary = ".svc/app";
 const mains = `go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}' ./...`;
 
-/** How to build and start a Go module: its first main package, with the one at the top preferred. */
+/** How to build and start a Go module: its first main package, preferably the one in the top folder. */
 export function goApp(root: string): { name: "Go"; found: string; steps: Step[]; start: string } | undefined {
   if (!existsSync(join(root, "go.mod"))) return undefined;
   const build = [
     `main=$(${mains}) || exit`,
     `[ -n "$main" ] || { echo 'error: the module has no package main'; exit 1; }`,
-    // A Procfile names the binaries by their packages, as Heroku builds them.
+    // A Procfile names binaries after their packages, as on Heroku.
     `mkdir -p bin && echo "$main" | xargs -d '\\n' go build -o bin/`,
     `go build -o ${binary} "$(echo "$main" | head -n 1)"`,
   ].join(" && ");

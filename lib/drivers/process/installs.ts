@@ -7,18 +7,18 @@ import type { Wanted } from "./node-version.ts";
 
 interface Manager {
   readonly locks: readonly string[];
-  /** Installs exactly the versions of the lock file. Development dependencies come too, whatever the value of NODE_ENV. */
+  /** Installs exactly the locked versions, including development dependencies, whatever NODE_ENV is. */
   readonly frozen: string;
   readonly unlocked: string;
-  /** Removes the development dependencies again, and runs no scripts. */
+  /** Removes the development dependencies without running scripts. */
   readonly prune: string;
 }
 
 const npm = "--include=dev --no-audit --no-fund --prefer-offline";
-/** npm would warn about a variable for it. */
+/** As a variable, this setting would make npm print a warning. */
 const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm"';
 
-/** The package managers; where several lock files lie side by side, the first one's counts. */
+/** The package managers. If a folder has several lock files, the first match in this order wins. */
 const managers = {
   npm: {
     locks: ["package-lock.json", "npm-shrinkwrap.json"],
@@ -30,7 +30,7 @@ const managers = {
     locks: ["pnpm-lock.yaml"],
     frozen: `pnpm install --frozen-lockfile --prod=false ${pnpmStore}`,
     unlocked: `pnpm install --prod=false ${pnpmStore}`,
-    // `prune` of pnpm 8 does not know these as flags. With another store it would fetch every package again.
+    // pnpm 8 does not accept these as flags of `prune`. With another store, it would fetch every package again.
     prune: 'pnpm prune --prod --config.ignore-scripts=true --config.store-dir="$XDG_CACHE_HOME/pnpm"',
   },
   yarn: {
@@ -46,7 +46,7 @@ const managers = {
     locks: ["bun.lock", "bun.lockb"],
     frozen: "bun install --frozen-lockfile",
     unlocked: "bun install",
-    // It removes no package by itself.
+    // Bun cannot prune, so this installs again without development dependencies.
     prune:
       "mv node_modules .svc/before && { bun install --frozen-lockfile --production --ignore-scripts || { rm -rf node_modules; mv .svc/before node_modules; exit 1; }; } && rm -rf .svc/before",
   },
@@ -55,29 +55,29 @@ type Name = keyof typeof managers;
 
 const isName = (name: string): name is Name => Object.hasOwn(managers, name);
 
-/** An install: its command, its package manager, and the version that it needs. */
+/** An install: its command, its package manager, and the required version. */
 export interface Install {
   readonly command: string;
   readonly program: Name;
   readonly prune: string;
-  /** Undefined if every version does. */
+  /** Undefined if any version works. */
   readonly wanted: Wanted | undefined;
 }
 
-/** The versions of a package manager that can read a lock file, and the version to fetch. */
+/** The package manager versions that can read a lock file, and the version to fetch. */
 function versionsOf(root: string, program: Name): Omit<Wanted, "name"> {
   const any = (from: string) => ({ range: "*", fetches: "latest", from });
   const read = (name: string) => readWithin(root, name) ?? "";
   if (program === "pnpm") {
     const [lock] = managers.pnpm.locks;
     const major = Number(/^lockfileVersion: '?(\d+)/m.exec(read(lock))?.[1] ?? 9);
-    // pnpm 9 and later write the same form.
+    // pnpm 9 and later write the same lock file format.
     if (major >= 9) return { range: ">=9", fetches: "10", from: lock };
     const version = major === 6 ? "8" : "7";
     return { range: version, fetches: version, from: lock };
   }
   if (program !== "yarn") return any(program === "bun" ? "its lock file" : "package.json");
-  // This yarn is of the repository, and the other one calls it.
+  // The repository contains its own yarn; yarn 1 delegates to it.
   if (/^yarnPath:/m.test(read(".yarnrc.yml"))) return { range: "*", fetches: "1", from: ".yarnrc.yml" };
   const [lock] = managers.yarn.locks;
   const form = /^__metadata:\s+version: (\d+)/m.exec(read(lock))?.[1];
@@ -91,11 +91,11 @@ function manifestAt(folder: string) {
   try {
     return v.parse(workspaceManifest, JSON.parse(readWithin(folder, "package.json") ?? "{}"));
   } catch {
-    return {}; // That of the app itself is checked elsewhere.
+    return {}; // The app's own package.json is validated elsewhere.
   }
 }
 
-/** The folder of the workspace that a package may be a member of, up to the top of the repository. */
+/** The workspace that a package may belong to: the nearest folder above it within the repository. */
 export function workspaceOf(root: string, top: string): string | undefined {
   const isWorkspace =
     manifestAt(root).workspaces !== undefined || readWithin(root, "pnpm-workspace.yaml") !== undefined;
@@ -104,8 +104,8 @@ export function workspaceOf(root: string, top: string): string | undefined {
 }
 
 /**
- * Installs a package's dependencies. `chosen` is the field `packageManager`, such as `pnpm@10.1.0`. A package without a lock
- * file uses that of its workspace.
+ * The install command for a package's dependencies. `given` is the field `packageManager`, such as `pnpm@10.1.0`. A
+ * package without a lock file uses its workspace's.
  */
 export function installOf(own: string, given: string | undefined, top = own): Install {
   const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => existsSync(join(own, lock))));
@@ -124,17 +124,17 @@ export function installOf(own: string, given: string | undefined, top = own): In
   return { program, command: has(program) ? frozen : unlocked, prune, wanted: { name: program, ...asked } };
 }
 
-/** Settings for package managers: caches outlast a build, and packages are copied into the release. */
+/** Settings for package managers: caches survive a build, and packages are copied into the release. */
 export const installVariables = (cache: string): Record<string, string> => ({
   npm_config_cache: `${cache}/npm`,
   YARN_CACHE_FOLDER: `${cache}/yarn`,
-  // A release must not depend on the cache: it may be emptied.
+  // A release must not depend on the cache, because the cache may be emptied.
   YARN_NODE_LINKER: "node-modules",
   YARN_ENABLE_GLOBAL_CACHE: "false",
   YARN_ENABLE_TELEMETRY: "0",
   BUN_INSTALL_CACHE_DIR: `${cache}/bun`,
   GOPATH: `${cache}/go`,
-  // The cache can be emptied.
+  // Makes the module cache deletable.
   GOFLAGS: "-modcacherw",
   XDG_CACHE_HOME: cache,
 });

@@ -27,7 +27,7 @@ export interface InstanceSettings {
 type TakeLine = (line: LogLine) => void;
 type StartRun = Parameters<typeof startApp>[1];
 
-/** The command of a release, and the files that it reads outside of it. */
+/** The command of a release, and the files outside it that the command reads. */
 interface Started {
   readonly command: string;
   readonly reads: readonly string[];
@@ -39,7 +39,7 @@ function serving(folder: string, fallback: string | null): Started {
   return { command: shellCommand([...command, folder, ...(fallback === null ? [] : [fallback])]), reads };
 }
 
-/** The shell ends with 127 where it does not find a command. */
+/** The shell exits with 127 if it cannot find a command. */
 function notFound(command: string, hasInstalled: boolean, printed: readonly LogLine[]): string {
   const program = printed.map(({ message }) => notFoundIn(message)).findLast((one) => one !== undefined);
   const installing = installCommand(program ?? "");
@@ -51,7 +51,7 @@ function notFound(command: string, hasInstalled: boolean, printed: readonly LogL
 
 const memoryWatch_ms = 1_000;
 
-/** All instances of releases, of programs and static sites alike. */
+/** All running instances, both programs and static sites. */
 export function createInstances(
   releases: Releases,
   { sandbox, files, userOf }: Pick<Machine, "sandbox" | "files" | "userOf">,
@@ -72,11 +72,11 @@ export function createInstances(
     systemTimer(memoryWatch_ms, watchMemory);
   };
 
-  /** The box of a release, with its environment's stored data. */
+  /** The box of a release, with its environment's data folder. */
   const boxOf = async (app: App, root: string) => {
     const folder = releases.appOf(app.release);
     const user = await userOf(app.organization_id);
-    // An earlier version of the service made its releases as its own user.
+    // An earlier version of the service created releases as its own user.
     await files.own(folder, user);
     return {
       app: folder,
@@ -88,7 +88,7 @@ export function createInstances(
     };
   };
 
-  /** Starts a command beside the app: it has no port. */
+  /** Starts a worker or a scheduled command. It has no port. */
   const startCommand = (app: App, box: Box, command: string, take: TakeLine) => {
     const reader = createLineReader(take, hideValues(app.secrets));
     const env = { NODE_ENV: "production", ...box.env, ...variablesOf(app) };
@@ -114,13 +114,13 @@ export function createInstances(
       const child = sandbox.start(replacingShell(command), box, reader.write);
       void child.ended.then(() => {
         reader.end();
-        // A second instance of a deployment may run beside this one: the port tells them apart.
+        // A deployment may have a second instance at the same time. The port tells them apart.
         if (sandbox.name === "none") killStrays((of) => of.deployment_id === deployment_id && of.port === told);
       });
       return child;
     };
     const onStopped = () => all.delete(instance);
-    // The relay of a box takes a connection before it knows whether anybody listens inside.
+    // The box's relay accepts a connection before it knows whether the app listens.
     const refusal = (port: number) => `nothing listens on port ${port}, which the variable PORT names`;
     const beside = (output: TakeLine) =>
       createWorkers(workers, {
@@ -152,7 +152,7 @@ export function createInstances(
       return startProgram(app, started, release, run);
     },
 
-    /** Runs a command once, to its end. */
+    /** Runs a scheduled command and waits for its end. */
     async command(app: App, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
       const box = await boxOf(app, (await releases.find(app.release))?.root ?? "");
       return runScheduled(schedule, take, signals, (marked) => startCommand(app, box, schedule.command, marked));

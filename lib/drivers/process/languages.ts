@@ -1,7 +1,7 @@
 import { installCommand } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
 
-/** The languages of apps, each with a script that prints its version where it works in a box. */
+/** The supported languages, each with a script that prints its version if it works in a box. */
 const languages = [
   ["Node", "node", "node --version"],
   ["Python", "python3", "python3 -c 'import venv, ensurepip' && python3 --version"],
@@ -13,7 +13,10 @@ const isFetched = (name: string) => ["yarn", "pnpm", "bun"].includes(name);
 
 const versionIn = (text: string) => /\d{1,9}(\.\d{1,9}){1,5}/.exec(text)?.[0];
 
-/** The languages and package managers of Node that builds find on this machine, and the commands that add the others. */
+/**
+ * Lists the languages and Node package managers that builds find on this machine, and the commands that install the
+ * missing ones.
+ */
 export async function describeLanguages({ sandbox, userOf }: Machine, app: string): Promise<string> {
   const scripts = [...languages, ...managers.map((name) => [name, name, `${name} --version`] as const)];
   const lines = scripts.map(([, , script], i) => `echo "${i} $({ ${script}; } 2>/dev/null | tail -n 1)"`);

@@ -2,7 +2,7 @@ const debian = (names: string) => `apt-get install ${names}`;
 const python = debian("python3 python3-venv");
 const compilers = debian("build-essential");
 
-/** The command that installs a program. */
+/** The install command of each program. */
 const commands: Readonly<Record<string, string>> = {
   ...{
     python3: python,
@@ -23,7 +23,7 @@ const commands: Readonly<Record<string, string>> = {
 export const installCommand = (program: string): string | undefined =>
   Object.hasOwn(commands, program) ? commands[program] : undefined;
 
-/** What a build prints where the machine lacks a part, the name of the part, and the command that adds it. */
+/** Build output that reveals a missing part of the machine, the part's name, and the command that installs it. */
 const signs: readonly (readonly [RegExp, string, string])[] = [
   [/ensurepip is not available|No module named '?(venv|ensurepip)/, "module venv of Python", python],
   [
@@ -43,17 +43,17 @@ const signs: readonly (readonly [RegExp, string, string])[] = [
 
 const notFound = /^\S*sh: (?:(?:line )?\d+: )?(?:exec: )?(?:line \d+: )?(\S+): (?:command )?not found$/;
 
-/** The command that a shell says it did not find. */
+/** The command that a shell reports as not found. */
 export const notFoundIn = (line: string): string | undefined => notFound.exec(line.trim())?.[1];
 
-/** The sentence about a part that is missing, with the command that adds it. */
+/** The message about a missing part, with the command that installs it. */
 export const lacking = (part: string, command: string) =>
   `builds find no ${part} on this machine; install it for all users: ${command}`;
 
-/** What Go prints that is older than `go.mod` asks for: the first is of Go up to 1.20. */
+/** Messages of a Go that is older than `go.mod` requires. The first form is from Go up to 1.20. */
 const newerGo = /invalid go version '([\d.]{1,20})'|requires go >= ([\d.]{1,20}\d)/;
 
-/** What a line of a build says is missing on this machine. */
+/** The message about the missing part that a line of build output reveals; undefined if it reveals none. */
 export function lackIn(line: string): string | undefined {
   const [, old, newer = old] = newerGo.exec(line) ?? [];
   if (newer !== undefined)

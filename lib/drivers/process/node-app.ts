@@ -20,7 +20,7 @@ const manifest = v.object({
 const engine = v.object({ node: v.string() });
 type Manifest = v.InferOutput<typeof manifest>;
 
-/** The install of a package that has something to install. */
+/** The install of a package; undefined if it has nothing to install. */
 function installIn(
   root: string,
   top: string,
@@ -33,13 +33,17 @@ function installIn(
   return isNeeded ? installOf(root, packageManager, top) : undefined;
 }
 
-/** The script of package.json, by its text: npm would hide the program from signals. */
+/**
+ * The command of a package.json script. It avoids `npm run` where possible, because npm hides the program from signals.
+ */
 function scriptOf(scripts: Readonly<Record<string, string>>, name: string): string | undefined {
   const hasHooks = `pre${name}` in scripts || `post${name}` in scripts;
   return hasHooks ? `npm run --silent ${name}` : scripts[name];
 }
 
-/** A program where nothing names one. A package with a build, or the page of a site, may have such a file for browsers. */
+/**
+ * Default programs. They do not apply to packages with a build or an index.html, where such files may be for browsers.
+ */
 const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
 
 function programOf(root: string, { main, scripts }: Manifest): string | undefined {
@@ -50,14 +54,16 @@ function programOf(root: string, { main, scripts }: Manifest): string | undefine
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }
 
-/** Programs that compile sources at each request or change. They are not made for production, nor can they write there. */
+/**
+ * Programs that compile sources on each request or change. They are not for production, and cannot write to a release.
+ */
 const developmentServer =
   /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|nx (serve|run \S+:serve)|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|(@11ty\/)?eleventy .*--serve|docusaurus start|(vite|vue)press dev|snowpack dev)/;
 
-/** A build before a start. It has run, and a running app cannot write to its release. */
+/** A build before the start. It has already run, and a running app cannot write to its release. */
 const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
 
-/** The scripts, without a build before the start. */
+/** The scripts without a build before the start. */
 function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (!("build" in scripts)) return scripts;
   const rest = (script = "") => script.replace(buildBefore, "").trim();
@@ -69,7 +75,7 @@ function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly
   };
 }
 
-/** The command of a script, without `npx`, `cross-env` and variables before its program. */
+/** The command of a script without leading `npx`, `cross-env` and variables. */
 function commandOf(script: string): string {
   const words = script.trim().split(/\s+/);
   const first = words.findIndex((word) => !/^(npx|cross-env|\w+=.*)$/.test(word));
@@ -91,15 +97,17 @@ export function nodeApp(root: string, text: string, top: string) {
   return {
     install: install === undefined ? [] : [{ name: "Installing dependencies", ...install } satisfies Step],
     manager: install?.wanted,
-    /** The command that removes development dependencies. The packages of a workspace share theirs. */
+    /**
+     * The command that removes development dependencies. Packages of a workspace share them, so there it is undefined.
+     */
     prune: isAlone ? install?.prune : undefined,
     node: wantedNode(root, v.is(engine, its.engines) ? its.engines.node : undefined),
     scripts,
     build: scriptOf(scripts, "svc-build" in scripts ? "svc-build" : "build"),
     start: start ?? programOf(root, its),
-    /** Whether `start` is a development server, which the result of the build replaces. */
+    /** Whether `start` is a development server. The result of the build replaces it. */
     isDevelopment: start !== undefined && developmentServer.test(commandOf(starting["start"] ?? "")),
-    /** The folders that hold a single page, which answers all paths. */
+    /** Output folders with a single page that answers all paths. */
     singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (depends(name) ? [folder] : [])),
   };
 }

@@ -1,24 +1,26 @@
 import { isInRange } from "../../kernel/version-range.ts";
 import { readWithin } from "../runtime/app-settings.ts";
 
-/** A program in the versions that an app can do with. */
+/** A program and the versions of it that an app accepts. */
 export interface Wanted {
   readonly name: "node" | "npm" | "pnpm" | "yarn" | "bun";
-  /** The versions that serve, in npm's form. */
+  /** The accepted versions, as an npm range. */
   readonly range: string;
-  /** The one to fetch, where none of them is there. */
+  /** The version to fetch if none of them is present. */
   readonly fetches: string;
-  /** What asks for it. */
+  /** The file or field that requests it. */
   readonly from: string;
 }
 
-/** The names of lines with long-term support, and their numbers. */
+/** The names of long-term support lines and their major versions. */
 const lines: Readonly<Record<string, string>> = {
   ...{ argon: "4", boron: "6", carbon: "8", dubnium: "10", erbium: "12", fermium: "14", gallium: "16" },
   ...{ hydrogen: "18", iron: "20", jod: "22", krypton: "24" },
 };
 
-/** A version as version managers write it, in npm's form; `lts/*`, `node` and `system` leave it to the machine. */
+/**
+ * Converts a version manager's version to an npm range. `lts/*`, `node` and `system` give undefined: any version works.
+ */
 function rangeOf(text: string): string | undefined {
   const name = /^lts[/-](\w+)$/i.exec(text)?.[1]?.toLowerCase();
   const range = name === undefined ? text : lines[name];
@@ -31,7 +33,7 @@ const ofTools = (line: string) => {
   return tool === "node" || tool === "nodejs" ? firstWord(version ?? "") : undefined;
 };
 
-/** Each file that names a version of Node, and how it is read from a line. */
+/** Each file that may name a Node version, and how to read a line of it. */
 const files = [
   [".nvmrc", firstWord],
   [".node-version", firstWord],
@@ -41,7 +43,7 @@ const files = [
 const versionIn = (text: string, read: (line: string) => string | undefined) =>
   text.split("\n").map(read).find(Boolean);
 
-/** The Node that an app asks for: the first of these that says something of it decides. */
+/** The Node version that an app requests. The first source with a usable version wins. */
 export function wantedNode(root: string, engines: string | undefined): Wanted | undefined {
   const given = [
     ["engines of package.json", engines?.trim()] as const,

@@ -19,9 +19,9 @@ import { type Box, bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
 export interface Machine {
   readonly sandbox: Sandbox;
   readonly files: TenantFiles;
-  /** The user of an organization; undefined where all are the server's. */
+  /** The user id of an organization; undefined if all use the server's user. */
   userOf(organization_id: string): Promise<number | undefined>;
-  /** Undefined if the files of builds are counted instead. */
+  /** Undefined if the bytes of build files are counted instead. */
   readonly disks: BuildDisks | undefined;
   readonly protections: readonly Protection[];
   close(): Promise<void>;
@@ -29,14 +29,14 @@ export interface Machine {
 
 export interface IsolationSettings {
   readonly isolation: Sandbox["name"];
-  /** The ids of organizations, where the server is root. */
+  /** The user ids for organizations if the server runs as root. */
   readonly users: UserRange;
   readonly reach: Reach;
-  /** The file systems of builds, where root has made them. */
+  /** The file systems for builds that root prepared, if any. */
   readonly disks?: PreparedDisks | undefined;
 }
 
-/** Runs a command to its end; answers its output and whether it succeeded. */
+/** Runs a command; returns its output and whether it succeeded. */
 async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promise<{ ok: boolean; output: string }> {
   let output = "";
   const child = start((chunk) => {
@@ -61,7 +61,7 @@ async function requireTools(): Promise<void> {
     throw new Error("the runtime process needs setpriv and prlimit; install them: apt-get install util-linux");
 }
 
-/** How this process starts boxes as other users: directly as root, otherwise through its subordinate ids. */
+/** How this process starts boxes as other users: directly as root, otherwise with its subordinate ids. */
 function waysToUsers(range: UserRange): { as: readonly string[]; filesAs: readonly string[]; range: UserRange } {
   if (process.getuid?.() === 0) return { as: ["unshare", "--mount", "--"], filesAs: [], range };
   const mapped = ["unshare", "--user", "--map-root-user", "--map-auto"];
@@ -86,13 +86,13 @@ function limitsOf(groups: Groups | string): Protection {
 
 const networkCommand = () => unitAdvice("network") ?? "apt-get install passt iproute2";
 
-/** Only root can mount a file system from a file. */
+/** Only root can mount an image file. */
 const disksCommand = () =>
   process.getuid?.() === 0
     ? "apt-get install e2fsprogs mount && modprobe loop"
     : "run build-disks.sh of fixtures/hosting as root, and set deployments.buildDisks to its folder";
 
-/** Tests whether builds can have a disk. Answers the reason if they cannot. */
+/** Tests whether builds can have a disk. Returns the reason if they cannot. */
 async function tryDisks(folder: string, user: number | undefined): Promise<string | undefined> {
   const [packages = "", app = "", temporary = ""] = ["packages", "app", "tmp"].map((name) =>
     join(folder, "disk", name),
@@ -111,7 +111,7 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
   }
 }
 
-/** Tests each part of the box together with those before it, and keeps the parts that work. */
+/** Tests each part of the box together with the previous parts, and keeps those that work. */
 async function tryBox(
   folder: string,
   { users: range, reach, disks: prepared }: IsolationSettings,
@@ -161,8 +161,8 @@ async function tryBox(
 }
 
 /**
- * Tests this machine's protections for builds and apps. Rejects with a sentence that names the missing one and how to get it.
- * Programs run without isolation only if the operator chose that by name.
+ * Tests this machine's protections for builds and apps. Rejects with a message that names the missing protection and
+ * how to add it. Programs run without isolation only if the operator selected that explicitly.
  */
 export async function probeMachine(folder: string, settings: IsolationSettings): Promise<Machine> {
   await requireTools();

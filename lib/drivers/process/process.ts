@@ -19,16 +19,16 @@ export interface ProcessSettings extends InstanceSettings, IsolationSettings {
   readonly limits: BuildPorts["limits"];
   /** Option `deployments.buildVariables`. */
   readonly buildVariables?: BuildPorts["variables"];
-  /** Where environments keep their data. */
+  /** The parent folder of the environments' data. */
   readonly dataFolder?: string;
-  /** Whether another runtime takes a repository with a `Dockerfile` and no hint how it runs as a process. */
+  /** Whether another runtime takes a repository that has a `Dockerfile` but does not say how it runs as a process. */
   readonly leavesDockerfiles?: boolean;
 }
 
-/** While the server stops, everything together has ten seconds. */
+/** The whole shutdown has ten seconds. */
 const closingGrace_ms = 4_000;
 
-/** Runs git sources as processes of this machine. Everything that it stores lies in `folder`. */
+/** Runs git sources as processes of this machine. All its files are in `folder`. */
 export function createProcessDriver(
   folder: string,
   { codeHost, limits, leavesDockerfiles = false, dataFolder = join(folder, "data"), ...settings }: ProcessSettings,

@@ -4,7 +4,7 @@ import type { Plan } from "./detect.ts";
 import type { Box } from "./sandbox.ts";
 import { toolsFolder } from "./tools.ts";
 
-/** Prints the names of the development dependencies, and of the programs that they bring. */
+/** Prints the names of the development dependencies and of their programs. */
 const developmentNames = `
 const { readFileSync } = require("node:fs");
 const read = (file) => JSON.parse(readFileSync(file, "utf8"));
@@ -20,7 +20,7 @@ for (const name of Object.keys(devDependencies)) {
 
 const managers = /\b(npm|npx|yarn|pnpm|bun)\b/;
 
-/** The commands of a release, with the scripts of package.json that they run. */
+/** The commands of a release, including the package.json scripts that they call. */
 function commandsOf({ release, workers, schedules, scripts }: Plan, start: string): string[] {
   const all = [start, release ?? "", ...[...workers, ...schedules].map(({ command }) => command)];
   const run = new Set<string>();
@@ -29,13 +29,13 @@ function commandsOf({ release, workers, schedules, scripts }: Plan, start: strin
       for (const name of [`pre${word}`, word, `post${word}`]) {
         if (run.has(name) || !Object.hasOwn(scripts, name)) continue;
         run.add(name);
-        // Extends the running loop: a script may call others.
+        // This extends the array during iteration, because a script may call others.
         all.push(scripts[name] ?? "");
       }
   return all;
 }
 
-/** The packages and programs that commands may mean by their words: `node_modules/.bin/tsx`, `--import=tsx/esm`. */
+/** The package and program names that may occur in commands: `node_modules/.bin/tsx`, `--import=tsx/esm`. */
 const meant = (commands: readonly string[]) =>
   new Set(
     commands
@@ -48,8 +48,8 @@ const meant = (commands: readonly string[]) =>
   );
 
 /**
- * Removes a fetched package manager and the development dependencies, unless a command of the app is a program of theirs.
- * Answers whether dependencies were removed.
+ * Removes a fetched package manager and the development dependencies, unless a command of the app uses one of their
+ * programs. Returns whether dependencies were removed.
  */
 export async function prune(plan: Plan, start: string, box: Box, build: Build): Promise<boolean> {
   const { prune: command, manager } = plan;
@@ -76,7 +76,7 @@ export async function prune(plan: Plan, start: string, box: Box, build: Build): 
   try {
     await runStep({ name: "Removing development dependencies", command }, box, build);
   } catch (error) {
-    // An install without network may fail, but it leaves every package that production needs.
+    // Without network the install may fail, but every package for production remains.
     if (!(error instanceof Failure) || build.signal.aborted) throw error;
     build.log({ level: "warn", message: `Development dependencies stay: ${error.message}` });
     return false;

@@ -4,15 +4,15 @@ import { readWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
-/** A project without a build system cannot be installed as a package. Only its dependencies are. */
+/** A project without a build system cannot be installed as a package, so only its dependencies are. */
 const listed =
   "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb')).get('project', {}).get('dependencies', []), sep='\\n')";
 
-/** The name of the object of a framework, such as `app` in `app = Flask(__name__)`. */
+/** The variable that holds a framework's app object, such as `app` in `app = Flask(__name__)`. */
 const objectOf = (framework: string, program: string) =>
   new RegExp(`^(\\w+)\\s*(?::\\s*[\\w.]+\\s*)?=\\s*(?:\\w+\\.)?${framework}\\(`, "m").exec(program)?.[1];
 
-/** The program that takes the requests: that of a framework, else the file itself. */
+/** The start command: a server for the framework, else the file itself. */
 function startOf(file: string, program: string, requirements: string): string {
   const module = file.replace(/\.py$/, "");
   const wants = (name: string) => new RegExp(`\\b${name}\\b`, "i").test(requirements);
@@ -25,7 +25,9 @@ function startOf(file: string, program: string, requirements: string): string {
   return `python ${file}`;
 }
 
-/** How a Python app is installed and started; undefined for a repository without `requirements.txt` and `pyproject.toml`. */
+/**
+ * How to install and start a Python app; undefined for a repository without `requirements.txt` and `pyproject.toml`.
+ */
 export function pythonApp(
   root: string,
 ): { name: "Python"; found: string; steps: Step[]; start: string | undefined } | undefined {
@@ -34,7 +36,7 @@ export function pythonApp(
   const text = readWithin(root, found) ?? "";
   const file = ["main.py", "app.py"].find((name) => readWithin(root, name) !== undefined);
   const start = file && startOf(file, readWithin(root, file) ?? "", text);
-  // FastAPI leaves the choice of its server to the app. Some name it beside the package, some nowhere.
+  // FastAPI does not include a server, and not every app lists one.
   const further = start?.includes("-m uvicorn") && !/\buvicorn\b/i.test(text) ? " uvicorn" : "";
   const ofProject = /^\[build-system\]/m.test(text)
     ? `${install} .${further}`

@@ -8,25 +8,27 @@ import { type Child, type Command, startChild, type TakeOutput } from "../runtim
 import { listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
 
-/** The resources of a command. */
+/** The resources of one command. */
 export interface Box {
   /** The folder of the release. */
   readonly app: string;
-  /** The folder of it where commands run; empty for the top. */
+  /** The folder in the release where commands run; empty for the top. */
   readonly root?: string;
-  /** For a build: folders for its cache and its temporary files. A running app has none, and cannot change its release. */
+  /**
+   * For a build: folders for its cache and temporary files. A running app has neither and cannot change its release.
+   */
   readonly build?: { readonly cache: string; readonly temporary: string };
   /** The command prefix that enters the disk of a build, if it has one. */
   readonly within?: readonly string[];
-  /** The environment's stored data, and the most bytes that one of its files may hold. */
+  /** The environment's data folder, and the maximum size of a file in it. */
   readonly data?: { readonly folder: string; readonly bytes: number };
-  /** The id of the organization's user; undefined if all use the server's. */
+  /** The user id of the organization; undefined if all use the server's user. */
   readonly user: number | undefined;
-  /** The port of 127.0.0.1 that leads in; undefined for a build. */
+  /** The port of 127.0.0.1 that forwards into the box; undefined for a build. */
   readonly port?: number;
-  /** The port on which the app listens inside its box's network; undefined if it is `port`. */
+  /** The port on which the app listens in the box's network; undefined if it equals `port`. */
   readonly inside?: number;
-  /** Files and folders of the machine that it reads beside the system's, at the same places. */
+  /** Files and folders of the machine that it can read in addition to the system's, at the same paths. */
   readonly reads?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly memory_bytes: number;
@@ -34,13 +36,13 @@ export interface Box {
 
 export interface Sandbox {
   readonly name: "bubblewrap" | "none";
-  /** Runs a shell script in a new box. `take` gets its output. */
+  /** Runs a shell script in a new box. `take` receives its output. */
   start(script: string, box: Box, take: TakeOutput): Child;
-  /** The ports on which the programs of a box listen; undefined if boxes share the machine's network. */
+  /** The ports on which a box's programs listen; undefined if boxes share the machine's network. */
   readonly listening: ((child: Child) => readonly number[]) | undefined;
 }
 
-/** Most processes of one build or app. */
+/** The process limit of one build or app. */
 export const maxProcesses = 1024;
 const largestFile = 1024 ** 3;
 const temporaryBytes = 256 * 1024 ** 2;
@@ -48,27 +50,30 @@ const hostPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 const nodeFolder = () => dirname(realpathSync(process.execPath));
 
-/** Node 24 reserves 512 MiB for the code that it compiles, which count as data although they are not used. */
+/** Node 24 reserves 512 MiB for compiled code. It counts as data even while unused. */
 const reserved = 576 * 1024 ** 2;
 
-/** The hard limits of each process. Its group limits the memory, or the watch, which ends a build with the name of the limit. */
+/**
+ * Hard limits per process. Without a group they include memory; the watch then ends a build and names the exceeded
+ * limit.
+ */
 const limits = ({ memory_bytes, data }: Box, group: Group | undefined) => [
   "prlimit",
   ...(group ? [] : [`--data=${Math.ceil(memory_bytes * 1.25) + reserved}`]),
   `--fsize=${Math.max(largestFile, data?.bytes ?? 0)}`,
   "--nofile=4096",
-  // Not for root, whom the kernel exempts; the watch counts as well.
+  // The kernel exempts root from this limit; the watch counts processes in any case.
   lowered("nproc", 2 * maxProcesses),
   lowered("sigpending", maxProcesses),
   "--core=0",
 ];
 
-/** The programs of an app: those of its packages, and what was fetched for it. */
+/** The program folders of an app: those of its packages and of fetched tools. */
 const own = ["node_modules/.bin", ".venv/bin", ".svc/node_modules/.bin"];
 
 /** The variables of every command. The box's own variables win. */
 const environmentOf = (app: string, { env, root = "" }: Box, folders: Readonly<Record<string, string>>) => ({
-  // A workspace has programs at its top too.
+  // The top of a workspace has programs too.
   PATH: [
     ...[...new Set([join(app, root), app])].flatMap((at) => own.map((folder) => join(at, folder))),
     nodeFolder(),
@@ -79,15 +84,15 @@ const environmentOf = (app: string, { env, root = "" }: Box, folders: Readonly<R
   ...env,
 });
 
-/** The processes that set a box up count too. */
+/** The processes that set up a box count towards its limit. */
 const setupProcesses = 16;
 
 const groupOf = (groups: Groups | undefined, { memory_bytes }: Box) =>
   groups?.make({ memory_bytes, processes: maxProcesses + setupProcesses });
 
 /**
- * Without isolation: limits only, and programs end with the server. Deployed code can read all that the server's user can,
- * including the database and the server's environment.
+ * No isolation: only limits apply, and programs end with the server. Deployed code can read everything that the
+ * server's user can, including the database and the server's environment.
  */
 export function noSandbox(groups: Groups | undefined): Sandbox {
   const command = (script: string, box: Box, group: Group | undefined): Command => {
@@ -129,7 +134,7 @@ const settings = [
   ...["ld.so.cache", "ld.so.conf", "ld.so.conf.d"],
 ];
 
-/** The parts of the host that every box shows, all read-only. */
+/** The parts of the host that every box sees, all read-only. */
 function hostParts(): string[] {
   return [
     ...["--ro-bind", "/usr", "/usr"],
@@ -141,13 +146,13 @@ function hostParts(): string[] {
   ];
 }
 
-/** Node where a version manager keeps it, with the programs that it installed. */
+/** The folder of Node with its installed programs, if a version manager keeps it. */
 function ownNode(): string[] {
   const node = dirname(nodeFolder());
   return node.startsWith("/usr") ? [] : [node];
 }
 
-/** The arguments of bubblewrap: own processes, users and folders. */
+/** The arguments of bubblewrap: separate processes, users and folders. */
 function boxArguments(box: Box, { of, descriptors }: Places): string[] {
   const { app, build, data, reads = [] } = box;
   const folders = {
@@ -164,7 +169,7 @@ function boxArguments(box: Box, { of, descriptors }: Places): string[] {
     ...(filter === undefined ? [] : ["--seccomp", filter]),
     ...Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]),
     ...hostParts(),
-    // Node's os.userInfo() throws for a user without an entry.
+    // Node's os.userInfo() throws if the user has no entry.
     ...["--ro-bind-data", passwd, "/etc/passwd", "--ro-bind-data", group, "/etc/group"],
     ...(resolver === undefined ? [] : ["--ro-bind-data", resolver, "/etc/resolv.conf"]),
     ...["--proc", "/proc", "--dev", "/dev"],
@@ -179,7 +184,7 @@ function boxArguments(box: Box, { of, descriptors }: Places): string[] {
   ];
 }
 
-/** A sandbox of bubblewrap, with the protections of the machine around it. */
+/** A bubblewrap sandbox with the machine's protections around it. */
 export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
   const { reach } = means;
   return {
@@ -194,7 +199,7 @@ export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
         hiddenArgs = boxArguments(box, places);
         return ["bwrap", "--args", "3", "--", ...limits(box, group), "--", "sh", "-c", places.waiting + script];
       });
-      // Its own environment is empty: LD_PRELOAD of an app must not reach a program outside of the box.
+      // The outer environment is empty: an app's LD_PRELOAD must not reach a program outside the box.
       const around = { env: { PATH: hostPath }, cwd: "/", isSandbox: true };
       return startChild({ ...entering, ...around, hiddenArgs, group }, take);
     },

@@ -12,7 +12,7 @@ const commandOf = (pid: number) => {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
   } catch {
-    return ""; // It ended meanwhile.
+    return ""; // The process has ended.
   }
 };
 
@@ -30,7 +30,7 @@ function waitsFor(pid: number, hide: (text: string) => string): string {
   const innermost = below.filter((one) => !below.some(({ parent }) => parent === one.pid));
   const commands = innermost.map((one) => commandOf(one.pid)).filter((text) => text !== "");
   const last = innermost.at(-1)?.pid;
-  // In the network of the machine there are connections of others.
+  // The machine's network also contains connections of other programs.
   const isOwn = last !== undefined && networkOf(last) !== networkOf("self");
   const places = isOwn ? [...new Set(connectedTo(last))].slice(0, 3) : [];
   const runs = commands.slice(-2).map((text) => `"${hide(text).slice(0, longest)}"`);
@@ -40,15 +40,15 @@ function waitsFor(pid: number, hide: (text: string) => string): string {
 
 interface Watched {
   readonly pid: number | undefined;
-  /** When it printed its last line. */
+  /** The time of its last line. */
   readonly heard_at: () => number;
   readonly hide: (text: string) => string;
   readonly log: (line: LogLine) => void;
-  /** Only tests have another time. */
+  /** Only tests change this. */
   readonly after_ms?: number;
 }
 
-/** If a step prints nothing for two minutes, logs what it waits for; then after four, eight and so on. */
+/** If a step prints nothing for two minutes, logs what it waits for. Repeats after four minutes, eight, and so on. */
 export function watchSilence(name: string, { pid, heard_at, hide, log, after_ms = silence_ms }: Watched): () => void {
   let silent_ms = after_ms;
   let heard = heard_at();

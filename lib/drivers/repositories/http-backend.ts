@@ -3,17 +3,17 @@ import { once } from "node:events";
 import { systemTimer } from "../../kernel/clock.ts";
 import { signalProcess } from "../runtime/process-table.ts";
 
-/** A request of a git client, as CGI. */
+/** A git client's request, in the form that CGI needs. */
 export interface BackendRequest {
-  /** The folder of the repository. */
+  /** The repository's folder. */
   readonly repository: string;
   readonly method: string;
   readonly service: "info/refs" | "git-upload-pack" | "git-receive-pack";
-  /** Without its question mark. */
+  /** Without the question mark. */
   readonly query: string;
   readonly header: (name: string) => string | undefined;
   readonly body: AsyncIterable<Uint8Array>;
-  /** Called with the body as it passes. */
+  /** Called with each chunk of the body. */
   readonly seen?: (chunk: Buffer) => void;
 }
 
@@ -21,18 +21,18 @@ export interface BackendAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncGenerator<Buffer, void>;
-  /** Resolves once git has ended. */
+  /** Resolves when git has ended. */
   readonly closed: Promise<void>;
-  /** Ends git if the client stops reading the answer. */
+  /** Ends git if the client stops reading the response. */
   end(): void;
 }
 
-/** A client that sends no data for this long is gone. */
+/** A client that sends no data for this long counts as gone. */
 const silence = "60s";
-/** As much as git may take in memory: a pack is written to the disk as it comes. */
+/** The memory limit of git. It writes a pack to disk while receiving it. */
 const memory_bytes = 2 * 1024 ** 3;
 
-/** A request as CGI has it. */
+/** A request as CGI variables. */
 function variablesOf({ repository, service, method, query, header }: BackendRequest): Record<string, string> {
   const cut = repository.lastIndexOf("/");
   const length = header("content-length");
@@ -51,7 +51,7 @@ function variablesOf({ repository, service, method, query, header }: BackendRequ
   };
 }
 
-/** Runs `git http-backend`. Body and answer pass through as they come, so that a push of any size takes no memory. */
+/** Runs `git http-backend`. Request and response are streamed, so a push of any size needs little memory. */
 export async function httpBackend(
   request: BackendRequest,
   env: Readonly<Record<string, string>>,
@@ -104,11 +104,11 @@ const headersIn = (head: string): Record<string, string> =>
     }),
   );
 
-/** Resolves once git accepts more input or has closed it. */
+/** Resolves when git accepts more input or has closed it. */
 const taken = (stdin: NodeJS.WritableStream): Promise<unknown> =>
   Promise.race([once(stdin, "drain"), once(stdin, "close")]).catch(() => {});
 
-/** Hands the body to git. Of a body that git no longer takes the rest is dropped, so that the client reads the answer. */
+/** Streams the body to git. If git stops reading, the rest is dropped, so the client can read the response. */
 async function sendBody(
   { body, seen }: BackendRequest,
   stdin: NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writable: boolean },
@@ -124,7 +124,7 @@ async function sendBody(
       cancel = systemTimer(silence, kill);
     }
   } catch {
-    // The client is gone. Git finds that the pack is incomplete, and changes nothing.
+    // The client is gone. Git detects the incomplete pack and changes nothing.
   } finally {
     cancel();
     stdin.end();

@@ -1,28 +1,28 @@
 /** A ref that a push wants to change. */
 export interface RefUpdate {
   readonly ref: string;
-  /** The commit that it is to point to; undefined for a ref that is deleted. */
+  /** The new commit of the ref; undefined if the push deletes the ref. */
   readonly commit: string | undefined;
-  /** The commit that it points to; undefined for a new ref. */
+  /** The current commit of the ref; undefined for a new ref. */
   readonly before: string | undefined;
 }
 
-/** The first part of a push, before its pack. */
+/** The first part of a push, which precedes the pack. */
 export interface PushRequest {
   readonly updates: readonly RefUpdate[];
-  /** Those of `git push -o NAME=VALUE`. */
+  /** From `git push -o NAME=VALUE`. */
   readonly options: ReadonlyMap<string, string>;
-  /** Whether the client shows text while the push goes on: `side-band-64k`. */
+  /** Whether the client can show text during the push: `side-band-64k`. */
   readonly showsText: boolean;
 }
 
 const command = /^([0-9a-f]{40}) ([0-9a-f]{40}) ([^\0\n]+)(?:\0([^\n]*))?\n?$/;
-/** The commands of a push are short; a longer first part is no push of a person. */
+/** The commands of a push are short. A longer first part is not parsed. */
 const mostBytes = 1024 * 1024;
 
 const idOf = (id: string) => (/^0+$/.test(id) ? undefined : id);
 
-/** Reads the commands and options of a push from its first bytes, as they pass. They stand before the pack, uncompressed. */
+/** Parses the commands and options of a push while its bytes pass through. They precede the pack, uncompressed. */
 export function createPushReader() {
   let bytes = Buffer.alloc(0);
   let at = 0;
@@ -53,7 +53,7 @@ export function createPushReader() {
       bytes = Buffer.concat([bytes, chunk]);
       while (bytes.length >= at + 4) {
         const length = Number.parseInt(bytes.toString("latin1", at, at + 4), 16);
-        // A flush packet, or an invalid one, which git itself refuses.
+        // A flush packet, or an invalid packet, which git itself refuses.
         if (!(length >= 4)) {
           at += 4;
           if (length === 0) flush();
@@ -78,7 +78,7 @@ const packet = (band: 1 | 2, payload: Uint8Array): Buffer => {
   return Buffer.concat([Buffer.from(head, "latin1"), Buffer.from([band]), payload]);
 };
 
-/** A line that the pusher's git shows as `remote: …`. */
+/** A line that the pusher's git prints as `remote: …`. */
 export const shownLine = (text: string): Buffer => packet(2, Buffer.from(`${text.slice(0, 4000)}\n`));
-/** Keeps a connection alive; the client shows nothing. */
+/** A keep-alive packet. The client prints nothing. */
 export const stillHere = packet(1, Buffer.alloc(0));

@@ -1,14 +1,13 @@
 import type { RefUpdate } from "./push-request.ts";
 
-/** A branch that was pushed. */
 export interface PushedBranch {
   readonly branch: string;
   readonly commit: string;
-  /** The files that the push changes; undefined for a new branch. */
+  /** The files that the push changed; undefined for a new branch. */
   readonly paths: readonly string[] | undefined;
 }
 
-/** Runs git in the repository; undefined where it fails. */
+/** Runs git in the repository; undefined if it fails. */
 type Read = (...args: string[]) => Promise<string | undefined>;
 
 const branchOf = (ref: string | undefined) => /^refs\/heads\/(.+)$/.exec(ref ?? "")?.[1];
@@ -19,7 +18,7 @@ async function changed(read: Read, { before, commit }: RefUpdate) {
   return names?.split("\0").filter((name) => name !== "");
 }
 
-/** The branches of a push that point to the pushed commit now, and the default branch. */
+/** The branches of a push that still point to the pushed commit, and the default branch. */
 export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) {
   const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")) ?? "";
   const present = new Map(lines.split("\n").map((line) => [line.slice(41), line.slice(0, 40)]));
@@ -32,7 +31,7 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
   }
   const head = await read("symbolic-ref", "HEAD");
   if (head !== undefined && present.has(head)) return { branches, defaultBranch: branchOf(head) };
-  // The first push decides: HEAD of an empty repository is main.
+  // The first push sets the default branch: HEAD of an empty repository is main, which may not exist.
   const first = ["main", "master"].find((one) => present.has(`refs/heads/${one}`)) ?? branches[0]?.branch;
   if (first !== undefined) await read("symbolic-ref", "HEAD", `refs/heads/${first}`);
   return { branches, defaultBranch: first };

@@ -8,15 +8,15 @@ import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-bac
 import type { RefUpdate } from "./push-request.ts";
 import { pushedBranches } from "./pushed-branches.ts";
 
-/** A repository by its organization and its name, `owner/repo`. */
+/** A repository's organization, and its name in the form `owner/repo`. */
 export interface RepositoryName {
   readonly organization_id: string;
   readonly repo: string;
 }
 
 /**
- * Git reads only these settings. Hooks never run, and a push stores only refs and objects: git checks them, and keeps them apart
- * until the push is complete. Commits that left all branches stay, because a rollback may build them again.
+ * Git reads only these settings. Hooks never run, and a push stores only refs and objects. Git checks them and
+ * quarantines them until the push is complete. Commits without a branch stay, because a rollback may rebuild them.
  */
 const config = (pushLimit_bytes: number) => `[safe]
 	directory = *
@@ -50,26 +50,26 @@ const config = (pushLimit_bytes: number) => `[safe]
 	threads = 1
 `;
 
-/** What git leaves behind when it is killed: locks, which stop the next push, and halves of packs. */
+/** Leftovers of a killed git: locks, which block the next push, and partial packs. */
 const leftover = /\.lock$|^(tmp_|\.tmp-)/;
-/** Each push adds a pack. So many are put together into few. */
+/** Each push adds a pack. Above this number, packs are merged. */
 const mostPacks = 20;
-/** The git requests of one organization that run at once: each takes some processes. */
+/** The concurrent git requests per organization. Each takes several processes. */
 const mostRequests = 16;
 const refusedEnd = /\.lock$|\.$/;
 
 export type Repositories = ReturnType<typeof createRepositories>;
 
-/** The git repositories that the service hosts itself: bare, a folder for each organization, served by `git http-backend`. */
+/** The git repositories that the service hosts: bare, one folder per organization, served by `git http-backend`. */
 export function createRepositories(folder: string, { pushLimit }: { readonly pushLimit: number }) {
   const own = join(folder, ".host");
   const template = join(own, "empty.git");
   const settings = join(own, "settings");
   const closing = new AbortController();
-  /** The requests that change a repository now, and those of an organization. */
+  /** Running pushes per repository, and running requests per organization. */
   const pushing = new Map<string, number>();
   const serving = new Map<string, number>();
-  /** What the first of several pushes removes, for which the others wait. */
+  /** The cleanup by the first of several concurrent pushes. The others wait for it. */
   const tidied = new Map<string, Promise<void>>();
   let halves = 0;
   let begun: Promise<ReturnType<typeof createGitCommand>> | undefined;
@@ -110,7 +110,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     return existsSync(join(path, "HEAD")) ? path : undefined;
   };
 
-  /** Two first pushes at once make one repository: the rename of the second fails, and it uses that of the first. */
+  /** Two concurrent first pushes share one repository: the rename of the second fails, and it uses the first one's. */
   const make = async (name: RepositoryName): Promise<string> => {
     const path = pathOf(name);
     if (existsSync(path)) return path;
@@ -134,7 +134,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       if (name.endsWith(".lock")) await rm(join(parentPath, name), { force: true });
   };
 
-  /** Counts a running request. Before the first of several pushes, removes the leftovers of a killed one. */
+  /** Counts a running request. The first of several concurrent pushes removes the leftovers of a killed push. */
   const enter = async (organization_id: string, pushed: string | undefined): Promise<() => void> => {
     const isFirst = pushed !== undefined && !pushing.has(pushed);
     const leave = [count(serving, organization_id), ...(pushed === undefined ? [] : [count(pushing, pushed)])];
@@ -158,8 +158,8 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   };
 
   /**
-   * Puts small packs together once the last of several pushes is answered. What no branch reaches stays. The next push may
-   * begin meanwhile: git needs no lock for that. Where it fails, the next push tries again.
+   * Merges small packs after the last concurrent push has its response. Unreachable objects stay. The next push may
+   * start meanwhile, because git needs no lock for this. If it fails, the next push tries again.
    */
   const repack = async (path: string): Promise<void> => {
     if (pushing.get(path) !== 1) return;
@@ -172,7 +172,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   };
 
   return {
-    /** Why a repository here cannot have this name; undefined if it can. */
+    /** Why a hosted repository cannot have this name; undefined if it can. */
     refuses: (repo: string): string | undefined =>
       repo.split("/").some((part) => refusedEnd.test(part))
         ? "a part of a repository's name must not end with a dot or with .lock"
@@ -180,7 +180,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
 
     find,
 
-    /** Answers a request for a repository; undefined where it does not exist and only a push makes it. */
+    /** Serves a git request. Undefined if the repository does not exist and only a push would create it. */
     async serve(
       name: RepositoryName,
       request: Omit<BackendRequest, "repository">,
@@ -197,7 +197,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
           },
         );
       const isPush = request.service === "git-receive-pack";
-      // The refs of a repository that does not exist yet are those of an empty one.
+      // A repository that does not exist yet answers like an empty one.
       const repository = isPush ? await make(name) : (find(name) ?? (mayMake ? template : undefined));
       if (repository === undefined) return undefined;
       const leave = await enter(organization_id, isPush ? repository : undefined);
@@ -211,16 +211,16 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       }
     },
 
-    /** The branches of a push, and the default branch. */
+    /** The branches that a push changed, and the default branch. */
     pushed: (name: RepositoryName, updates: readonly RefUpdate[]) =>
       pushedBranches((...args) => read(pathOf(name), ...args), updates),
 
-    /** Ends the running requests. Complete pushes stay. */
+    /** Ends the running requests. Completed pushes stay. */
     close: () => closing.abort(),
   };
 }
 
-/** Adds one, until the function that is returned is called. */
+/** Adds one to a count. The returned function subtracts it again. */
 function count(counts: Map<string, number>, name: string): () => void {
   counts.set(name, (counts.get(name) ?? 0) + 1);
   return () => {

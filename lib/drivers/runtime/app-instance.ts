@@ -14,40 +14,40 @@ import { pause } from "./pause.ts";
 import type { ProcessEntry } from "./process-table.ts";
 import { endBeyondMemory, type Workers } from "./workers.ts";
 
-/** `port` leads to an app; `inside` is the value of its variable PORT. */
+/** `port` is the port of 127.0.0.1 that leads to the app; `inside` is the app's variable PORT. */
 export interface Ports {
   readonly port: number;
   readonly inside: number;
 }
 
-/** A program to run, and its health check. */
+/** A program to run, with its health check. */
 export interface Program {
   readonly deployment_id: string;
   start(ports: Ports, take: (line: LogLine) => void): Child;
-  /** The port that the app listens on if it ignores PORT. */
+  /** The app's listening port if it ignores PORT. */
   readonly port?: number;
-  /** The ports that it listens on, where it may choose them itself. */
+  /** The ports on which it listens. Set only if the app can choose them itself. */
   readonly listening?: (child: Child) => readonly number[];
-  /** Extends the reason of a failed start, by the last lines that the app printed. */
+  /** Extends the reason of a failed start, based on the last output lines. */
   readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
-  /** A program that runs since before this process: it is taken over. `start` is called after its end. */
+  /** A program that an earlier process started. It is taken over; `start` is called after it ends. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
   readonly health: string;
-  /** The meaning of a connection that the port refuses, or closes at once. */
+  /** The reason to report if the port refuses a connection or closes it at once. */
   readonly refusal: (inside: number) => string;
   readonly healthTimeout_ms: number;
   readonly memory_bytes: number;
-  /** What runs beside it, once it takes requests. */
+  /** The workers, which start once the app accepts requests. */
   readonly workers?: (output: (line: LogLine) => void) => Workers;
-  /** Called when it is stopped for good. */
+  /** Called after the final stop. */
   readonly onStopped: () => void;
 }
 
 const firstBackoff_ms = 250;
 const longestBackoff_ms = 30_000;
-/** An app that ran this long and then ended has not failed at its start. */
+/** If an app ended after this long, its start counts as successful, and the back-off starts over. */
 const stable_ms = 60_000;
-/** Another program may take the port between the choice and the start. */
+/** Another program may take the port between its choice and the start, so several ports are tried. */
 const portsTried = 3;
 
 const describe = ({ code, signal, reason }: Ending) =>
@@ -55,11 +55,11 @@ const describe = ({ code, signal, reason }: Ending) =>
 const portTakenWords = /EADDRINUSE|address already in use|port is already allocated/;
 
 export type AppInstance = Instance & {
-  /** Ends the app if it uses more memory than it may. It starts again. */
+  /** Ends the app if it exceeds its memory limit. It then restarts. */
   checkMemory(all: () => readonly ProcessEntry[]): void;
 };
 
-/** Starts a program and keeps it running. Resolves once it is healthy, and rejects where it never was. */
+/** Starts a program and keeps it running. Resolves once it is healthy; rejects if it never becomes healthy. */
 export async function startApp(program: Program, { log, signal }: Pick<Run, "log" | "signal">): Promise<AppInstance> {
   const app = createApp(program, signal);
   const reason = await app.begin(log, log);
@@ -79,7 +79,7 @@ function createApp(program: Program, signal: AbortSignal) {
   let child: Child | undefined;
   let running = program.running;
   let port: number | undefined;
-  /** The port that the app listens on, once it is known. */
+  /** The port that the app itself chose, once it is known. */
   let own = program.port;
   let failures = 0;
   let outOfMemory = false;
@@ -91,8 +91,8 @@ function createApp(program: Program, signal: AbortSignal) {
   };
 
   /**
-   * Starts the program and waits until it is healthy; otherwise answers the reason. A program that listens on another port than
-   * PORT is started again with that one.
+   * Starts the program and waits until it is healthy; otherwise returns the reason. A program that ignores PORT is
+   * restarted with the port on which it listens.
    */
   const begin = async (log: Run["log"], tell: Run["log"] = () => {}): Promise<string | undefined> => {
     for (let tries = 1; ; tries++) {
@@ -142,7 +142,7 @@ function createApp(program: Program, signal: AbortSignal) {
     }
   };
 
-  /** A healthy program ended: it starts again, after a growing wait. */
+  /** Restarts a program that was healthy and ended, with growing back-off. */
   const revive = async (how: Ending, ran_ms: number) => {
     port = undefined;
     if (ran_ms >= stable_ms) failures = 0;
@@ -198,7 +198,7 @@ function createApp(program: Program, signal: AbortSignal) {
     checkMemory(all) {
       workers?.checkMemory(all);
       const wasPassed = endBeyondMemory(child, program.memory_bytes, all);
-      // A group says itself which limit ended it.
+      // With a control group, its ending already says which limit was exceeded.
       outOfMemory ||= wasPassed && !child?.passed;
     },
   };

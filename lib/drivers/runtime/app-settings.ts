@@ -36,7 +36,7 @@ const schedules = v.pipe(
     "must not have two schedules of one name",
   ),
 );
-/** `svc.json`. */
+/** The format of `svc.json`. */
 const settings = record({
   build: v.optional(command),
   start: v.optional(command),
@@ -48,7 +48,7 @@ const settings = record({
   schedules: v.optional(schedules, []),
 });
 
-/** The folder of a checked-out repository that is built. A link that leads out of the repository is none. */
+/** The folder of a checked-out repository to build. A link that leads out of the repository is refused. */
 export function rootWithin(app: string, root: string | null): string {
   if (root === null) return app;
   const folder = join(app, root);
@@ -59,7 +59,7 @@ export function rootWithin(app: string, root: string | null): string {
 
 const largestSetting = 1024 * 1024;
 
-/** The text of a file of the repository. A link that leads out of it counts as no file. */
+/** Reads a text file of the repository. A link that leads out of it counts as missing. */
 export function readWithin(root: string, name: string): string | undefined {
   const path = join(root, name);
   if (!existsSync(path)) return undefined;
@@ -69,7 +69,7 @@ export function readWithin(root: string, name: string): string | undefined {
   return readFileSync(real, "utf8");
 }
 
-/** A file of JSON, checked. */
+/** Parses and validates a JSON file. */
 export function parseFile<S extends v.GenericSchema>(schema: S, name: string, text: string): v.InferOutput<S> {
   let given: unknown;
   try {
@@ -83,11 +83,11 @@ export function parseFile<S extends v.GenericSchema>(schema: S, name: string, te
   throw new Failure(`${name}: ${path === "body" ? "it" : path} ${message}`);
 }
 
-/** The settings of `svc.json`, which is optional. */
+/** The settings in `svc.json`. The file is optional. */
 export function ownSettings(root: string): v.InferOutput<typeof settings> {
   const own = readWithin(root, "svc.json");
   return own === undefined ? { schedules: [] } : parseFile(settings, "svc.json", own);
 }
 
-/** A list in the form of `schedules` in `svc.json`; `from` names it in a refusal. */
+/** Parses a list in the form of `schedules` in `svc.json`. `from` names the source in errors. */
 export const schedulesIn = (from: string, text: string): Schedule[] => parseFile(schedules, from, text);

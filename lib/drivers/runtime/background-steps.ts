@@ -4,10 +4,10 @@ import type { App, DeploymentWork, Instance, LogLine, Progress, Schedule } from 
 import { Declined, Failure, Unhealthy } from "./failure.ts";
 import { createTask, type Task } from "./task.ts";
 
-/** How work in the background logs, and how it ends early. */
+/** The log and the abort signal of background work. */
 export interface Run {
   readonly log: (line: LogLine) => void;
-  /** Whether more lines are of no use. */
+  /** Whether the log is full. */
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
 }
@@ -16,7 +16,7 @@ export type Order = Omit<App, "release">;
 interface Release {
   readonly name: string;
   readonly pin: string | null;
-  /** Whether it was made just now. */
+  /** Whether it was built just now. */
   readonly isNew: boolean;
   readonly workers?: readonly { readonly name: string }[];
   readonly schedules?: readonly Schedule[];
@@ -25,9 +25,9 @@ interface Release {
 interface Work<R extends Release> {
   /** The kind of a release's pin. */
   readonly pinned: "commit" | "image";
-  /** The release that was asked for, if it is still stored; otherwise it is built again from its pin. */
+  /** The wanted release if it is still stored; otherwise it is rebuilt from its pin. */
   releaseOf(order: Order, wanted: string | null, run: Run): Promise<R>;
-  /** The parts of an order that have no effect. */
+  /** Warnings about parts of an order that have no effect. */
   warnings?(order: Order): readonly string[];
   /** Resolves once the release is healthy. */
   start(app: App, release: R, run: Run): Promise<Instance>;
@@ -36,14 +36,14 @@ interface Work<R extends Release> {
 
 const grace_ms = 10_000;
 
-/** A pushed commit is built even if its branch has moved on. */
+/** A pushed commit is built even if its branch has moved. */
 const orderOf = ({ outcome, step, elapsed_ms, handle, ...order }: DeploymentWork): Order => ({
   ...order,
   pin: order.pin ?? order.revision,
 });
 
 function failed(error: unknown): Progress & { state: "failed" | "unhealthy" } {
-  // Only a reason that the source or a limit caused is shown; anything else is a fault, and goes to the service's log.
+  // Only reasons that the source or a limit caused are shown. Any other error is a fault for the service's log.
   if (!(error instanceof Failure)) throw error;
   const { message, cause } = error;
   const last = Array.isArray(cause) ? cause : [];
@@ -52,15 +52,15 @@ function failed(error: unknown): Progress & { state: "failed" | "unhealthy" } {
   return { state: "failed", message, logs, ...(error instanceof Declined && { isDeclined: true as const }) };
 }
 
-/** The steps of deployments, each a task in the background, while the service asks for its progress. */
+/** Runs the steps of deployments as background tasks, which the service polls. */
 export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, warnings, start, discard }: Work<R>) {
-  /** The task of each deployment: its build, then its rollout. */
+  /** The current task of each deployment: first its build, then its rollout. */
   const tasks = new Map<string, { readonly step: DeploymentWork["step"]; readonly task: Task }>();
-  /** Instances that a rollout started and the supervisor has not taken yet. */
+  /** Instances that a rollout started and the supervisor has not taken over yet. */
   const started = new Map<string, Instance>();
   const closing = new AbortController();
   const { signal }: Pick<Run, "signal"> = closing;
-  // Each restarted app adds a listener for as long as it runs.
+  // Each restarted app keeps a listener while it runs.
   setMaxListeners(0, closing.signal);
 
   const build = async (work: DeploymentWork, run: Run): Promise<Progress> => {
@@ -99,13 +99,13 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
 
   return {
     async step(work: DeploymentWork): Promise<Progress> {
-      // The state of a deployment stays as it is, and the next process continues.
+      // The deployment keeps its state, and the next process continues.
       const paused: Progress = { state: "running", again_ms: 1_000, handle: null, logs: [] };
       if (closing.signal.aborted) return paused;
       const present = tasks.get(work.deployment_id);
       const task = present?.step === work.step ? present.task : begin(work);
       const answer = await task.progress().catch((error) => {
-        // The next attempt begins anew.
+        // The next attempt starts over.
         tasks.delete(work.deployment_id);
         throw error;
       });
@@ -134,11 +134,11 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
       return start({ ...app, release: release.name }, release, run);
     },
 
-    /** A stored release for a command, made again where it is not stored any more. */
+    /** The stored release for a command; rebuilt if it is no longer stored. */
     release: (app: App) => releaseOf(app, app.release, { log: () => {}, isFull: () => true, signal: closing.signal }),
     signal,
 
-    /** Ends all tasks at once; resolves once the instances are `drained` too. */
+    /** Aborts all tasks at once. Resolves when the instances are `drained` too. */
     async close(drained: Promise<unknown>): Promise<void> {
       closing.abort();
       await Promise.all([drained, ...[...tasks.values()].map(({ task }) => task.abort())]);

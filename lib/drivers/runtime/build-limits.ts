@@ -7,7 +7,7 @@ import { deadline } from "./deadline.ts";
 import { freeBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 
-/** A build that a limit can end. */
+/** The run of a build that a limit can end. */
 export type LimitedRun = Run & { readonly end: (reason: string) => void };
 
 export interface BuildLimits {
@@ -15,19 +15,19 @@ export interface BuildLimits {
   readonly disk_bytes: number;
 }
 
-/** The bytes that a build has written so far. Counting stops at `most`. */
+/** Counts the bytes that a build has written so far. Stops counting at `most`. */
 export type Written = (most: number) => Promise<number>;
 
-/** The limits of a build, and the bytes that it has written so far. */
+/** The limits of a build, and the count of its written bytes. */
 interface Watched {
   readonly limits: BuildLimits;
   readonly written: Written;
 }
 
-/** The free bytes that a build needs to start: the database needs room too. */
+/** The free disk space that a build needs to start. The database needs space too. */
 const leastFree = 1024 ** 3;
 
-/** Runs a build if there is room for it, and ends it at a limit. Rejects with the limit that it passed. */
+/** Runs a build if there is enough disk space, and ends it at a limit. Rejects with the limit that it exceeded. */
 export async function withinLimits<T>(
   run: Run,
   { folder, limits: { timeout_ms } }: { readonly folder: string; readonly limits: { readonly timeout_ms: number } },
@@ -49,7 +49,7 @@ export async function withinLimits<T>(
   );
   try {
     const made = await work({ ...run, signal: ending.signal, end });
-    // A limit may be passed while no process runs that it could end.
+    // A limit may be exceeded while no process of the build runs.
     if (reason !== undefined) throw new Failure(reason);
     return made;
   } catch (error) {
@@ -61,16 +61,19 @@ export async function withinLimits<T>(
 }
 
 const watch_ms = 100;
-/** Counting all files of a build takes a while. So the pause between two counts is longer than a count took. */
+/** Counting a build's files takes time. The pause between counts is this many times longer than a count. */
 const diskPause = 10;
 
-/** The reason to end a build that has written too much; otherwise undefined. */
+/** The reason to end a build that has written too much, or undefined. */
 export async function diskReason({ limits: { disk_bytes }, written }: Watched): Promise<string | undefined> {
   if ((await written(disk_bytes)) <= disk_bytes) return undefined;
   return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
 }
 
-/** Watches the limits of all processes of a build together. Answers the reason when one is passed. */
+/**
+ * Watches the limits of all processes of a build together. Reports when one is exceeded. Returns the function that
+ * stops watching.
+ */
 export function watchLimits(
   reasonOf: () => string | undefined,
   { limits, written }: Watched,

@@ -5,49 +5,49 @@ import { systemTimer } from "../../kernel/clock.ts";
 import type { Group, Passed } from "../box/cgroups.ts";
 import { descendantsOf, idsOf, signalProcess } from "./process-table.ts";
 
-/** A command to start, as the sandbox wrote it. */
+/** A command to start, as the sandbox built it. */
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Arguments that no other program may read, handed over on file descriptor 3, each ended by a NUL. */
+  /** Arguments that other programs must not read. They are passed on file descriptor 3, each terminated by NUL. */
   readonly hiddenArgs?: readonly string[];
-  /** Whether it makes a sandbox with its own processes, which then get the signals. */
+  /** Whether it creates a sandbox with its own processes, which then receive the signals. */
   readonly isSandbox: boolean;
-  /** The group that limits its processes together. The command enters it, and the group ends with the command. */
+  /** A control group that limits the command's processes. It is removed after the command ends. */
   readonly group?: Group | undefined;
 }
 
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The end of the sentence, if code and signal are not enough: `could not be started: …`. */
+  /** The end of a sentence, for when code and signal are not enough: `could not be started: …`. */
   readonly reason?: string;
-  /** The limit of its group that it met. */
+  /** The limit of its group that it reached. */
   readonly passed?: Passed | undefined;
 }
 
-/** A running command with all its processes. */
+/** A running command and all its processes. */
 export interface Child {
   readonly pid: number | undefined;
-  /** Resolves when the command and all processes of its group have ended; never rejects. */
+  /** Resolves when the command and its process group have ended. Never rejects. */
   readonly ended: Promise<Ending>;
-  /** How the command has ended; undefined while it runs. */
+  /** How the command ended; undefined while it runs. */
   readonly ending: Ending | undefined;
-  /** The limit of its group that it has met so far; undefined without a group. */
+  /** The limit of its group that it has reached so far; undefined without a group. */
   readonly passed?: () => Passed | undefined;
-  /** Asks its processes to end, and kills them after the grace. */
+  /** Asks its processes to end, and kills them after the grace period. */
   stop(grace_ms: number): Promise<Ending>;
   kill(): void;
 }
 
-/** Gets the output of a command; answers for how many milliseconds it should be read no further. */
+/** Receives a command's output. Returns for how many milliseconds reading should pause. */
 export type TakeOutput = (chunk: Buffer) => number;
 
 /**
- * Reads both streams of a command. A command that floods them waits for its reader. `drain` reads the rest without a pause,
- * once the command has ended.
+ * Reads both output streams of a command. A command that writes too fast has to wait. After the command has ended,
+ * `drain` reads the rest without pauses.
  */
 function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain(): void; destroy(): void } {
   const streams = [stdout, stderr].filter((stream) => stream !== null);
@@ -81,9 +81,9 @@ function readOutput({ stdout, stderr }: ChildProcess, take: TakeOutput): { drain
 const closesOnExec = 0o2000000;
 let nothing: number | undefined;
 
-/** Stands in for descriptors that this process inherited: it would pass them on, and the files behind them. */
+/** Replacements for inherited file descriptors. Otherwise the child would inherit them and the files behind them. */
 function instead(): (number | "ignore")[] {
-  // A number beyond the limit, which somebody lowered since, cannot be used for another file.
+  // A descriptor above a limit that was lowered later cannot be replaced.
   const [, limit = "0"] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
   const inherited = readdirSync("/proc/self/fd")
     .map(Number)
@@ -93,7 +93,7 @@ function instead(): (number | "ignore")[] {
         const [, flags = "0"] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1")) ?? [];
         return fd > 3 && (Number.parseInt(flags, 8) & closesOnExec) === 0;
       } catch {
-        return false; // It is closed by now.
+        return false; // The descriptor has been closed.
       }
     });
   if (inherited.length === 0) return [];
@@ -103,7 +103,7 @@ function instead(): (number | "ignore")[] {
   return places;
 }
 
-/** Starts a command in a new process group. `take` gets its output, both streams in the order of arrival. */
+/** Starts a command in a new process group. `take` receives both output streams in order of arrival. */
 export function startChild(command: Command, take: TakeOutput): Child {
   const { file, args, env, cwd, hiddenArgs, group } = command;
   const child = spawn(file, args, {
@@ -128,10 +128,10 @@ export function startChild(command: Command, take: TakeOutput): Child {
     });
     child.once("exit", (code, signal) => {
       ending ??= { code, signal, passed: group?.passed() };
-      // What its leader left behind in the group.
+      // Kills remaining processes of the group.
       kill();
       output.drain();
-      // A process that has left the group may hold the output open.
+      // A process that has left the group may keep the output open.
       systemTimer("300ms", output.destroy);
     });
     child.once("close", () => {
@@ -157,8 +157,8 @@ export function startChild(command: Command, take: TakeOutput): Child {
 }
 
 /**
- * The processes that get the signal: the group, as at Ctrl+C in a terminal. In a sandbox, the processes of its own table except
- * the first, whose end would kill all others at once.
+ * The processes that receive the signal: the group, as with Ctrl+C in a terminal. In a sandbox: its inner processes
+ * except the first, because that one's end would kill all others at once.
  */
 function membersOf(pid: number, isSandbox: boolean): number[] {
   if (!isSandbox) return [-pid];

@@ -4,24 +4,24 @@ import { join } from "node:path";
 import { createRandom } from "../../kernel/random.ts";
 import { plainFiles } from "../box/tenant-files.ts";
 
-/** An environment, by its project. */
+/** An environment of a project. */
 export interface DataKey {
   readonly project_id: string;
   readonly environment: string;
 }
 
-/** The name of an environment may be `..`. */
+/** Needed because an environment may be named `..`. */
 const prefix = "of-";
-/** What a deleted environment kept, until its apps have ended. */
+/** The data folder of a deleted environment, until its apps have ended. */
 const retired = "gone-";
 
 export type DataFolders = ReturnType<typeof createDataFolders>;
 
-/** What the apps of an environment keep: a folder that lasts as long as the environment. */
+/** The data folders of apps. Each lasts as long as its environment. */
 export function createDataFolders(folder: string, files = () => plainFiles) {
   const pathOf = ({ project_id, environment }: DataKey) => join(folder, project_id, prefix + environment);
   return {
-    /** The folder of an environment, for the user of its organization. */
+    /** Opens the data folder of an environment for the user of its organization. */
     async open(key: DataKey, user: number | undefined): Promise<string> {
       const path = pathOf(key);
       await mkdir(path, { recursive: true, mode: 0o700 });
@@ -29,13 +29,13 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
       return path;
     },
 
-    /** Undefined if the environment has stored nothing yet. */
+    /** Undefined if the environment has not stored anything. */
     bytes: async (key: DataKey): Promise<number | undefined> =>
       existsSync(pathOf(key)) ? files().bytes(pathOf(key)) : undefined,
 
     /**
-     * Moves the folder of a deleted environment away, so that a new environment of the same name starts empty. Apps that still
-     * run keep it as their `/data`.
+     * Moves a deleted environment's folder aside, so a new environment of that name starts empty. Apps that still run
+     * keep it as `/data`.
      */
     async retire(key: DataKey): Promise<void> {
       await rename(pathOf(key), join(folder, key.project_id, retired + createRandom().alphanumeric(16))).catch(
@@ -45,7 +45,7 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
       );
     },
 
-    /** Removes the folder of a project, or the data of its deleted environments. */
+    /** Removes the folder of a project, or the data of deleted environments. */
     async remove(project_id: string, environment?: string): Promise<void> {
       const path = join(folder, project_id);
       if (environment === undefined) return files().remove(path);
@@ -53,7 +53,7 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
       for (const name of await readdir(path)) if (name.startsWith(retired)) await files().remove(join(path, name));
     },
 
-    /** Removes what crashes left of environments that are gone. */
+    /** Removes the data of deleted environments that crashes left behind. */
     async removeGone(isKept: (key: DataKey) => Promise<boolean>): Promise<void> {
       if (!existsSync(folder)) return;
       for (const project_id of await readdir(folder))

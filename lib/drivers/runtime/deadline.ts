@@ -1,7 +1,7 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 
-/** Calls a function after this time, which may be longer than the minute that a system timer runs. */
+/** Calls a function after a delay, which may exceed the one-minute limit of system timers. */
 export function deadline(after_ms: number, run: () => void, timer = systemTimer, now = monotonicNow): () => void {
   const end = now() + after_ms;
   let cancel = () => {};

@@ -1,7 +1,7 @@
 import { lstat, opendir, statfs } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The bytes that a folder takes on the disk; links are not followed. Stops counting beyond `limit`. */
+/** The disk space of a folder in bytes, without following links. Stops counting beyond `limit`. */
 export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINITY): Promise<number> {
   let bytes = 0;
   const waiting = [folder];
@@ -9,19 +9,19 @@ export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINI
     try {
       for await (const entry of await opendir(next)) {
         const path = join(next, entry.name);
-        // An empty file takes an inode, and a hundred million of them a disk.
+        // Even an empty file takes an inode. A hundred million of them fill a disk.
         bytes += entry.isDirectory() ? 4096 : 512 * (await lstat(path)).blocks + 256;
         if (entry.isDirectory()) waiting.push(path);
         if (bytes > limit) break;
       }
     } catch {
-      // It was removed meanwhile, or its owner made it unreadable.
+      // The folder has been removed, or its owner made it unreadable.
     }
   }
   return bytes;
 }
 
-/** The bytes that were written to folders which held `before_bytes` together, counted as far as the limit. */
+/** Counts the bytes written to folders that had `before_bytes` in total. Stops counting at the limit. */
 export const writtenTo = (folders: readonly string[], before_bytes: number) => async (limit: number) => {
   let bytes = -before_bytes;
   for (const folder of folders) bytes += await folderBytes(folder, limit - bytes);

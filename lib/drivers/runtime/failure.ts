@@ -1,13 +1,13 @@
-/** The end of a deployment that its source or its limits cause; the message is its reason. */
+/** A deployment failed because of its source or its limits. The message is the reason. */
 export class Failure extends Error {
   override readonly name = "Failure";
 }
 
-/** The source contains nothing that this runtime can run. Another runtime may accept it. */
+/** This runtime cannot run the source. Another runtime may accept it. */
 export class Declined extends Failure {}
 
-/** A build that needs a program which this machine lacks. */
+/** A build needs a program that this machine lacks. */
 export class Lacking extends Failure {}
 
-/** The rollout of a release that does not become healthy. */
+/** A release did not become healthy during its rollout. */
 export class Unhealthy extends Failure {}

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { folderBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 
-/** A cache with more commits is made anew: each fetch adds a pack, and git searches all of them. */
+/** A cache with more commits is recreated: each fetch adds a pack, and git searches all packs. */
 export const mostCommits = 100;
 
-/** Leftovers of a killed git: locks, which stop the next one, and partial packs as large as the fetch. */
+/** Leftovers of a killed git: locks, which block the next run, and partial packs as large as the fetch. */
 const leftover = /\.lock$|^tmp_/;
 
-/** The caches of fetched commits: bare repositories, one for each project and URL. */
+/** The caches of fetched commits: bare repositories, one per project and URL. */
 export function createGitCaches() {
   /** The last use of each cache. */
   const uses = new Map<string, Promise<unknown>>();
@@ -31,8 +31,8 @@ export function createGitCaches() {
 
   return {
     /**
-     * Runs work with exclusive use of the cache. Two fetches would fail at each other's locks, and shrinking would remove files
-     * that a checkout reads. Work that is aborted stops waiting.
+     * Runs `work` with exclusive use of the cache. Otherwise concurrent fetches would fail on locks, and shrinking
+     * would remove files during a checkout. If `signal` aborts, waiting ends.
      */
     async alone<T>(cache: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       const before = uses.get(cache) ?? Promise.resolve();
@@ -53,7 +53,7 @@ export function createGitCaches() {
       try {
         if (signal.aborted) throw new Failure("it was ended");
         const isTidy = tidy.delete(cache);
-        // An earlier process may have been killed here.
+        // An earlier process may have been killed during its work.
         if (!isTidy) await removeLeftovers(cache);
         try {
           return await work();
@@ -67,8 +67,8 @@ export function createGitCaches() {
     },
 
     /**
-     * Empties a cache that has grown too large, and answers its bytes. Stored releases do not need it; a rebuild fetches its
-     * commit again.
+     * Empties a cache that is too large, and returns its size in bytes. Stored releases do not need the cache; a
+     * rebuild fetches its commit again.
      */
     async shrink(cache: string, largest_bytes: number): Promise<number> {
       const bytes = await folderBytes(cache, largest_bytes);

@@ -10,36 +10,36 @@ export interface CodeHost {
   /** `https://github.com/{repo}.git`. */
   readonly url: string;
   readonly token?: string | undefined;
-  /** A folder of repositories on this machine, instead of the URL. */
+  /** A folder of repositories on this machine that replaces the URL. */
   readonly repos?: string | undefined;
-  /** The folder of a repository that the service hosts itself; it comes before the code host's. */
+  /** Finds the folder of a repository that the service hosts. It takes precedence over the code host. */
   readonly own?: (of: { readonly organization_id: string; readonly repo: string }) => string | undefined;
 }
 
 export interface GitResult {
   readonly ok: boolean;
-  /** Whether it was aborted: another try would end in the same way. */
+  /** Whether it was aborted, so a retry would end the same way. */
   readonly wasEnded: boolean;
   readonly stdout: string;
-  /** What git said, in one line. */
+  /** Git's error message, in one line. */
   readonly reason: string;
 }
 
 export interface GitOptions {
   readonly signal: AbortSignal;
   readonly timeout: string;
-  /** Whether it speaks to the code host with the operator's credential: a token, or the ssh key of the server's user. */
+  /** Whether to use the operator's credential at the code host: a token, or the ssh key of the server's user. */
   readonly usesCredential?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Variables of the server that git may use to reach the code host. */
+/** Environment variables of the server that git may need to reach the code host. */
 const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_SOCK)$/i;
 const largestOutput = 1024 * 1024;
 
 /**
- * Git reads only these settings: repositories may belong to any user, hooks never run, and only the code host's protocol is
- * allowed. Settings by `-c` would not reach the git at the other end of a local repository.
+ * Git reads only these settings: repositories may belong to any user, hooks never run, and only the code host's
+ * protocol is allowed. Settings by `-c` would not reach the second git process of a local repository.
  */
 const config = (scheme: string) => `[safe]
 	directory = *
@@ -69,7 +69,7 @@ const config = (scheme: string) => `[safe]
 	detachedHead = false
 `;
 
-/** Runs git with arguments, never through a shell, and with an environment made here. */
+/** Runs git without a shell, in an environment that contains only what is set here. */
 export function createGitCommand(folder: string, { url, token, repos }: CodeHost) {
   mkdirSync(folder, { recursive: true });
   const settings = join(folder, "config");
@@ -78,7 +78,7 @@ export function createGitCommand(folder: string, { url, token, repos }: CodeHost
   const { PATH = "", HOME = folder } = process.env;
   const env: Record<string, string> = {
     PATH,
-    // An ssh key lies in the home of the server's user.
+    // An ssh key is in the home folder of the server's user.
     HOME: scheme === "ssh" ? HOME : folder,
     LC_ALL: "C",
     GIT_CONFIG_NOSYSTEM: "1",
@@ -94,7 +94,7 @@ export function createGitCommand(folder: string, { url, token, repos }: CodeHost
   const anonymous = { GIT_SSH_COMMAND: `${ssh} -o PreferredAuthentications=none` };
   const credential: Record<string, string> = { GIT_SSH_COMMAND: ssh };
   if (token !== undefined && /^https?:/.test(url)) {
-    // In the environment, where no other user of the machine can read it.
+    // In the environment, so other users of the machine cannot read it.
     credential["GIT_CONFIG_COUNT"] = "1";
     credential["GIT_CONFIG_KEY_0"] = `http.${new URL(url.replaceAll("{repo}", "a/b")).origin}/.extraHeader`;
     credential["GIT_CONFIG_VALUE_0"] =
@@ -140,7 +140,7 @@ function run(args: readonly string[], env: Record<string, string>, options: GitO
   });
 }
 
-/** The line in which git names the error; its hints and progress tell less. */
+/** The line of git's output with the actual error. Hints and progress are less useful. */
 function reasonIn(stderr: string): string {
   const lines = stderr.split(/[\r\n]+/).filter((line) => line.trim() !== "");
   const line =

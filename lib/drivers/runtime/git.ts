@@ -11,17 +11,17 @@ import { repositoryIn } from "./local-repositories.ts";
 
 const commitId = /^[0-9a-f]{40}$/;
 
-/** A source with the commit that it means. */
+/** A source, resolved to a commit. */
 export interface Resolved {
   readonly url: string;
-  /** The folder into which its project's fetches from this URL go. */
+  /** The folder that caches the project's fetches from this URL. */
   readonly cache: string;
   readonly commit: string;
-  /** `refs/heads/main`, `refs/tags/v1` or `HEAD`: where the commit can be found. */
+  /** The ref that contains the commit: `refs/heads/main`, `refs/tags/v1` or `HEAD`. */
   readonly ref: string;
   /** Whether it is fetched with the operator's credential. */
   readonly usesCredential: boolean;
-  /** Whether the service hosts it itself. */
+  /** Whether the service itself hosts the repository. */
   readonly isOwn: boolean;
 }
 
@@ -38,24 +38,27 @@ const refOf = ({ branch, tag }: Wanted) => (tag ? `refs/tags/${tag}` : branch ? 
 const describe = ({ branch, tag }: Wanted) =>
   tag ? `the tag ${tag}` : branch ? `the branch ${branch}` : "the default branch";
 
-/** A line of `git ls-remote`: a ref and its commit. An annotated tag has two lines; the one with `^{}` has its commit. */
+/**
+ * Finds a ref's commit in the output of `git ls-remote`. An annotated tag has two lines; the one with `^{}` has the
+ * commit.
+ */
 function commitIn(stdout: string, ref: string): string | undefined {
   const found = new Map(stdout.split("\n").map((line) => line.split("\t", 2).reverse() as [string, string]));
   const commit = found.get(`${ref}^{}`) ?? found.get(ref);
   return commit !== undefined && commitId.test(commit) ? commit : undefined;
 }
 
-/** Reads a repository of this service from its folder, whatever the code host's protocol. */
+/** A repository of this service is read from its folder, whatever protocol the code host uses. */
 const protocolOf = ({ isOwn }: Pick<Resolved, "isOwn">): Record<string, string> =>
   isOwn ? { GIT_ALLOW_PROTOCOL: "file" } : {};
 
-/** What git said, without paths of this machine: callers read it in the log of their deployment. */
+/** Git's message without paths of this machine, because callers read it in their deployment's log. */
 const withoutPaths = (reason: string): string =>
   reason
     .replaceAll(/'(?:file:\/\/)?\/[^']*'/g, "the repository")
     .replaceAll(/(?<![\w:/.])(?:file:\/\/)?\/[^\s'"]+/g, "the repository");
 
-/** Repositories by their name: looks a ref up, fetches a commit into a cache of the project, and writes its files. */
+/** Access to repositories by name: resolves a ref, fetches a commit into the project's cache, and writes its files. */
 export function createGit(folder: string, caches: string, host: CodeHost) {
   const git = createGitCommand(folder, host);
   const caching = createGitCaches();
@@ -71,7 +74,7 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
   };
 
   /**
-   * Commits that were fetched with the credential lie apart, so an organization that loses the right to it cannot read them.
+   * Commits fetched with the credential have a separate cache, so an organization that loses access cannot read them.
    */
   const cacheOf = (project_id: string, url: string, usesCredential: boolean) => {
     const name = createHash("sha256").update(usesCredential ? url : `${url} public`);
@@ -102,8 +105,8 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
   };
 
   /**
-   * The repository of this service that a source means. One that a push left empty, or that lacks the commit of an earlier
-   * build, means the code host's.
+   * The folder of the repository if this service hosts it. If it is still empty, or lacks the commit of an earlier
+   * build, the code host's repository is used.
    */
   const ownOf = async ({ organization_id, source: { repo }, pin }: Order, signal: AbortSignal) => {
     const path = repo === null ? undefined : host.own?.({ organization_id, repo });
@@ -114,13 +117,13 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
   };
 
   return {
-    /** The commit of a source. A known commit is not looked up again, however its branch or tag has moved since. */
+    /** Resolves a source to a commit. A known commit is not looked up again, even if its branch or tag has moved. */
     async resolve(order: Order, signal: AbortSignal): Promise<Resolved> {
       const { project_id, source, pin } = order;
       const own = await ownOf(order, signal);
       const isOwn = own !== undefined;
       const usesCredential = order.usesCredential && !isOwn;
-      // A folder has no public repositories.
+      // A folder contains no public repositories.
       if (!isOwn && !usesCredential && (host.repos !== undefined || host.url.startsWith("file:")))
         throw new Failure(`${source.repo} may not be read by this organization (option codeHost.organizations)`);
       const url = own === undefined ? urlOf(source.repo ?? "") : pathToFileURL(own).href;
@@ -139,11 +142,11 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
       return { url, cache, commit, ref, usesCredential, isOwn };
     },
 
-    /** Runs work that has the cache of a repository for itself, and says how large the cache is. */
+    /** Runs `work` with exclusive use of a repository's cache and passes the size of the cache. */
     alone: ({ cache }: Resolved, largest_bytes: number, signal: AbortSignal, work: (bytes: number) => Promise<void>) =>
       caching.alone(cache, signal, async () => work(await caching.shrink(cache, largest_bytes))),
 
-    /** Fetches a commit into the cache of its repository, unless it is there. */
+    /** Fetches a commit into its repository's cache, unless the cache has it. */
     async fetch(of: Resolved, repo: string | null, signal: AbortSignal): Promise<void> {
       const { url, cache, commit, ref, usesCredential } = of;
       const inCache = ["--git-dir", cache];
@@ -165,14 +168,14 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
       const exact = await fetchInto(["--depth=1"], `+${commit}:${target}`);
       if (exact.ok) return;
       if (exact.wasEnded) throw explain(repo, exact, usesCredential);
-      // Some servers give no commit by its id alone.
+      // Some servers do not serve a commit by its id alone.
       const whole = await fetchInto([], `+${ref}:refs/svc/from/${commit}`);
       if (!whole.ok) throw explain(repo, exact.reason.includes("not our ref") ? whole : exact, usesCredential);
       if (!(await verify(`${commit}^{commit}`)).ok) throw new Failure(`${repo} no longer has the commit ${commit}`);
       await git([...inCache, "update-ref", target, commit], { signal, timeout: "30s" });
     },
 
-    /** Writes the files of a fetched commit. No `.git` comes with them. */
+    /** Writes the files of a fetched commit, without `.git`. */
     async checkout({ cache, commit }: Resolved, into: string, signal: AbortSignal): Promise<void> {
       const index = `${into}.index`;
       await mkdir(into, { recursive: true });

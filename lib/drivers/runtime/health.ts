@@ -5,7 +5,7 @@ import { monotonicNow } from "../../kernel/system.ts";
 import type { Run } from "./background-steps.ts";
 import { pause } from "./pause.ts";
 
-/** A free port of 127.0.0.1. Another program may take it before the app does, which then ends and tries another. */
+/** Finds a free port of 127.0.0.1. Another program may take it first; the app then exits and tries another port. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -24,11 +24,11 @@ const longestPause_ms = 500;
 interface Place {
   readonly port: number;
   readonly path: string;
-  /** The meaning of a connection that is refused, or closed at once. */
+  /** The reason to report if a connection is refused or closed at once. */
   readonly refusal: string;
 }
 
-/** Asks once; answers the status, or what went wrong; undefined where no answer came in time. */
+/** Sends one request. Resolves with the status or an error; undefined on a timeout. */
 function probe({ port, path, refusal }: Place, within_ms: number): Promise<number | string | undefined> {
   return new Promise((resolve) => {
     const headers = { host: `localhost:${port}`, "user-agent": "svc-server health check", connection: "close" };
@@ -50,12 +50,13 @@ function probe({ port, path, refusal }: Place, within_ms: number): Promise<numbe
   });
 }
 
-/** A long wait logs a line after this part of its time, and again each time that has tripled. */
+/** A long wait is logged after this fraction of the timeout, and each time the elapsed time has tripled. */
 const firstNotice = 1 / 20;
 
 /**
- * Waits until the app answers below 400, redirects not followed. Answers undefined then, and otherwise the reason.
- * `hasEnded` is checked beside each answer, so that a stranger on the port cannot pass for an app that has ended.
+ * Waits until the app answers with a status below 400; redirects are not followed. Returns undefined then, otherwise
+ * the reason. Checks `hasEnded` after each answer, so another program on the port cannot pass for an app that has
+ * ended.
  */
 export async function waitUntilHealthy(
   { timeout_ms, ...place }: Place & { readonly timeout_ms: number },
@@ -78,7 +79,7 @@ export async function waitUntilHealthy(
     if (signal.aborted) return "it was ended";
     if (typeof answer === "number" && answer < 400) return undefined;
     if (answer !== undefined) last = typeof answer === "number" ? `GET ${path} answered ${answer}` : answer;
-    // The last request may be cut short. Its timeout then proves nothing.
+    // The last request may have a shorter timeout, which then proves nothing.
     else if (now - asked > longestPause_ms) last = silent;
     if (now >= end) return `${last}, until deployments.healthTimeout (${timeout_ms / 1000} s) had passed`;
     if (now - begun >= notice_ms) {
@@ -88,7 +89,7 @@ export async function waitUntilHealthy(
       notice_ms = 3 * (now - begun);
     }
     await pause(Math.min(pause_ms, longestPause_ms), signal);
-    // An app that has just begun to listen is found a seventh of its start later at most.
+    // Pauses grow by 15 %, so an app is noticed late by at most a seventh of its start time.
     pause_ms *= 1.15;
   }
 }

@@ -6,7 +6,7 @@ interface Stored {
   remove(name: string): Promise<unknown>;
 }
 
-/** Removes unused files. A failed removal is a warning: it must not stop the start of the service. */
+/** Removes unused files. A failed removal is only logged, because it must not stop the service's start. */
 export async function removeLeftovers(
   stored: Stored,
   keeps: (name: string) => Promise<boolean>,

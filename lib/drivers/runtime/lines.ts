@@ -4,7 +4,7 @@ import type { LogLine } from "../deployment/contract.ts";
 
 const longestLine = 8 * 1024;
 const longestBuffer = 32 * 1024;
-/** How fast lines and bytes are read in the long run: no log keeps more than 10,000 lines. */
+/** The average read rate in lines and bytes. Faster reading is useless: no log keeps more than 10,000 lines. */
 const lines_perMs = 20;
 const bytes_perMs = 8 * 1024;
 
@@ -12,10 +12,13 @@ const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Except
 const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
 
 const memoryWords = /out of memory|allocation failed|ENOMEM|MemoryError|bad_alloc|Cannot allocate memory/i;
-/** Whether a program reports that it got no more memory. The hard limit of one process comes before the watch over all. */
+/**
+ * Whether a program reports that it ran out of memory. A process's own hard limit applies before the watch over all
+ * processes.
+ */
 export const tellsOfMemory = (message: string): boolean => memoryWords.test(message);
 
-/** A line as a log entry. Programs print progress to stderr as well, so the text decides on the level. */
+/** Converts a line to a log entry. Programs also print progress to stderr, so the text decides the level. */
 function entryOf(text: string): LogLine {
   const message = withoutEscapeSequences(text);
   const level = isError.test(message.trimStart()) ? "error" : isWarning.test(message.trimStart()) ? "warn" : "info";
@@ -23,8 +26,8 @@ function entryOf(text: string): LogLine {
 }
 
 /**
- * Splits a program's output into entries. Progress that overwrites its line with carriage returns becomes its last state. `hide`
- * replaces secrets before a long line is cut; after the cut, half a secret could stay.
+ * Splits a program's output into entries. If carriage returns overwrite a line, only its last state counts. `hide`
+ * replaces secrets before a long line is cut; after the cut, half a secret could remain.
  */
 export function createLineReader(take: (line: LogLine) => void, hide: (text: string) => string) {
   const decoder = new StringDecoder("utf8");
@@ -34,7 +37,7 @@ export function createLineReader(take: (line: LogLine) => void, hide: (text: str
     take(entryOf(shown.length > longestLine ? `${shown.slice(0, longestLine)}…` : shown));
   };
   return {
-    /** Answers for how many milliseconds to stop reading, so that a program that floods its log waits. */
+    /** Returns for how many milliseconds to stop reading, so a program that floods its log has to wait. */
     write(chunk: Buffer): number {
       const parts = (rest + decoder.write(chunk)).split("\n");
       rest = parts.pop() ?? "";
@@ -45,7 +48,7 @@ export function createLineReader(take: (line: LogLine) => void, hide: (text: str
       }
       return Math.max(parts.length / lines_perMs, chunk.length / bytes_perMs);
     },
-    /** The program has ended: its last line may have no end. */
+    /** The program has ended. Its last line may lack a newline. */
     end(): void {
       rest += decoder.end();
       if (rest !== "") emit(rest);

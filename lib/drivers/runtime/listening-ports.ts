@@ -3,7 +3,7 @@ import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import { descendantsOf, idsOf } from "./process-table.ts";
 
-/** The sockets in the network of a process, as the kernel lists them. */
+/** The sockets in a process's network, from the kernel's tables. */
 function socketsOf(pid: number, names: readonly ("tcp" | "tcp6")[]) {
   return names.flatMap((name) => {
     try {
@@ -13,7 +13,7 @@ function socketsOf(pid: number, names: readonly ("tcp" | "tcp6")[]) {
         return { local, remote, state };
       });
     } catch {
-      return []; // It ended meanwhile.
+      return []; // The process has ended.
     }
   });
 }
@@ -23,7 +23,7 @@ const portOf = (place: string) => Number.parseInt(place.split(":")[1] ?? "", 16)
 const listenersOf = (pid: number): number[] =>
   socketsOf(pid, ["tcp", "tcp6"]).flatMap(({ local, state }) => (state === "0A" ? [portOf(local)] : []));
 
-/** The addresses of IPv4 to which the programs in the network of a process are connected, or try to be. */
+/** The IPv4 addresses to which programs in a process's network are connected or connecting. */
 export const connectedTo = (pid: number): string[] =>
   socketsOf(pid, ["tcp"]).flatMap(({ remote, state = "" }) => {
     const bytes = remote.slice(0, 8).match(/../g) ?? [];
@@ -31,7 +31,10 @@ export const connectedTo = (pid: number): string[] =>
     return ["01", "02"].includes(state) && address[0] !== 127 ? [`${address.join(".")}:${portOf(remote)}`] : [];
   });
 
-/** The ports that the programs of a box with its own network listen on, without those that lead out of it. */
+/**
+ * The ports on which programs of a box listen, without the forwarded ports that lead out. The box must have its own
+ * network.
+ */
 export function listeningPorts(pid: number, leadsOut: readonly number[]): number[] {
   const inside = descendantsOf(pid).find((one) => (idsOf(one.pid)[1] ?? 1) !== 1);
   const ports = inside ? listenersOf(inside.pid) : [];
@@ -39,12 +42,12 @@ export function listeningPorts(pid: number, leadsOut: readonly number[]): number
 }
 
 const look_ms = 250;
-/** The part of the health check's time after which a port of the app's own is used. */
+/** The fraction of the health timeout after which the app's own port is accepted. */
 const patience = 1 / 12;
 
 /**
- * Looks again and again for the port of an app that listens on another one than it was told. Names it at once, and answers it
- * once the app has listened on it alone for a while: a program may open its other ports first.
+ * Watches an app that listens on a port other than PORT. Logs that port at once. Returns it after the app has listened
+ * on it alone for a while, because a program may open other ports first.
  */
 export function watchPorts(
   told: number,

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 
 const isRepository = (path: string): boolean => existsSync(join(path, ".git")) || existsSync(join(path, "HEAD"));
 
-/** Where a repository lies in a folder: `DIR/owner/repo` or `DIR/repo`, bare or a working copy. */
+/** The path of a repository in a folder: `DIR/owner/repo` or `DIR/repo`, bare or a working copy. */
 export function repositoryIn(folder: string, repo: string): string | undefined {
   const [, name = ""] = repo.split("/");
   return [repo, `${repo}.git`, name, `${name}.git`].map((one) => resolve(folder, one)).find(isRepository);
@@ -15,7 +15,10 @@ const foldersIn = (path: string): string[] =>
     .map(({ name }) => name)
     .sort();
 
-/** The first repository of a folder as a source names it; undefined for a folder without one, or that cannot be read. */
+/**
+ * The name of the first repository in a folder, in the form that sources use. Undefined if the folder has none or is
+ * unreadable.
+ */
 export function firstRepositoryIn(folder: string): string | undefined {
   try {
     for (const name of foldersIn(folder)) {
@@ -25,7 +28,7 @@ export function firstRepositoryIn(folder: string): string | undefined {
       if (found !== undefined) return (found.includes("/") ? found : `${name}/${found}`).replace(/\.git$/, "");
     }
   } catch {
-    // The banner has another example.
+    // The banner then shows a different example.
   }
   return undefined;
 }

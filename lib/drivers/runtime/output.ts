@@ -2,12 +2,12 @@ import { systemTimer } from "../../kernel/clock.ts";
 import type { LogLine } from "../deployment/contract.ts";
 
 const batch_ms = 100;
-/** The log of an environment holds no more, so older ones need not wait for their turn. */
+/** The log of an environment keeps no more, so older lines are dropped. */
 const most = 10_000;
 const perBatch = 1_000;
 const shown = 20;
 
-/** The output of an app: kept until a listener comes, then handed over in batches. */
+/** The output of an app. It is buffered until a listener exists, then delivered in batches. */
 export function createOutput() {
   let waiting: LogLine[] = [];
   let take: ((lines: LogLine[]) => void) | undefined;
@@ -26,18 +26,18 @@ export function createOutput() {
   return {
     add(line: LogLine): void {
       waiting.push(line);
-      // Removed in portions: taking one off the front moves all others.
+      // Dropped in bulk, because removing one line from the front moves all others.
       if (waiting.length > 2 * most) waiting = waiting.slice(-most);
       schedule();
     },
     listen(given: (lines: LogLine[]) => void): void {
       take = given;
-      // At once, so that what an app prints at its start is in the log as soon as its release is live.
+      // At once, so the app's first output is in the log as soon as its release is live.
       flush();
     },
-    /** The last lines, for the log of a deployment that failed. */
+    /** The last lines, for the log of a failed deployment. */
     last: (): LogLine[] => waiting.slice(-shown),
-    /** Hands over the rest at once. */
+    /** Delivers the rest at once. */
     end(): void {
       if (take && waiting.length > 0) take(waiting.slice(-perBatch));
       waiting = [];

@@ -1,6 +1,8 @@
 import { systemTimer } from "../../kernel/clock.ts";
 
-/** Waits so long, or until the signal is aborted. Leaves no listener at a signal that outlives many pauses. */
+/**
+ * Waits for a time, or until the signal aborts. It removes its listener, because one signal may outlive many pauses.
+ */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** A process of this machine, as /proc shows it. */
+/** A process of this machine, from /proc. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
@@ -9,14 +9,14 @@ export interface ProcessEntry {
 
 let pageSize: number | undefined;
 
-/** The size of a memory page: what this process holds, in bytes and in pages. */
+/** The page size. /proc gives the size of this process in pages; Node gives it in bytes. */
 function pageBytes(): number {
   const pages = Number(readFileSync("/proc/self/statm", "latin1").split(" ")[1]);
   pageSize ??= 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages));
   return pageSize;
 }
 
-/** The memory of some processes, without shared pages (libraries, and pages unchanged since a fork). */
+/** The total memory of processes, without shared pages (libraries, and pages unchanged since a fork). */
 export function memoryOf(processes: readonly ProcessEntry[]): number {
   const page = pageBytes();
   return processes.reduce((sum, { pid }) => {
@@ -24,12 +24,12 @@ export function memoryOf(processes: readonly ProcessEntry[]): number {
       const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, "latin1").split(" ");
       return sum + (Number(resident) - Number(shared)) * page;
     } catch {
-      return sum; // It ended meanwhile.
+      return sum; // The process has ended.
     }
   }, 0);
 }
 
-/** All processes that this one may see. */
+/** All processes that this process can see. */
 export function allProcesses(): ProcessEntry[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
@@ -41,12 +41,12 @@ export function allProcesses(): ProcessEntry[] {
       if (state === "Z") return [];
       return [{ pid: Number(name), parent: Number(parent), group: Number(group) }];
     } catch {
-      return []; // It ended meanwhile.
+      return []; // The process has ended.
     }
   });
 }
 
-/** The processes below one, which is not among them. */
+/** All descendants of a process, without the process itself. */
 export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allProcesses()): ProcessEntry[] {
   const children = new Map<number, ProcessEntry[]>();
   for (const one of all) {
@@ -65,28 +65,28 @@ export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allPro
   return found;
 }
 
-/** The ids of a process: on this machine, and in the table of each sandbox around it, the innermost last. */
+/** The ids of a process: on this machine, then in each sandbox around it, the innermost last. */
 export function idsOf(pid: number): number[] {
   try {
     const [, ids = ""] = /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
     return ids.split(/\s+/).map(Number);
   } catch {
-    return []; // It ended meanwhile.
+    return []; // The process has ended.
   }
 }
 
-/** Sends a signal; a process that has ended is no error. */
+/** Sends a signal. It is not an error if the process has ended. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
 /**
- * Kills the processes of apps that left their group or lost their parent, and so escaped its signals. Their environment shows
- * them.
+ * Kills processes of apps that left their group or lost their parent, so group signals miss them. They are recognized
+ * by their environment.
  */
 export function killStrays(isOurs: (of: { deployment_id: string; port: string | undefined }) => boolean): void {
   for (const { pid } of allProcesses()) {
@@ -97,19 +97,19 @@ export function killStrays(isOurs: (of: { deployment_id: string; port: string | 
       const deployment_id = read("SVC_DEPLOYMENT");
       if (deployment_id !== undefined && isOurs({ deployment_id, port: read("PORT") })) signalProcess(pid, "SIGKILL");
     } catch {
-      // It ended, or belongs to another user.
+      // The process has ended, or belongs to another user.
     }
   }
 }
 
-/** Kills the processes that work in this folder or below: an earlier server left them behind. */
+/** Kills processes that an earlier server left behind: those that work in this folder or below. */
 export function killProcessesIn(folder: string): void {
   for (const { pid } of allProcesses()) {
     try {
       if (pid !== process.pid && `${readlinkSync(`/proc/${pid}/cwd`)}/`.startsWith(`${folder}/`))
         signalProcess(pid, "SIGKILL");
     } catch {
-      // It ended, or belongs to another user.
+      // The process has ended, or belongs to another user.
     }
   }
 }

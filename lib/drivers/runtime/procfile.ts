@@ -1,4 +1,4 @@
-/** The processes of a Procfile, by their names. */
+/** The processes of a Procfile by name. */
 export const processesIn = (procfile: string) =>
   new Map(
     procfile.split(/\r?\n/).flatMap((line) => {
@@ -7,15 +7,15 @@ export const processesIn = (procfile: string) =>
     }),
   );
 
-/** The further lines of a Procfile. */
+/** The workers: the Procfile's lines except `web` and `release`. */
 export const workersIn = (processes: ReadonlyMap<string, string>) =>
   [...processes].flatMap(([name, command]) => (["web", "release"].includes(name) ? [] : [{ name, command }]));
 
 const shellWords =
   ". : alias bg break case cd command continue eval exec exit export fg for getopts hash if jobs local read readonly return set shift source times trap type ulimit umask unalias unset until wait while";
-/** What only a shell does: its own words, and assignments. */
+/** Commands that only a shell can run: its builtins and keywords, and assignments. */
 const needsShell = new RegExp(`^\\s*(\\w+=|(${shellWords.replaceAll(".", "\\.").replaceAll(" ", "|")})(\\s|$))`);
 
-/** The text of one command replaces its shell, so that signals reach the program itself. */
+/** Replaces the shell with the program if the text is one command, so signals reach the program itself. */
 export const replacingShell = (command: string) =>
   /^[\w./@:=,+% '"-]+$/.test(command) && !needsShell.test(command) ? `exec ${command}` : command;

@@ -7,15 +7,15 @@ import { folderBytes } from "./disk.ts";
 export type ProjectCaches = ReturnType<typeof createProjectCaches>;
 
 /**
- * Two caches for each project: its fetched commits, and the packages of its builds. Each environment has its own packages: a
- * build writes files there that the next one runs, and a preview must not write for production.
+ * Each project has two caches: its fetched commits, and the packages of its builds. Each environment has its own
+ * packages, because a build writes files there that the next build runs: a preview must not write for production.
  */
 export function createProjectCaches(folder: string, files = () => plainFiles) {
   const packagesOf = (project_id: string, environment: string) => join(folder, project_id, `packages-${environment}`);
-  /** The number of builds that use a folder of packages, and the latest of them. */
+  /** For each packages folder, the number of builds that use it and the latest start. */
   const builds = new Map<string, { count: number; last: Promise<unknown> }>();
 
-  /** Empties a folder of packages that is full, unless another build reads and writes there. */
+  /** Empties a full packages folder, unless another build uses it. */
   const begin = async (packages: string, most_bytes: number, isAlone: () => boolean): Promise<number> => {
     const stored = await folderBytes(packages, most_bytes);
     const empties = stored > most_bytes && isAlone();
@@ -35,7 +35,7 @@ export function createProjectCaches(folder: string, files = () => plainFiles) {
     /** The projects that have caches. */
     names: async () => (existsSync(folder) ? readdir(folder) : []),
 
-    /** Runs a build with the packages of its environment, and with the bytes that lie there already. */
+    /** Runs a build with the packages folder of its environment. Passes the folder's current size in bytes. */
     async withPackages<T>(
       { project_id, environment }: { readonly project_id: string; readonly environment: string },
       most_bytes: number,
@@ -46,7 +46,7 @@ export function createProjectCaches(folder: string, files = () => plainFiles) {
       builds.set(packages, its);
       its.count += 1;
       try {
-        // One after another: a build that starts while the folder is being emptied waits.
+        // Serialized: a build waits while the folder is being emptied.
         const begun = its.last.then(() => begin(packages, most_bytes, () => its.count === 1));
         its.last = begun.catch(() => {});
         return await build(packages, await begun);

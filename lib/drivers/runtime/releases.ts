@@ -6,18 +6,18 @@ import { plainFiles } from "../box/tenant-files.ts";
 
 const stored = v.object({
   commit: v.string(),
-  /** The folder of the repository where it was built and runs; empty for the top. */
+  /** The folder in the repository where it was built and runs; empty for the top. */
   root: v.optional(v.string(), ""),
   start: v.nullable(v.string()),
   folder: v.nullable(v.string()),
-  // Releases of earlier versions have none of those with a default.
+  // Releases of earlier versions lack the fields that have a default.
   fallback: v.optional(v.nullable(v.string()), null),
   port: v.optional(v.nullable(v.number()), null),
-  /** Whether something says which packages it needs. */
+  /** Whether some file lists the required packages. */
   hasInstalled: v.optional(v.boolean(), true),
-  /** Whether it has lost its development dependencies. */
+  /** Whether its development dependencies were removed. */
   isPruned: v.optional(v.boolean(), false),
-  /** The variables of its language. */
+  /** The variables that its language needs. */
   variables: v.optional(v.record(v.string(), v.string()), {}),
   health: v.string(),
   bytes: v.number(),
@@ -28,12 +28,12 @@ const stored = v.object({
   ),
 });
 
-/** The command of a release, or its folder of files. */
+/** A stored release. It has either a start command or a folder of static files. */
 export type StoredRelease = v.InferOutput<typeof stored>;
 
 const nameOf = /^dep_[0-9A-Z]{26}$/;
 
-/** Releases on the disk, each in a folder under the deployment that built it. `release.json` is written last. */
+/** Releases on disk, each in a folder named after the deployment that built it. `release.json` is written last. */
 export function createReleases(folder: string, files = () => plainFiles) {
   const placeOf = (id: string) => {
     if (!nameOf.test(id)) throw new Error(`${id} is not the name of a release`);
@@ -44,14 +44,14 @@ export function createReleases(folder: string, files = () => plainFiles) {
     appOf: (id: string) => join(placeOf(id), "app"),
     temporaryOf: (id: string) => join(placeOf(id), "tmp"),
 
-    /** A new, empty folder. What an interrupted build left there is gone. */
+    /** Creates an empty folder. Removes what an interrupted build left there. */
     async create(id: string): Promise<void> {
       await remove(id);
       await mkdir(join(placeOf(id), "tmp"), { recursive: true });
       await mkdir(join(placeOf(id), "app"));
     },
 
-    /** Replaces the app by the output of `write`. */
+    /** Replaces the app with the output of `write`. */
     async replaceApp(id: string, write: (to: string) => Promise<void>): Promise<void> {
       const [app, built] = [join(placeOf(id), "app"), join(placeOf(id), "built")];
       await write(built);
@@ -59,14 +59,14 @@ export function createReleases(folder: string, files = () => plainFiles) {
       await rename(built, app);
     },
 
-    /** Completes a release; its temporary files go. */
+    /** Completes a release and removes its temporary files. */
     async complete(id: string, release: StoredRelease): Promise<void> {
       await files().remove(join(placeOf(id), "tmp"));
       await writeFile(join(placeOf(id), "release.json.new"), JSON.stringify(release));
       await rename(join(placeOf(id), "release.json.new"), join(placeOf(id), "release.json"));
     },
 
-    /** Undefined for a release that is not there, or not complete. */
+    /** Undefined if the release is missing or incomplete. */
     async find(id: string): Promise<StoredRelease | undefined> {
       const file = join(placeOf(id), "release.json");
       if (!existsSync(file)) return undefined;
@@ -76,7 +76,7 @@ export function createReleases(folder: string, files = () => plainFiles) {
 
     remove,
 
-    /** The names of all, complete or not. */
+    /** The names of all releases, complete or not. */
     names: async () => (existsSync(folder) ? (await readdir(folder)).filter((name) => nameOf.test(name)) : []),
   };
 }

@@ -8,7 +8,7 @@ import type {
 } from "../deployment/contract.ts";
 import { Declined } from "./failure.ts";
 
-/** A driver of this package that runs what it builds. */
+/** A deployment driver that also runs the releases that it builds. */
 export type RuntimeDriver = DeploymentDriver & {
   readonly runtime: Runtime & {
     detail(): string;
@@ -19,16 +19,19 @@ export type RuntimeDriver = DeploymentDriver & {
 
 const info = (message: string): LogLine => ({ level: "info", message });
 
-/** Several runtimes as one: the first that accepts a source runs it (fixtures/hosting/apps.md#deployments-that-really-run). */
+/**
+ * Combines several runtimes: the first that accepts a source runs it
+ * (fixtures/hosting/apps.md#deployments-that-really-run).
+ */
 export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDriver {
   const runtimes = drivers.map(({ runtime }) => runtime);
-  /** The number of drivers that declined the source of a deployment, while it builds. */
+  /** How many drivers have declined a deployment's source so far, during its build. */
   const declined = new Map<string, number>();
 
   const accepting = (source: DeploymentSource) =>
     drivers.filter(({ runtime }) => runtime.refuses(source) === undefined);
 
-  /** The runtime that stores the release; else the first that accepts its source and has not declined it. */
+  /** The runtime that stores the release; else the first that accepts the source and has not declined it. */
   const driverOf = async ({
     source,
     release,
@@ -54,7 +57,7 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
       if (!next) return answer;
       declined.set(work.deployment_id, count);
       await driver.runtime.abandon(work.deployment_id);
-      // The last line is the reason. While another runtime has its turn there is none.
+      // The last line is the failure reason. It is dropped while another runtime takes over.
       const logs = [
         ...answer.logs.slice(0, -1),
         info(`The runtime ${next.runtime.name} has its turn: ${answer.message}`),
@@ -96,7 +99,7 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
 
       async start(app) {
         const first = await driverOf(app);
-        // A release that is no longer stored is built again, by whichever runtime takes its source.
+        // A release that is no longer stored is rebuilt by any runtime that accepts its source.
         const others = accepting(app.source).filter((one) => one !== first);
         let refusal: unknown = new Error("there is no runtime");
         for (const driver of first ? [first, ...others] : others) {

@@ -15,7 +15,7 @@ interface SourcePorts {
   readonly limits: BuildLimits;
 }
 
-/** The variables of a build or a release. The environment's own win. */
+/** The variables of a build or a release. The environment's own variables win. */
 export function variablesOf({ deployment_id, environment, version, variables }: Order): Record<string, string> {
   const { PORT: _, ...own } = variables;
   return {
@@ -26,7 +26,7 @@ export function variablesOf({ deployment_id, environment, version, variables }: 
   };
 }
 
-/** The values among the variables of all builds that no log may show: keys by their names, and passwords of URLs. */
+/** The values in build variables that logs must not show: keys, recognized by their names, and passwords in URLs. */
 export const secretsIn = (variables: Readonly<Record<string, string>>): string[] =>
   Object.entries(variables).flatMap(([name, value]) => {
     if (/auth|key|pass|secret|token/i.test(name)) return [value];
@@ -34,7 +34,7 @@ export const secretsIn = (variables: Readonly<Record<string, string>>): string[]
     return password === undefined ? [] : [password];
   });
 
-/** Fetches the commit of a source and writes its files into the folder of the release; answers the commit. */
+/** Fetches the commit of a source and writes its files into the release's folder. Returns the commit. */
 export async function fetchSource(
   order: Order,
   { log, signal, end }: LimitedRun,
@@ -56,7 +56,7 @@ export async function fetchSource(
     try {
       await git.fetch(resolved, source.repo, signal);
       await git.checkout(resolved, app, signal);
-      // A fast fetch ends before the first count.
+      // A fast fetch ends before the first size check.
       const reason = await diskReason(room);
       if (reason !== undefined) passed(reason);
     } finally {
@@ -70,7 +70,7 @@ export async function fetchSource(
   return resolved.commit;
 }
 
-/** Parts that are not fetched, and would be missing. */
+/** Warnings about parts that are not fetched and would be missing. */
 function notices(app: string): string[] {
   const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
   return [

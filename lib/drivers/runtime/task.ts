@@ -4,11 +4,11 @@ import type { LogLine, Progress } from "../deployment/contract.ts";
 
 type End = Exclude<Progress, { state: "running" }>;
 
-/** Lines are handed over together, this long after the first of them. */
+/** Lines are delivered in batches, this long after the first line. */
 const batch_ms = 100;
 /** A step answers at least this often, so its job never holds a lease for long. */
 const longest_ms = 5_000;
-/** A deployment stores no more than this, so the rest of a build's output is not even read. */
+/** A deployment stores no more than this, so further build output is not even read. */
 const maxLines = 10_001;
 const maxBytes = 8 * 1024 * 1024;
 
@@ -51,19 +51,19 @@ export function createTask(work: (task: { log: (line: LogLine) => void; signal: 
       };
     });
   return {
-    /** Whether more lines are of any use. */
+    /** Whether the log is full. */
     isFull: () => logged >= maxLines || bytes > maxBytes,
-    /** The progress since the last call, once there is any. Rejects for an unexpected error. */
+    /** Returns the progress since the last call, once there is any. Rejects on an unexpected error. */
     async progress(): Promise<Progress> {
       if (!hasEnded() && lines.length === 0) await news(longest_ms);
-      // The work may end meanwhile, which ends the wait.
+      // If the work ends, the wait ends too.
       if (!hasEnded()) await news(batch_ms);
       if (fault) throw fault.error;
       const logs = lines;
       lines = [];
       return end ? { ...end, logs: [...logs, ...end.logs] } : { state: "running", again_ms: 1, handle: "begun", logs };
     },
-    /** Ends the work at once; resolves when all of its processes have ended. */
+    /** Aborts the work. Resolves when all its processes have ended. */
     async abort(): Promise<void> {
       aborting.abort();
       await ended;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 export const temporaryPrefix = "svc-server-apps-";
 const made = new Set<string>();
 
-/** Removes a folder as far as possible. Files that a build made unremovable must not end this process. */
+/** Removes a folder as far as possible. Files that cannot be removed must not crash this process. */
 function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -20,14 +20,17 @@ function removeAll(): void {
   for (const folder of made) remove(folder);
 }
 
-/** A folder for a service in memory. It is removed with the process; after a kill, the next call removes it. */
+/**
+ * A folder for an in-memory service. It is removed when the process exits; if the process was killed, the next call
+ * removes it.
+ */
 export function temporaryFolder(): string {
   for (const name of readdirSync(tmpdir())) {
     const [, pid] = new RegExp(`^${temporaryPrefix}(\\d+)-`).exec(name) ?? [];
     if (pid !== undefined && !existsSync(`/proc/${pid}`)) remove(join(tmpdir(), name));
   }
   const folder = mkdtempSync(join(tmpdir(), `${temporaryPrefix}${process.pid}-`));
-  // One listener for all: Node warns of more than ten.
+  // One listener for all folders, because Node warns about more than ten.
   if (made.size === 0) process.once("exit", removeAll);
   made.add(folder);
   return folder;

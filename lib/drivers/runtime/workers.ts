@@ -6,7 +6,7 @@ import { deadline } from "./deadline.ts";
 import { pause } from "./pause.ts";
 import { descendantsOf, memoryOf, type ProcessEntry } from "./process-table.ts";
 
-/** A command that runs beside the app: a further line of its Procfile. */
+/** A command that runs beside the app: an additional line of its Procfile. */
 export interface Worker {
   readonly name: string;
   readonly command: string;
@@ -14,16 +14,16 @@ export interface Worker {
 
 const firstBackoff_ms = 250;
 const longestBackoff_ms = 30_000;
-/** A worker that ran this long and then ended has not failed at its start. */
+/** If a worker ended after this long, its start counts as successful, and the back-off starts over. */
 const stable_ms = 60_000;
 
-/** Marks the output of a worker or a schedule. */
+/** Prefixes the output of a worker or schedule with its name. */
 const marked = (name: string, { level, message }: LogLine): LogLine => ({
   level,
   message: `[${name}] ${message}`,
 });
 
-/** How a command ended, as the end of a sentence. The shell answers 127 for a command that it does not find. */
+/** How a command ended, as the end of a sentence. The shell exits with 127 if it cannot find a command. */
 const endOf = ({ code, signal, reason, passed }: Ending, command: string): string =>
   passed === "memory"
     ? "used more memory than deployments.appMemory"
@@ -32,7 +32,7 @@ const endOf = ({ code, signal, reason, passed }: Ending, command: string): strin
         ? `ended with the exit code 127: the command was not found: ${command}`
         : `ended ${signal ? `by the signal ${signal}` : `with the exit code ${code}`}`));
 
-/** Ends a command that uses more memory than it may; answers whether it did. */
+/** Ends a command that exceeds its memory limit; returns whether it did. */
 export function endBeyondMemory(child: Child | undefined, bytes: number, all: () => readonly ProcessEntry[]): boolean {
   if (child?.pid === undefined || child.ending) return false;
   const { pid } = child;
@@ -51,7 +51,7 @@ interface Ports {
 
 export type Workers = ReturnType<typeof createWorkers>;
 
-/** The workers of a release: each runs once, and starts again after its end, each time later. */
+/** The workers of a release. A worker that ends is restarted, with growing back-off. */
 export function createWorkers(workers: readonly Worker[], { start, output, memory_bytes }: Ports) {
   const stopping = new AbortController();
   const running = new Set<Child>();
@@ -78,7 +78,7 @@ export function createWorkers(workers: readonly Worker[], { start, output, memor
       begun = true;
       for (const worker of workers) void keep(worker);
     },
-    /** Asks them to end, and forces them after the grace; they start no more. */
+    /** Asks the workers to end, and kills them after the grace period. They are not restarted. */
     async stop(grace_ms: number): Promise<void> {
       stopping.abort();
       await Promise.all([...running].map((child) => child.stop(grace_ms)));
@@ -89,7 +89,7 @@ export function createWorkers(workers: readonly Worker[], { start, output, memor
   };
 }
 
-/** Runs the command of a schedule to its end, or ends it after its time. Its lines are marked with its name. */
+/** Runs the command of a schedule, and ends it at its timeout. Prefixes its lines with its name. */
 export async function runScheduled(
   { name, command, timeout_s }: Schedule,
   take: (line: LogLine) => void,

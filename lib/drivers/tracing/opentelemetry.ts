@@ -4,12 +4,12 @@ import { createClock } from "../../kernel/clock.ts";
 import type { Attributes, Span, Tracer } from "../../kernel/tracing.ts";
 import { version } from "../../kernel/version.ts";
 
-/** How many causes are remembered: those of some minutes under load. */
+/** How many causes are remembered: a few minutes' worth under load. */
 const maxCauses = 10_000;
-/** A span that would have lasted longer did so by a tester's clock. */
+/** A longer span can only come from a tester's clock. */
 const longest_ms = 24 * 3_600_000;
 
-/** https://www.w3.org/TR/trace-context/: later versions may have more parts. */
+/** https://www.w3.org/TR/trace-context/: later versions may add parts. */
 const traceparentForm = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:$|-)/;
 
 async function loadApi() {
@@ -23,7 +23,7 @@ async function loadApi() {
 
 type Api = Awaited<ReturnType<typeof loadApi>>;
 
-/** The tracer of the provider that the program has registered; undefined without one. */
+/** A tracer from the provider that the program registered; undefined if there is none. */
 export async function loadTracer(): Promise<Tracer | undefined> {
   const api = await loadApi();
   const provider = api.trace.getTracerProvider();
@@ -53,7 +53,7 @@ const known = (attributes: Attributes) =>
 function createTracer(api: Api): Tracer {
   const { trace, context, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api;
   const tracer = trace.getTracer("svc-server", version());
-  // The program's own context manager, where it has registered one, knows spans of its code between ours.
+  // If the program has registered a context manager, that one also knows the program's own spans.
   const own = new AsyncLocalStorage<Context>();
   const causes = new Map<string, string>();
   const clock = createClock("real");
@@ -99,7 +99,7 @@ function createTracer(api: Api): Tracer {
       try {
         return await inContext(of, () => work(handle));
       } catch (error) {
-        // Its message may hold a secret.
+        // The error's message may contain a secret, so only its name is recorded.
         handle.fail(error instanceof Error ? error.name : "error");
         throw error;
       } finally {
