@@ -5,13 +5,15 @@ import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { packageFile } from "../lib/kernel/version.ts";
 import { databaseRule, isOtherUrl, isPostgres, withoutPassword } from "../lib/store/database-url.ts";
 
-/** A command that was used wrongly: exit code 2. */
+/** The command line is wrong: exit code 2. */
 export class UsageError extends Error {}
 
-/** Ends a command with a given exit code. */
+/** Ends a command with an exit code. */
 export class EndedWith extends Error {
   readonly outcome: {
-    /** 0 for success or a requested stop, 1 for a failure, 2 for wrong usage; `exec` ends with its command's. */
+    /**
+     * 0 for success or a requested stop, 1 for a failure, 2 for wrong usage. `exec` uses the exit code of its command.
+     */
     readonly code: number;
     /** The error message, for stderr. */
     readonly message?: string;
@@ -25,7 +27,7 @@ export class EndedWith extends Error {
 
 const kebab = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** Refuses unknown options, surplus words and missing values, which citty ignores. */
+/** Refuses unknown options, surplus words and missing values. citty would ignore them. */
 export function requireKnown(words: readonly string[], args: ArgsDef, { more = false } = {}): void {
   const known = new Map<string, boolean>([
     ["help", false],
@@ -67,12 +69,12 @@ function unknownOption(word: string, option: string, known: readonly string[]): 
 
 const ofStart = / The default of `svc-server start` is `[^`]+`\./;
 
-/** The flags of the options that a mode has, in the form that citty takes. */
+/** The flags of a mode's options, in citty's format. */
 export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
   Object.fromEntries(
     allOptions.flatMap(({ flag, help, value: valueHint, mode: only = mode }) => {
       if (flag === undefined || only !== mode) return [];
-      // The tables of options name the mode of each option; here it is the command's.
+      // The help text also serves tables that name each option's mode. The command already implies it.
       const description = help.replace(" (`dev`)", "").replace(mode === "dev" ? ofStart : "", "");
       return [
         [flag, valueHint === undefined ? { type: "boolean", description } : { type: "string", description, valueHint }],
@@ -80,7 +82,7 @@ export const optionArgs = (mode: "dev" | "start"): ArgsDef =>
     }),
   );
 
-/** The arguments with every value of a list whose flag was given more than once, of which citty keeps the last. */
+/** citty keeps only the last value of a repeated flag. For list options, this restores all values. */
 export function withRepeats<T extends Readonly<Record<string, unknown>>>(given: T, raw: readonly string[]): T {
   const end = raw.indexOf("--");
   const words = end < 0 ? raw : raw.slice(0, end);
@@ -95,26 +97,26 @@ export function withRepeats<T extends Readonly<Record<string, unknown>>>(given: 
   return { ...given, ...Object.fromEntries(repeated) };
 }
 
-/** The error for an option that breaks a rule. `path` is the part of the value that is wrong; `""` is the whole value. */
+/** The error for an option that breaks a rule. `path` leads to the wrong part of the value; `""` is the whole value. */
 export function brokenOption(source: string, path: string, rule: string): UsageError {
   const part = /^\d+$/.test(path) ? `entry ${Number(path) + 1}` : path;
   return new UsageError(`${source}${part && ` (${part})`} ${rule}`);
 }
 
-/** The value of an environment variable; an empty variable counts as not set. */
+/** The value of an environment variable. An empty variable counts as unset. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 
 /** The database of a command: --database, else SVC_DATABASE, else ./svc-data. */
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
   requireDatabase("the database", String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data"));
 
-/** Refuses the URL of another kind of database, and does not repeat it. */
+/** Refuses the URL of an unsupported database, without repeating it. */
 export function requireDatabase(name: string, database: string): string {
   if (isOtherUrl(database)) throw new UsageError(`${name} ${databaseRule}`);
   return database;
 }
 
-/** The same for a command that needs a file. `instead` names the command for PostgreSQL. */
+/** The database of a command that needs a file. `instead` names the command for PostgreSQL. */
 export function databaseFileOf(args: Readonly<Record<string, unknown>>, instead: (url: string) => string): string {
   const database = databaseOf(args);
   if (!isPostgres(database)) return database;
@@ -129,7 +131,7 @@ export function parseSwitch(text: string | undefined, variable: string): boolean
   return text === undefined ? undefined : text === "true";
 }
 
-/** Parses the text of an option by its format. Text that is not a number stays text, and the schema then refuses it. */
+/** Parses an option's text by its format. Text that is not a number stays text, so the schema refuses it. */
 const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
@@ -139,20 +141,20 @@ const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: 
   json: parseJson,
 };
 
-/** An option that was set, and its source: `option --rate-limit` or `SVC_RATE_LIMIT`. */
+/** A given option and its source: `option --rate-limit` or `SVC_RATE_LIMIT`. */
 export interface Setting {
   readonly path: string;
   readonly value: unknown;
   readonly source: string;
 }
 
-/** The options set by flags, else by the environment, in the types of the schema. */
+/** The options from flags, else from the environment, converted to the schema's types. */
 export function settingsOf(args: Readonly<Record<string, unknown>>): Setting[] {
   return allOptions.flatMap((option) => {
     const { path, flag = "", format } = option;
     if (format === undefined) return [];
     const variable = variableOf(option);
-    // citty takes `--no-dashboard` for `dashboard: false`.
+    // citty parses `--no-dashboard` as `dashboard: false`.
     const value = flag.startsWith("no-") ? args[flag.slice("no-".length)] : args[flag];
     const isFlag = value !== undefined;
     const source = isFlag ? `option --${flag}` : variable;
@@ -190,8 +192,8 @@ function parseJson(text: string, what: string): unknown {
 }
 
 /**
- * The position of the first syntax error. Node reports it for some errors only, so this searches for the shortest prefix
- * that no further text could make valid.
+ * The position of the first syntax error. Node reports it only for some errors, so this searches for the shortest
+ * prefix that no continuation can make valid.
  */
 function syntaxErrorAt(text: string): number {
   const broken = (length: number) => {
@@ -214,7 +216,7 @@ function syntaxErrorAt(text: string): number {
   return wrong - 1;
 }
 
-/** A whole number from a flag or a variable. */
+/** A whole number from a flag or a variable, checked against its bounds. */
 export function parseWhole(source: string, text: string | undefined, most: number, least = 0): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,10}$/.test(text) || Number(text) > most || Number(text) < least)

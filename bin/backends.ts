@@ -5,7 +5,7 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 
 type Backend = Settings["generations"]["backends"][string];
 
-/** A request to each type that runs no model, and so costs nothing. */
+/** For each type, a request that runs no model and so costs nothing. */
 const free = {
   openai: "/models",
   predictions: "/account",
@@ -22,7 +22,7 @@ const isProgram = (path: string): boolean => {
   }
 };
 
-/** Checks that a backend answers and accepts its key, or that its program is there. It costs nothing. */
+/** Checks that a backend answers and accepts its key, or that its program exists. The check costs nothing. */
 export async function checkBackend(name: string, backend: Backend): Promise<string> {
   const option = `generations.backends.${name}`;
   if (backend.type === "command") {

@@ -9,11 +9,11 @@ const target: ArgsDef = {
 };
 const force: ArgsDef = { force: { type: "boolean", description: "Overwrite existing files." } };
 
-/** A sentence about the files that the copy lacks; empty if it lacks none. */
+/** A sentence about files that the copy lacks; empty if it is complete. */
 const missingFiles = (lost: readonly string[]) =>
   lost.length > 0 ? `\nBut ${describeLost(lost)}: their links answer 404.` : "";
 
-/** The data of apps that is missing in the copy. The command has copied the rest, and still fails. */
+/** If app data is missing in the copy, the command fails after copying the rest. */
 const incomplete = (unread: readonly string[]) => {
   if (unread.length > 0) throw new EndedWith(1, unread.join("\nsvc-server: "));
 };

@@ -19,18 +19,18 @@ interface About {
   readonly dashboard_url: string | null;
   readonly api_key: string | null;
   readonly apps_url: string | null;
-  /** The runtimes of deployments; null if they are simulated. */
+  /** The runtimes for deployments; null if deployments are simulated. */
   readonly runtime?: string | null;
-  /** The parts of the box in which builds and apps run. */
+  /** The active protections for builds and apps. */
   readonly protections?: readonly string[];
   readonly options: Options;
-  /** Whether this start made the database. */
+  /** Whether this start created the database. */
   readonly isNew: boolean;
   readonly warnings: readonly string[];
   readonly color: boolean;
 }
 
-/** The text of a start for people: address, key, database, warnings, and commands that work as printed. */
+/** The text that a start prints: address, key, database, warnings, and commands that work as printed. */
 export function banner(about: About): string {
   const { mode, warnings } = about;
   const bold = (text: string) => styleText("bold", text);
@@ -88,7 +88,7 @@ function rowsOf(about: About): Row[] {
   ];
 }
 
-/** The destination of mails. In `dev` it is shown only if a server is named. */
+/** Where mails go. `dev` shows this only if a mail server is configured. */
 function mailRow({ mode, options }: Pick<About, "mode" | "options">): Row[] {
   const given = typeof options.mail === "function" ? { transport: options.mail } : options.mail;
   if (given?.transport) return [["Mail", "goes to the function mail.transport"]];
@@ -108,13 +108,13 @@ const appsRow = (local: string, { apps }: Options) =>
 const trustedRow = (networks: readonly string[]) =>
   `${networks.join(", ")}: no key for the control interface, plain http for receivers`;
 
-/** A folder that a runtime takes: a static site, and for `engine` alone a server of it. */
+/** A command that creates a deployable folder: a static site, or for `engine` alone a folder with a Dockerfile. */
 const folderFor = (runtime: string) =>
   runtime.includes("process")
     ? "mkdir -p hello && echo 'Hello from my first app' > hello/index.html"
     : "mkdir -p hello && printf 'FROM busybox\\nRUN mkdir /www && echo Hello > /www/index.html\\nCMD exec httpd -f -p $PORT -h /www\\n' > hello/Dockerfile";
 
-/** Each command works as printed, once the ones before it have run. */
+/** Each command works as printed once the previous ones have run. */
 function commandsOf(about: About): string[] {
   const { mode, url, base_url, api_key, apps_url, runtime, options } = about;
   if (apps_url !== null && runtime && options.codeHost?.repos === undefined) {
@@ -130,7 +130,7 @@ function commandsOf(about: About): string[] {
   const newest = (list: string, prefix: string) =>
     `$(curl -s ${auth} '${base_url}/${list}?per_page=1' | grep -o '${prefix}_[0-9A-Z]*' | head -n 1)`;
   const repos = options.codeHost?.repos;
-  // The main branch of the operator's repository may not be called `main`.
+  // The default branch of the operator's repository may not be `main`.
   const source =
     repos === undefined
       ? { type: "git", repo: "acme/web", branch: "main" }

@@ -5,16 +5,16 @@ import { UsageError } from "./arguments.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** One operation, with its input as the published OpenAPI document describes it. */
+/** An operation and its input, from the published OpenAPI document. */
 export interface OperationInfo {
   readonly id: string;
   readonly summary: string;
   readonly description: string;
   readonly method: string;
   readonly fields: Json;
-  /** The names in its path, in order. A word without a name fills the first of them that is still empty. */
+  /** The names of the path parameters in order. A word without `name=` fills the first that is still empty. */
   readonly path: readonly string[];
-  /** A valid body. */
+  /** A valid example body. */
   readonly example: Json;
 }
 
@@ -24,7 +24,7 @@ const openApiDocument = (): Json => {
   return document;
 };
 
-/** Every operation of the published document. */
+/** All operations of the published document. */
 export function documentedOperations(): OperationInfo[] {
   const paths = Object.values(openApiDocument()["paths"] as Record<string, Record<string, Operation>>);
   return paths.flatMap(Object.entries).map(([method, operation]: [string, Operation]) => {
@@ -38,13 +38,13 @@ export function documentedOperations(): OperationInfo[] {
   });
 }
 
-/** The operation of this name. The error for an unknown name suggests the nearest ones. */
+/** Finds an operation by its name. For an unknown name, the error suggests similar ones. */
 export function operationOf(id: string): OperationInfo {
   const operations = documentedOperations();
   const operation = operations.find((one) => one.id === id);
   if (operation) return operation;
   const all = operations.map((one) => one.id);
-  // For users.frobnicate, list only the operations of users.
+  // For an unknown name such as users.frobnicate, only the operations of `users` are listed.
   const within = all.filter((one) => id.includes(".") && one.startsWith(id.slice(0, id.indexOf(".") + 1)));
   const ids = within.length > 0 ? within : all;
   throw new UsageError(
@@ -68,7 +68,7 @@ const target = (reference: string): Json =>
     .slice(1)
     .reduce<unknown>((part, key) => (part as Json)[key], openApiDocument()) as Json;
 
-/** The schemas inside a schema: those that it joins (allOf, $ref), and its alternatives (anyOf, oneOf). */
+/** The subschemas of a schema: those that always apply (allOf, $ref), and its alternatives (anyOf, oneOf). */
 function branchesOf(schema: Json): { joined: Json[]; choices: Json[] } {
   const reference = schema["$ref"];
   const joined = [
@@ -78,13 +78,13 @@ function branchesOf(schema: Json): { joined: Json[]; choices: Json[] } {
   return { joined, choices: [schema["anyOf"], schema["oneOf"]].flatMap((all) => (all ?? []) as Json[]) };
 }
 
-/** A schema and all schemas inside it, in one list, with references resolved. */
+/** A schema and all its subschemas in one list, with references resolved. */
 export function formsOf(schema: Json): Json[] {
   const { joined, choices } = branchesOf(schema);
   return [schema, ...[...joined, ...choices].flatMap(formsOf)];
 }
 
-/** The names that every alternative requires. */
+/** The field names that a schema always requires. Of its alternatives, only names that all of them require count. */
 export function requiredOf(schema: Json): string[] {
   const { joined, choices } = branchesOf(schema);
   const [first = [], ...others] = choices.map(requiredOf);
@@ -92,7 +92,7 @@ export function requiredOf(schema: Json): string[] {
   return [...((schema["required"] ?? []) as string[]), ...joined.flatMap(requiredOf), ...common];
 }
 
-/** The names of an object's fields, and the schema of each; undefined for an unknown name. */
+/** An object's field names, and a lookup of a field's schema; undefined for an unknown name. */
 export function partsOf(schema: Json): { names: string[]; of(name: string): Json | undefined } {
   const forms = formsOf(schema);
   const named = forms.map(({ properties }) => (properties ?? {}) as Record<string, Json>);
@@ -119,7 +119,7 @@ const allowedIn = (schema: Json) =>
 const withArticle = (type: unknown) =>
   type === "null" ? "null" : `${/^[aeiou]/.test(String(type)) ? "an" : "a"} ${type}`;
 
-/** Converts the text of a value to the type in its schema. */
+/** Converts a value's text to the type in its schema. */
 function typed(text: string, schema: Json, place: string): unknown {
   const forms = formsOf(schema);
   const types = new Set(forms.map(({ type }) => type).filter(Boolean));
@@ -135,7 +135,7 @@ function typed(text: string, schema: Json, place: string): unknown {
   }
   const isText = types.has("string") || forms.some((form) => form["const"] || form["enum"]);
   if (isText && !(types.has("object") && text.startsWith("{"))) return text;
-  // If the schema allows any value, text that is not JSON stays text.
+  // If the schema allows any value, text that is not valid JSON stays text.
   return parsed(text, types, place, isText || types.size === 0);
 }
 
@@ -151,8 +151,8 @@ function parsed(text: string, types: ReadonlySet<unknown>, place: string, mayBeT
 type Tree = { [name: string]: unknown };
 
 /**
- * Converts words to the input of an operation: `a.b=value`, `list[]=value`, `body=@file`, and identifiers without a name.
- * `source` names the place of a wrong value, where that is not the field.
+ * Converts words to an operation's input: `a.b=value`, `list[]=value`, `body=@file`, and identifiers without a name.
+ * `source` names the value's origin in errors; by default the field.
  */
 export function inputOf({ id, fields, path }: OperationInfo, words: readonly string[], source?: string): Tree {
   const input: Tree = {};
@@ -176,7 +176,7 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string,
     if (name === "" || name === "__proto__") throw new UsageError(`"${place}" is not the name of a field`);
     const parts = partsOf(schema);
     const part = parts.of(name);
-    // The names at the top are all known; an object below may allow any name.
+    // All top-level fields are known. A nested object may allow any name.
     if (part === undefined && (i === 0 || parts.names.length > 0))
       throw new UsageError(
         `${id} has no field ${place}${didYouMean(name, parts.names) || `; ${parts.names.length > 0 ? `its fields are ${parts.names.join(", ")}` : "it takes no fields"}`}`,

@@ -11,7 +11,7 @@ import { command, type Given } from "./define-command.ts";
 import { fieldOf, formatAnswer, isRecord, say } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
-/** Says on stderr that a manual clock holds up a call, unless the call ends at once. */
+/** Prints to stderr that a manual clock blocks a call, unless the call returns quickly. */
 async function sayStandingClock(args: Given, waiting: Promise<unknown>): Promise<void> {
   const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock").catch(() => undefined);
   if (clock?.mode !== "manual") return;
@@ -23,7 +23,7 @@ async function sayStandingClock(args: Given, waiting: Promise<unknown>): Promise
 
 const unsuccessful: readonly unknown[] = ["failed", "cancelled", "rolled_back"];
 
-/** For a call with `wait`: the exit code tells a script that the work has ended without success. */
+/** For a call with `wait`: the exit code tells scripts that the work ended without success. */
 function requireSuccess(id: string, record: unknown): void {
   if (!isRecord(record) || !unsuccessful.includes(record["status"])) return;
   const { error } = record;
@@ -38,13 +38,13 @@ const fieldArg = {
   },
 } as const;
 
-/** The printed form of an answer: one field, JSON, or a table for people. */
+/** Formats an answer: one field, JSON, or a readable table. */
 function printed(answer: unknown, { field, json }: Given): string {
   if (field !== undefined) return fieldOf(answer, String(field), { json: Boolean(json) });
   return json ? JSON.stringify(answer ?? null) : formatAnswer(answer);
 }
 
-/** Prints every record of a list as a line of JSON, page by page. */
+/** Prints all records of a list, page by page, one JSON line each. */
 async function callAll(
   { id, fields }: OperationInfo,
   input: Readonly<Record<string, unknown>>,
@@ -64,12 +64,12 @@ async function callAll(
   }
 }
 
-/** Calls the operation named by the first word, with the fields in the others. */
+/** Calls the operation that the first word names. The other words are its fields. */
 async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
   const operation = operationOf(id);
   const [feature, verb] = id.split(".");
-  // A generation would take it as an input of its model.
+  // Otherwise a generation would pass it to its model as an input.
   if (verb === "create" && words.some((word) => word.startsWith("wait=")))
     throw new UsageError(`${id} does not wait; wait for what it makes: svc-server call ${feature}.get ID wait=30`);
   const input = inputOf(operation, words);
@@ -103,7 +103,7 @@ const callCommand = command(
 
 export { callCommand as call };
 
-/** `svc-server users invite …` is `svc-server call users.invite …`. */
+/** `svc-server users invite …` is short for `svc-server call users.invite …`. */
 export const users = command(
   "users",
   "List users, or call another operation on users: svc-server users invite email=ada@example.com role=developer.",

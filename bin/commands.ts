@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import { version } from "../lib/kernel/version.ts";
 
-/** Every command. Each is loaded when it is used. */
+/** All commands. Each is loaded on first use. */
 export const main = defineCommand({
   meta: {
     name: "svc-server",

@@ -37,7 +37,7 @@ export const completion = command(
 type Commands = Readonly<Record<string, CommandDef | (() => Promise<CommandDef>)>>;
 const loadCommand = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
 
-/** The known values of a flag; without any, shells complete file names. */
+/** The known values of flags. For other flags, shells complete file names. */
 const flagValues: Readonly<Record<string, () => readonly string[]>> = {
   profile: () => Object.keys(readProfiles()),
   events: () => Object.keys(catalog),
@@ -45,7 +45,7 @@ const flagValues: Readonly<Record<string, () => readonly string[]>> = {
   seed: () => ["demo"],
 };
 
-/** Bash splits `name=value` into three words. Returns them as one word, and the prefix that completions must not repeat. */
+/** Bash splits `name=value` into three words. Returns the joined words, and the prefix that completions must omit. */
 function joined(words: readonly string[]): { words: string[]; before: string } {
   const whole: string[] = [];
   words.forEach((word, i) => {
@@ -97,7 +97,7 @@ const valuesOf = (flag: string) => (Object.hasOwn(flagValues, flag) ? (flagValue
 const flagsOf = (args: ArgsDef) =>
   Object.entries(args).flatMap(([name, { type }]) => (type === "positional" ? [] : [`--${name}`]));
 
-/** The words that a command takes beside its flags. */
+/** The words, apart from flags, that a command accepts next. */
 function wordsOf([command, verb = ""]: readonly string[], [id]: readonly string[], last: string): readonly string[] {
   const instrument = command === undefined ? undefined : instrumentOf([command, verb]);
   if (instrument) return fieldsOf(instrument.fields, "", last);
@@ -112,7 +112,7 @@ function wordsOf([command, verb = ""]: readonly string[], [id]: readonly string[
   return operation ? fieldsOf(operation.fields, "", last) : [];
 }
 
-/** The fields, each with its allowed values if it has a fixed list. The fields of an object are written `source.repo=`. */
+/** The completions of fields, including allowed values from fixed lists. Nested fields are written `source.repo=`. */
 function fieldsOf(schema: OperationInfo["fields"], above: string, last: string): string[] {
   const parts = partsOf(schema);
   return parts.names.flatMap((name) => {

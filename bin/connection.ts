@@ -9,7 +9,10 @@ import { parseUrl } from "../lib/kernel/url.ts";
 import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
 import { type Given, json } from "./define-command.ts";
 
-/** Options of the commands that call a running service. None takes a key: every user of the machine can read arguments. */
+/**
+ * Options of commands that call a running service. None accepts a key, because all users of the machine can read
+ * arguments.
+ */
 export const connectionArgs: ArgsDef = {
   url: {
     type: "string",
@@ -25,12 +28,12 @@ export const connectionArgs: ArgsDef = {
   ...json,
 };
 
-/** Commands that share their first word. The first word alone runs the command `usual`. */
+/** Groups commands under a first word. Without a second word, the command `usual` runs. */
 export const commandGroup = (name: string, description: string, usual: string, subCommands: SubCommandsDef) =>
   defineCommand({
     meta: { name, description },
     args: connectionArgs,
-    // Options that stand before the subcommand would be lost.
+    // Options before the subcommand would be ignored, so they are refused.
     setup({ rawArgs }) {
       if (rawArgs[0]?.startsWith("-")) requireKnown(rawArgs, connectionArgs);
     },
@@ -41,7 +44,7 @@ export const commandGroup = (name: string, description: string, usual: string, s
 const file = v.record(v.string(), v.object({ url: v.string(), api_key: v.string() }));
 type Profiles = v.InferOutput<typeof file>;
 
-/** `profiles.json` in the user's configuration folder. */
+/** The path of `profiles.json` in the user's configuration folder. */
 export function profilesFile(): string {
   const { APPDATA, XDG_CONFIG_HOME } = process.env;
   return join(APPDATA || XDG_CONFIG_HOME || join(homedir(), ".config"), "svc-server", "profiles.json");
@@ -67,18 +70,18 @@ export function saveProfile(name: string, url: string, api_key: string): void {
   chmodSync(path, 0o600);
 }
 
-/** The address of a service and the key for it, each with its source for error messages. */
+/** A service's address and key, each with its source for error messages. */
 export interface Connection {
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly keySource: string;
 }
 
-/** The profile named by --profile, else by SVC_PROFILE; null without a name. */
+/** The profile from --profile, else from SVC_PROFILE; null if neither is set. */
 export const profileName = ({ profile }: Given): string | null =>
   profile === undefined ? (fromEnvironment("SVC_PROFILE") ?? null) : String(profile);
 
-/** Chooses address and key: from a named profile, else the environment, else the profile `default`. */
+/** Chooses address and key: from a named profile, else from the environment, else from the profile `default`. */
 export function connectionOf(args: Given, named = profileName(args)): Connection {
   const [SVC_URL, SVC_API_KEY] = [fromEnvironment("SVC_URL"), fromEnvironment("SVC_API_KEY")];
   const profiles = named !== null || !SVC_API_KEY ? readProfiles() : {};
@@ -103,7 +106,7 @@ export function connectionOf(args: Given, named = profileName(args)): Connection
   const { protocol = "", username, password } = parseUrl(address.url) ?? {};
   if (!/^https?:$/.test(protocol) || username || password)
     throw new UsageError(`${urlSource} must be an http or https URL such as http://127.0.0.1:7400`);
-  // A profile's key is sent to the profile's service only.
+  // A profile's key is only sent to that profile's service.
   const key = profile && sameOrigin(profile.url, address.url) ? profile.api_key : undefined;
   const isVariable = !named && Boolean(SVC_API_KEY);
   return {
@@ -118,10 +121,10 @@ const sameOrigin = (a: string, b: string) => {
   return origin !== undefined && origin === parseUrl(b)?.origin;
 };
 
-/** The base URL of the interface: the address, with `/v1` added if it is missing. */
+/** The API's base URL: the address, with `/v1` added if it is missing. */
 export const baseOf = (url: string) => (/\/v\d+\/?$/.test(url) ? url : `${url.replace(/\/$/, "")}/v1`);
 
-/** Tells people why nothing happens for a while. */
+/** Reports longer waits before a retry. */
 function sayRetry({ message }: ClientProblem, wait_ms: number): void {
   if (wait_ms >= 1_000) process.stderr.write(`svc-server: retrying in ${wait_ms / 1_000} s: ${message}\n`);
 }
@@ -130,14 +133,14 @@ export function clientOf({ url, apiKey, keySource }: Connection): Client {
   try {
     return createClient({ baseUrl: baseOf(url), apiKey, onRetry: sayRetry });
   } catch (error) {
-    // Name the variable or profile instead of the library's option.
+    // Names the variable or profile instead of the library's option.
     throw new UsageError((error as Error).message.replace("apiKey", keySource));
   }
 }
 
-/** An error of a call, for people: each broken rule on its own line, and how to fix a refused key. */
+/** Formats a call's error for people: one line per broken rule, and how to fix a refused key. */
 export function explainedError(error: unknown, { apiKey, keySource, url }: Connection): unknown {
-  // The client refuses invalid input before it sends anything.
+  // The client refuses invalid input before it sends a request.
   if (error instanceof TypeError) return new UsageError(error.message);
   if (!(error instanceof ClientProblem)) return error;
   const count = error.details.length;

@@ -4,16 +4,19 @@ import type { ControlCall } from "../lib/control/call.ts";
 import { connectionOf, explainedError } from "./connection.ts";
 import type { Given } from "./define-command.ts";
 
-/** Advancing a clock by years runs much work on the way. */
+/** Advancing a clock by years may run many jobs. */
 const patience_ms = 10 * 60_000;
 
-/** A call of the control interface: `POST clock/advance`. Answers the record without `meta`. */
+/** Calls the control interface, such as `POST clock/advance`. Returns the record without `meta`. */
 export type Control = <T>(call: `${ControlCall<never>["method"]} ${string}`, body?: object) => Promise<T>;
 
-/** A service answers that has no control interface, or none for this machine. */
+/** The service answered, but it has no control interface, or refuses it to this machine. */
 export class NoControl extends Error {}
 
-/** The control interface of the service that the options or SVC_URL name. It needs no key. `timeout` is in milliseconds. */
+/**
+ * The control interface of the service that the options or SVC_URL select. It needs no key. `timeout` is in
+ * milliseconds.
+ */
 export function controlOf(args: Given, timeout = patience_ms): Control {
   const connection = connectionOf(args);
   const { url } = connection;
@@ -43,7 +46,7 @@ export function controlOf(args: Given, timeout = patience_ms): Control {
   };
 }
 
-/** Whether the service has a control interface: each one shows its clock. */
+/** Whether the service has a control interface. Every control interface serves the clock. */
 const hasClock = (send: (method: string, path: string) => Promise<unknown>) =>
   send("GET", "clock").then(
     () => true,

@@ -51,7 +51,7 @@ async function run(args: Given): Promise<void> {
   say(args["json"] ? JSON.stringify({ event: "copied", ...names, ...result }) : describe(names, result));
 }
 
-/** On a terminal, rewrites one line; elsewhere prints nothing. */
+/** Shows progress by rewriting one line on a terminal; silent elsewhere. */
 function progressLine(to: string): (progress: Progress) => void {
   const clear = "\r\u001b[K";
   return ({ step, what, done, total }) => {

@@ -8,7 +8,7 @@ import { type Given, json } from "./define-command.ts";
 
 const inMemory = ":memory:";
 
-/** Options of the commands that work on a database file and need no server. */
+/** Options of commands that work directly on a database file, without a server. */
 export const databaseArgs: ArgsDef = {
   database: {
     type: "string",
@@ -25,8 +25,8 @@ export const databaseArgs: ArgsDef = {
 };
 
 /**
- * Opens the database for `work`, and closes it. Refuses a database in memory, and names the call that does the same
- * through its server.
+ * Opens the database for `work` and closes it afterwards. Refuses an in-memory database and names the equivalent call
+ * to its server.
  */
 export async function withAdmin(
   args: Given,

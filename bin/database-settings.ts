@@ -9,13 +9,16 @@ export const keyFileArg = {
   valueHint: "PATH",
 } as const;
 
-/** The value of an option or of its variable, such as `SVC_KEY_FILE`. */
+/** The value of an option, or of its variable such as `SVC_KEY_FILE`. */
 export const givenValue = (args: Given, name: string): string | undefined =>
   args[name] === undefined ? fromEnvironment(`SVC_${name.replace("-", "_").toUpperCase()}`) : String(args[name]);
 
 const names: Readonly<Record<string, string>> = { encryptionKey: "SVC_ENCRYPTION_KEY", keyFile: "option --key-file" };
 
-/** The options of a server on the database. A file has its key beside it, so it ignores variables with a key. */
+/**
+ * The options of a server for this database. A database file has its key next to it, so variables with a key are
+ * ignored.
+ */
 export function settingsOf(database: string, args: Given): Settings {
   const key = isPostgres(database)
     ? { encryptionKey: fromEnvironment("SVC_ENCRYPTION_KEY"), keyFile: givenValue(args, "key-file") }

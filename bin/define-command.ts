@@ -1,13 +1,13 @@
 import { type ArgsDef, defineCommand } from "citty";
 import { requireKnown, withRepeats } from "./arguments.ts";
 
-/** The arguments of a command: its options by name, and in `_` the words that are no options. */
+/** A command's arguments: options by name, and the remaining words in `_`. */
 export type Given = Readonly<Record<string, unknown>> & { readonly _: readonly string[] };
 
-/** The option `--json`, of every command that prints a result. */
+/** The option `--json` of all commands that print a result. */
 export const json: ArgsDef = { json: { type: "boolean", description: "Print JSON, for programs." } };
 
-/** A command that refuses unknown options and surplus words. With `more` it takes any number of words. */
+/** Defines a command that refuses unknown options and surplus words. With `more` it accepts any number of words. */
 export const command = (
   name: string,
   description: string,

@@ -26,10 +26,10 @@ const deployArgs: ArgsDef = {
   ...connectionArgs,
 };
 
-/** Of a project. */
+/** The minimum length of a project's name. */
 const shortestName = 3;
 
-/** A name as a part of a repository's name: letters and digits, with single hyphens between them. */
+/** Converts a name to a part of a repository name: letters and digits with single hyphens between them. */
 const partOf = (name: string): string =>
   name
     .normalize("NFKD")
@@ -39,7 +39,7 @@ const partOf = (name: string): string =>
     .slice(0, 64)
     .replace(/^-|-$/g, "") || "app";
 
-/** The project by its name, and the repository of the service that its commits go to. */
+/** The project's name, and the repository on the service that receives its commits. */
 async function targetOf(client: Client, folder: string, given: unknown) {
   const { organization } = await client.me.get();
   const wanted = given === undefined ? partOf(basename(folder)) : String(given);
@@ -49,7 +49,7 @@ async function targetOf(client: Client, folder: string, given: unknown) {
   return { project, repo: `${partOf(organization.name)}/${partOf(project)}` };
 }
 
-/** Pushes a commit and shows what the service says; answers the deployment, and what git says itself. */
+/** Pushes a commit and shows the service's messages. Returns git's result with the deployment's id. */
 async function push(
   git: Git,
   { url, apiKey = "" }: Connection,
@@ -62,7 +62,7 @@ async function push(
   const refspec = `${isForced ? "+" : ""}${sha}:refs/heads/${branch}`;
   const words = ["push", "--no-progress", ...options.flatMap((one) => ["-o", one]), "--", address, refspec];
   const result = await git(words, {
-    // In the environment, where no other user of the machine can read it.
+    // In the environment, so other users of the machine cannot read it.
     config: { [`http.${new URL(address).origin}/.extraHeader`]: authorization },
     line(text) {
       if (!text.startsWith("remote:")) return;
@@ -79,7 +79,7 @@ function refusalOf(said: string, branch: string): string {
     return "the service refused the key: it is wrong, revoked, expired, or belongs to another service";
   if (/\[rejected\]/.test(said))
     return `the service's branch ${branch} has commits that this repository lacks; pull them, or deploy with --force`;
-  // Its last line is the same for each reason.
+  // The last line is the same for every failure, so it is skipped.
   const lines = said.split("\n").filter((line) => !line.startsWith("error: failed to push some refs"));
   const line = [/^remote: ./, /^(fatal|error): /].map((form) => lines.findLast((one) => form.test(one))).find(Boolean);
   return `the folder could not be pushed: ${(line ?? said).replace(/^(remote: )?((fatal|error): )?/, "").trim()}`;
@@ -99,7 +99,7 @@ interface Target {
   readonly branch: string;
 }
 
-/** Deploys a commit that the service has already: git pushes nothing then, and the push asks for no deployment. */
+/** Deploys a commit that the service already has. A push would transfer nothing and would not start a deployment. */
 async function deployStored(
   client: Client,
   { project, environment, repo, branch }: Target,

@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { UsageError } from "./arguments.ts";
 import type { Git } from "./git.ts";
 
-/** The pushed state of a folder. */
+/** The commit to push for a folder. */
 export interface Commit {
   readonly sha: string;
   readonly branch: string;
-  /** Whether the push replaces the branch. */
+  /** Whether the push overwrites the branch. */
   readonly isForced: boolean;
-  /** The files of the folder that are not deployed. */
+  /** A note about files that are not deployed. */
   readonly note: string | undefined;
 }
 
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const usualBranch = "main";
-/** The mode of an entry that is a repository itself. */
+/** The mode of a tree entry that is a nested repository. */
 const gitlink = "160000 ";
 const name = "svc-server deploy";
 const identity = {
@@ -24,13 +24,13 @@ const identity = {
   GIT_COMMITTER_NAME: name,
   GIT_COMMITTER_EMAIL: "deploy@localhost",
 };
-/** The build makes the files of package managers anew. A `.gitignore` may bring them back. */
+/** The build recreates these folders. A `.gitignore` may include them again. */
 const usuallyLeftOut = "node_modules/\n.venv/\n__pycache__/\n";
 
-/** As git writes a path with special characters. */
+/** Quotes a path as git does if it has special characters. */
 const quoted = (path: string) => `"${path.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 
-/** The last commit of a repository, or for any other folder a commit of the files that `.gitignore` leaves. */
+/** A repository's last commit. For any other folder, a new commit of its files, except those in `.gitignore`. */
 export async function commitOf(
   git: Git,
   { folder, scratch, isForced }: { readonly folder: string; readonly scratch: string; readonly isForced: boolean },
@@ -46,7 +46,7 @@ export async function commitOf(
     return code === 0 ? stdout : undefined;
   };
   const there = async (...words: string[]) => (await read(...words))?.trim();
-  // Of a repository that git does not read, such as one of another user, it tells the reason.
+  // If git refuses a repository, such as one that another user owns, this reports the reason.
   if (existsSync(join(folder, ".git"))) await must(["-C", folder, "rev-parse", "--git-dir"], { there: true });
   const top = await there("rev-parse", "--show-toplevel");
   const head = top === undefined ? undefined : await there("rev-parse", "--verify", "--quiet", "HEAD^{commit}");
@@ -54,12 +54,12 @@ export async function commitOf(
 
   if (top !== undefined && head !== undefined && realpathSync(top) === realpathSync(folder)) {
     const objects = (await there("rev-parse", "--path-format=absolute", "--git-path", "objects")) ?? "";
-    // A line each, quoted: a path may have a colon, a quote or a line break.
+    // One quoted path per line, because a path may contain a colon, a quote or a line break.
     writeFileSync(join(scratch, "objects/info/alternates"), `${quoted(objects)}\n`);
     const branch = (await there("symbolic-ref", "--quiet", "--short", "HEAD")) ?? usualBranch;
     const isDirty = (await there("status", "--porcelain", "--untracked-files=normal")) !== "";
     const note = isDirty ? "changes that are not committed are not deployed" : undefined;
-    // A commit without its history, as in a CI check-out, cannot be pushed: its files are committed anew.
+    // A shallow clone, as in CI, cannot be pushed. Its files become a new commit.
     if ((await there("rev-parse", "--is-shallow-repository")) === "true")
       return { sha: await commitTree(`${head}^{tree}`), branch, isForced: true, note };
     return { sha: head, branch, isForced, note };

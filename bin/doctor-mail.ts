@@ -3,7 +3,7 @@ import { parseMailServer } from "../lib/drivers/mail/server-url.ts";
 import { createSmtpMailer } from "../lib/drivers/mail/smtp.ts";
 import { keptMails } from "./banner.ts";
 
-/** Connects to the mail server and signs in. It sends nothing. */
+/** Connects to the mail server and signs in. Sends no mail. */
 export async function mailServer(settings: Settings | undefined): Promise<string> {
   const { url, insecure, transport } = settings?.mail ?? {};
   if (transport) return "the function mail.transport takes the mails";

@@ -5,12 +5,12 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 
-/** The tolerated difference between the clocks of the two machines, as for tokens. */
+/** The tolerated clock difference between the two machines, as for tokens. */
 const apart_s = 30;
 
 /**
- * Checks the needs of sign-in with OpenID Connect: an issuer that answers, knows the redirect address, and has the same
- * time.
+ * The checks for sign-in with OpenID Connect: the issuer answers, it accepts the redirect address, and its clock
+ * agrees.
  */
 export function signInChecks(settings: Settings | undefined): [string, () => Promise<string>][] {
   const { oidc } = settings?.dashboard || {};
@@ -28,7 +28,7 @@ export function signInChecks(settings: Settings | undefined): [string, () => Pro
     return answer;
   };
   const signInUrl = async () => {
-    // A package that is missing is no fault of the issuer.
+    // Loaded first: a missing package is not the issuer's fault.
     await loadOpenidClient();
     const outbound = createOutbound({ mode: "start" });
     const { alphanumeric } = createRandom();

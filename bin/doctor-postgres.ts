@@ -10,7 +10,7 @@ import { postgresChecks } from "../lib/store/postgres-inspection.ts";
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
-  /** The finding, and the remedy if it is wrong. */
+  /** The finding, with a remedy if it is a problem. */
   readonly says: string;
 }
 
@@ -22,7 +22,7 @@ export async function finds(check: string, look: () => string | Promise<string>)
   }
 }
 
-/** Throws for a file with a key that other users of the machine can read. */
+/** Throws if other users of the machine can read a key file. */
 export function requireOwnerOnly(path: string): void {
   if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
     throw new Error(`other users can read ${path}; run: chmod 600 ${path}`);
@@ -38,7 +38,7 @@ function keyOf({ encryptionKey, keyFile }: Settings): Buffer | undefined {
   }
 }
 
-/** Checks a PostgreSQL database with the options of a start; undefined if those are wrong. */
+/** Checks a PostgreSQL database with the options of `start`. `settings` is undefined if the options are invalid. */
 export async function findingsOfPostgres(url: string, settings: Settings | undefined): Promise<Finding[]> {
   const driver = await finds("pg", async () => {
     await loadDriver();
@@ -48,7 +48,7 @@ export async function findingsOfPostgres(url: string, settings: Settings | undef
   const { now } = createClock("real");
   const findings = [driver];
   const { keyFile } = settings ?? {};
-  // The check of the encryption key finds a missing file.
+  // A missing file is reported by the check of the encryption key.
   if (keyFile !== undefined && existsSync(keyFile))
     findings.push(
       await finds("key file", () => {

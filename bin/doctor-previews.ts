@@ -5,7 +5,10 @@ import { type OpenPreview, openPreviewsIn } from "../lib/store/integrity-check.t
 
 const nameOf = ({ repo, number }: OpenPreview) => `${repo}#${number}`;
 
-/** Asks the code host for the request of each preview: a hook that closed one may have been lost. */
+/**
+ * Asks the code host whether the pull request of each preview is still open. The webhook that closes a preview may get
+ * lost.
+ */
 export async function checkPreviews(
   database: string,
   { mode, codeHost, outbound: { allow } }: Settings,

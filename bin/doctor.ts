@@ -43,7 +43,7 @@ function hasAccess(path: string, mode: number): boolean {
   }
 }
 
-/** Each check answers what it found, or throws an error that says how to fix it. */
+/** Each check returns its finding, or throws an error that says how to fix the problem. */
 const ofMachine: Readonly<Record<string, Check>> = {
   node() {
     const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
@@ -106,7 +106,7 @@ const ofFile: Readonly<Record<string, Check>> = {
   },
   clock({ database }) {
     const now = createClock("real").now();
-    // A clock behind its own last write would sign links and expire keys wrongly.
+    // A clock that is behind the database's last write would sign links and expire keys wrongly.
     const last = existsSync(database) ? statSync(database).mtimeMs : 0;
     if (now < Date.parse("2026-01-01T00:00:00Z") || last > now + 60_000)
       throw new Error(
@@ -138,7 +138,7 @@ const ofServer: Readonly<Record<string, Check>> = {
   },
 };
 
-/** Checks the rules of the store. A server may be running on the database. */
+/** Checks the store's invariants. A server may be using the database. */
 async function rulesOf(database: string): Promise<Finding[]> {
   if (isMissing(database)) return [];
   try {
@@ -173,7 +173,7 @@ export const doctor = command(
   runChecks,
 );
 
-/** Checks the options as `start` would read them. */
+/** Checks the options as `start` would parse them. */
 function checkOptions(args: Given): { settings: Settings | undefined; finding: Finding } & Omit<Target, "database"> {
   const check = "options";
   const at = configuration("start", args);
@@ -201,7 +201,8 @@ async function runChecks(args: Given): Promise<void> {
   ]);
   const parts: Finding[] = [];
   const found = (protections: readonly Protection[]) => {
-    // A machine that lacks a protection is at fault only with several organizations: `start` refuses it then.
+    // A missing protection is a problem only with several organizations, and then `start` refuses to run. So these
+    // findings are always ok.
     for (const one of protections) parts.push({ check: "box", ok: true, says: describeProtection(one) });
   };
   const runs: [string, Check] = ["runtime", () => tryRuntimes(settings, found)];

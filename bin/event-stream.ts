@@ -8,18 +8,18 @@ import { baseOf, type Connection, clientOf } from "./connection.ts";
 
 export type ServiceEvent = v.InferOutput<typeof event>;
 
-/** Why a stream ended: its close code, or the status of an answer that came instead of a stream. */
+/** Why a stream ended: its close code, or the HTTP status if no stream was opened. */
 interface Ended {
   readonly code: number;
   readonly reason: string;
 }
 
-/** The service pings every 30 seconds, so after this much silence the connection is lost. */
+/** The service pings every 30 seconds, so the connection counts as lost after this much silence. */
 const silence = "75s";
 
 /**
- * The events of the service's stream after the event `after`, in their order; returns why the stream ended. `connected` is
- * called as soon as no later event can be missed.
+ * Yields the service's events after the event `after`, in order. Returns why the stream ended. Calls `connected` once
+ * no later event can be missed.
  */
 async function* readStream(
   { url, apiKey }: Connection,
@@ -52,11 +52,11 @@ async function* readStream(
   try {
     for await (const [data] of on(socket, "message", { close: ["close"] })) {
       const { success, output } = v.safeParse(event, JSON.parse(String(data)));
-      // The stream also carries state changes, which have no id.
+      // The stream also sends state changes, which have no id.
       if (success) yield output;
     }
   } catch {
-    // The close event that follows any failure carries the reason.
+    // The close event after a failure has the reason.
   } finally {
     cancelTimeout();
     socket.terminate();
@@ -64,23 +64,23 @@ async function* readStream(
   return ended;
 }
 
-/** The error of a stream that ended for good; undefined if a new attempt can succeed. */
+/** The error of a stream that must not be reopened; undefined if a retry can succeed. */
 function permanentError({ code, reason }: Ended): ClientProblem | undefined {
   if (code === 401 || code === codes.unauthorized)
     return new ClientProblem("unauthorized", reason || "the API key is no longer valid");
   if (code === 403 || code === codes.forbidden)
     return new ClientProblem("insufficient_scope", reason || "the API key must have the scope webhooks:read");
-  // A restarting service, or a proxy in front of it. All other close codes of WebSockets are above 500, too.
+  // A service that restarts, or a proxy in front of it. All other WebSocket close codes are above 500 too.
   if (code === 429 || code >= 500) return undefined;
   const sentence = `the service answered ${code} instead of opening a WebSocket; a proxy in front of it must forward WebSockets`;
   return new ClientProblem("unreadable", sentence);
 }
 
-/** Waits before the stream is opened again, longer after each failed attempt. */
+/** The wait before a reconnect; it grows with each failed attempt. */
 const waitBeforeRetry = (attempts: number) =>
   new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
 
-/** The events after this one, oldest first, from the list, which goes back further than the stream. */
+/** The events after this one, oldest first. The list goes back further than the stream. */
 async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[]> {
   const events: ServiceEvent[] = [];
   for await (const one of client.paginate(client.events.list, { per_page: 100 })) {
@@ -90,12 +90,12 @@ async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[
   return events;
 }
 
-/** An identifier that sorts before every event's. */
+/** An id that sorts before every event. */
 const beforeFirst = `evt_${"0".repeat(26)}`;
 
 /**
- * The events of a service from now on, each once and in order, across broken connections and restarts of the service.
- * `connected` is called once no later event can be missed. Throws {ClientProblem} when the key stops working.
+ * Yields a service's events from now on, each once and in order, even across broken connections and restarts of the
+ * service. Calls `connected` once no later event can be missed. Throws {ClientProblem} when the key stops working.
  */
 export async function* followEvents(
   connection: Connection,

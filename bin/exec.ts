@@ -31,7 +31,7 @@ export const exec = defineCommand({
     const { service } = await begin(configuration("dev", { ...withRepeats(given, rawArgs), port: "0", host }));
     try {
       const { url } = await service.listen({ port: 0, host });
-      // An existing database showed its key at its first start and cannot show it again.
+      // An existing database showed its key at its first start and cannot show it again, so a new key is created.
       const key = service.apiKey ?? (await service.keys.create({ name: "svc-server exec" })).key;
       const code = await ended(commandIn(rawArgs), { SVC_URL: url, SVC_API_KEY: key });
       if (code !== 0) throw new EndedWith(code);
@@ -41,18 +41,18 @@ export const exec = defineCommand({
   },
 });
 
-/** Runs a command on this terminal, and passes signals on to it. Resolves with its exit code. */
+/** Runs a command on this terminal and forwards signals to it. Resolves with its exit code. */
 async function ended([command, words]: [string, string[]], variables: NodeJS.ProcessEnv): Promise<number> {
   const child = spawn(command, words, {
     stdio: "inherit",
-    // A profile would override the two variables.
+    // A profile would override the two variables above.
     env: { ...process.env, ...variables, SVC_PROFILE: undefined },
-    // On Windows npm and similar commands are scripts, which only a shell runs.
+    // On Windows, npm and similar commands are scripts that need a shell.
     shell: process.platform === "win32",
   });
   for (const signal of stopSignals) {
     process.on(signal, () => {
-      // A terminal sends Ctrl+C to the command as well, and many programs end at once at a second one.
+      // On Ctrl+C, the terminal also signals the command itself. Many programs end at once on a second signal.
       if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
     });
   }

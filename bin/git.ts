@@ -5,21 +5,21 @@ interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Whether it works on the repository of a folder (`-C`), and not on its own. */
+  /** Whether to use the repository of the folder (`-C`) instead of git's own scratch repository. */
   readonly there?: boolean;
-  /** Called with each line of its stderr. */
+  /** Called with each line of stderr. */
   readonly line?: (text: string) => void;
 }
 
 export type Git = ReturnType<typeof createGit>;
 
 /**
- * The part of the user's environment that git gets: how to reach the network. Other variables could name another
- * repository.
+ * The variables of the user's environment that git receives: those for network access. Other variables could point to
+ * another repository.
  */
 const kept = /^GIT_(SSL|CURL|TRACE|HTTP_|PROXY|EXEC_PATH)/;
 
-/** Settings of the user that would change the deployed files, ask something, or run something. */
+/** Overrides user settings that would change the deployed files, prompt, or run programs. */
 const fixed: Readonly<Record<string, string>> = {
   "core.hooksPath": "/dev/null",
   "core.autocrlf": "false",
@@ -33,7 +33,7 @@ const fixed: Readonly<Record<string, string>> = {
   "gc.auto": "0",
 };
 
-/** Runs git with a repository of its own, in a folder that is thrown away: the user's repository stays as it is. */
+/** Runs git with its own repository in a scratch folder, so the user's repository is not modified. */
 export function createGit(scratch: string) {
   const base = Object.fromEntries(
     Object.entries(process.env).filter(

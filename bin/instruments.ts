@@ -16,7 +16,7 @@ import { formatAnswer, say } from "./output.ts";
 export type AnyCall = Omit<ControlCall<never>, "run">;
 type Answer = Readonly<Record<string, unknown>>;
 
-/** The fields of a call as those of an operation: the parameters of its path, its query and its body. */
+/** Describes a control call like an operation: its path parameters, query and body become fields. */
 export function infoOf({ id = "", summary, example, method, path, query, body }: AnyCall): OperationInfo {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
@@ -25,7 +25,7 @@ export function infoOf({ id = "", summary, example, method, path, query, body }:
   return { id: id.replace(".", " "), summary, description: "", method, fields, path: names, example };
 }
 
-/** The fields that an option can give: all but records, whose fields are words such as `match.branch=main`. */
+/** The fields that can be given as options. Records cannot: their fields are words such as `match.branch=main`. */
 const flagsOf = ({ fields, path }: OperationInfo): string[] => {
   const parts = partsOf(fields);
   return parts.names.filter((name) => !path.includes(name) && partsOf(parts.of(name) ?? {}).names.length === 0);
@@ -34,10 +34,10 @@ const flagsOf = ({ fields, path }: OperationInfo): string[] => {
 const usageOf = (info: OperationInfo) =>
   ["svc-server", info.id, ...info.path.map((name) => name.toUpperCase()), ...wordsOf(info.example, "")].join(" ");
 
-/** The emulator knows which networks it trusts. Its command accepts any network. */
+/** Only the emulator knows which networks it trusts, so the command accepts any network. */
 const anyNetwork: Networks = { names: ["a network that the emulator trusts"], has: () => true };
 
-/** Refuses a wrong option before anything is sent. The emulator checks the fields that are words. */
+/** Refuses an invalid option before a request is sent. The emulator checks fields that are given as words. */
 function requireRight({ query, body }: AnyCall, input: object, flags: readonly string[]): void {
   const schema = query ?? body;
   for (const { path, message } of schema ? brokenRules(schema, input, { trusted: anyNetwork }) : []) {
@@ -46,7 +46,7 @@ function requireRight({ query, body }: AnyCall, input: object, flags: readonly s
   }
 }
 
-/** The words of a call. */
+/** The input of a call, from its words and options. */
 function wordsInput(call: AnyCall, info: OperationInfo, args: Given): Answer {
   const input = inputOf(info, args._);
   const flags = flagsOf(info).filter((name) => args[name] !== undefined);
@@ -55,7 +55,7 @@ function wordsInput(call: AnyCall, info: OperationInfo, args: Given): Answer {
   return input;
 }
 
-/** The input of a call becomes its path, and its query or body. */
+/** Converts a call's input to its path, and its query or body. */
 export function requestOf(call: AnyCall, info: OperationInfo, given: Answer) {
   const input: Record<string, unknown> = { ...given };
   const missing = requiredOf(info.fields).find((name) => !Object.hasOwn(input, name));
@@ -73,7 +73,7 @@ export function requestOf(call: AnyCall, info: OperationInfo, given: Answer) {
   return { call: `${call.method} ${path}${query.size > 0 ? `?${query}` : ""}` as const };
 }
 
-/** For people, who do not want a table of all fields. */
+/** Shorter output for people than a table of all fields. */
 const texts: Readonly<Record<string, (answer: Answer) => string>> = {
   "snapshots.create": ({ id }) => String(id),
   "snapshots.restore": ({ id, now }) => `${id} is restored; the clock shows ${now}.`,
@@ -118,7 +118,7 @@ function commandOf(call: AnyCall) {
   );
 }
 
-/** The commands whose names begin with this word, made from the declarations of the control interface. */
+/** The commands whose names begin with this word, generated from the calls of the control interface. */
 const group = (name: string, description: string, more: SubCommandsDef = {}) =>
   commandGroup(name, description, "list", {
     ...Object.fromEntries(
@@ -141,7 +141,7 @@ export const snapshots = group(
 
 const groups = { inbox, scenarios, faults, snapshots };
 
-/** The fields of the command with these words, such as `scenarios add`; undefined if it is none of these. */
+/** The fields of a command such as `scenarios add`; undefined for other commands. */
 export function instrumentOf(words: readonly string[]): OperationInfo | undefined {
   const call = controlCalls.find(({ id }) => id === words.join("."));
   return call && Object.hasOwn(groups, words[0] ?? "") ? infoOf(call) : undefined;

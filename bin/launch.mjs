@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command of the package. It is a file of the repository, because npx makes no command of a file that is missing: a
-// clone has no dist/ before its first build.
+// The package's command. It is part of the repository because npx does not link a missing file, and a clone has no
+// dist/ before its first build.
 import { existsSync } from "node:fs";
 
 const program = new URL("../dist/bin/svc-server.js", import.meta.url);

@@ -31,12 +31,12 @@ const args: ArgsDef = {
 };
 
 interface Result {
-  /** In a few words. */
+  /** A short text. */
   readonly result: string;
   readonly isAcknowledged: boolean;
 }
 
-/** Posts one event as a delivery. */
+/** Posts an event as a delivery. */
 async function forward(
   to: string,
   { id, event, timestamp, data }: ServiceEvent,
@@ -63,7 +63,7 @@ async function forward(
   }
 }
 
-/** The receiver's URL: `localhost:3000/webhooks` is plain http. */
+/** The receiver's URL. `localhost:3000/webhooks` means plain http. */
 function parseReceiver(text: string): string {
   const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   if (text === "" || !/^https?:$/.test(parseUrl(url)?.protocol ?? ""))
@@ -71,7 +71,7 @@ function parseReceiver(text: string): string {
   return url;
 }
 
-/** The delays before a second post, a third one and so on, in milliseconds. */
+/** The delays before the retries, in milliseconds. */
 const parseRetries = (text: string): number[] =>
   text.split(",").map((one) => {
     const delay = parseDuration(one.trim());
@@ -91,7 +91,7 @@ function parseEvents(text: string): string[] {
   return wanted;
 }
 
-/** A system timer waits a minute at most. */
+/** Runs `work` after a delay. A system timer runs a minute at most, so longer delays use several. */
 function after(wait: number, work: () => void): void {
   systemTimer(wait, () => (wait > 60_000 ? after(wait - 60_000, work) : work()));
 }

@@ -21,7 +21,7 @@ async function readHidden(prompt: string): Promise<string> {
   process.stderr.write(prompt);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
-  // In this mode the terminal sends Ctrl+C as a character instead of a signal.
+  // Without echo, the terminal sends Ctrl+C as a character instead of a signal.
   lines.once("SIGINT", () => process.emit("SIGINT"));
   let typed = "";
   for await (const line of lines) {

@@ -21,14 +21,14 @@ import { configuration, listenArgs } from "./server-options.ts";
 
 const mailsOf = async (control: Control) => (await control<{ data: SentMail[] }>("GET mail")).data;
 
-/** The mails of the service that the arguments or variables name. */
+/** The mails of the service that the arguments or variables select. */
 const mailsOfNamed = (args: Given, patience?: number) =>
   mailsOf(controlOf(args, patience)).catch((error: unknown) => {
     if (!(error instanceof NoControl)) throw error;
     throw new NoControl(`${error.message}. Its mails are in its database: svc-server mail --database PATH`);
   });
 
-/** The mails of the emulator that is named, or that runs at the default address; undefined if the command means a database. */
+/** The mails of the selected emulator, or of one at the default address; undefined if a database is meant. */
 async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undefined> {
   const isDatabase = args["database"] !== undefined || args["key-file"] !== undefined;
   const isServer = args["url"] !== undefined || args["profile"] !== undefined;
@@ -50,7 +50,7 @@ async function mailsOfEmulator(args: Given): Promise<readonly SentMail[] | undef
   return mails;
 }
 
-/** The status of a mail, and why a try failed. */
+/** A mail's status, with the reason of its last failure. */
 function statusOf({ status, attempts }: SentMail): string {
   const last = attempts.at(-1);
   const tries = attempts.length === 0 ? "" : `, ${attempts.length} ${attempts.length === 1 ? "try" : "tries"}`;
@@ -65,7 +65,7 @@ function print(args: Given, mails: readonly SentMail[]): void {
       say(`${mail.sent_at}  To: ${mail.to}  ${mail.subject}  (${statusOf(mail)})\n\n${mail.text}\n`);
 }
 
-/** Sends one mail to an address, with the options of the variables and the configuration file. */
+/** Sends one mail to an address, configured by the variables and the configuration file. */
 async function sendTest(args: Given, to: string): Promise<void> {
   const checked = v.safeParse(email(), to);
   if (!checked.success) throw new UsageError(`the address ${checked.issues[0].message}`);

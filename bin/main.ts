@@ -9,15 +9,15 @@ type Command = Parameters<typeof runCommand>[0];
 
 interface FoundCommand {
   readonly command: Command;
-  /** The command above it, for the usage line. */
+  /** The parent command, for the usage line. */
   readonly parent: Command | undefined;
-  /** The words of its name. */
+  /** The words that name the command. */
   readonly path: readonly string[];
-  /** The names of the commands below it. */
+  /** The names of its subcommands. */
   readonly below: readonly string[];
 }
 
-/** Finds the command that the first words name, as deep as they are known. */
+/** Finds the command that the words name. It stops at the first unknown word. */
 async function findCommand(words: readonly string[]): Promise<FoundCommand> {
   let command = main as Command;
   let parent: Command | undefined;
@@ -39,7 +39,7 @@ async function help(words: readonly string[]): Promise<string> {
   if (below.length > 0 && !next.startsWith("-")) throw await unknownCommand(words);
   const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
   const usage = await renderUsage(command, above);
-  // Padding after the last column would wrap to empty lines in a narrow terminal.
+  // Trailing padding would wrap to empty lines in a narrow terminal.
   const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
   const { fieldHelp, operationHelp, operationList } = await import("./operation-help.ts");
   if (path[0] !== "call" && path[0] !== "users") {
@@ -50,7 +50,7 @@ async function help(words: readonly string[]): Promise<string> {
   return operationHelp(path[0] === "call" ? next : `users.${next}`);
 }
 
-/** The error for an unknown command. It lists the known ones. */
+/** The error for an unknown command, with a list of the known ones. */
 async function unknownCommand(words: readonly string[]): Promise<UsageError> {
   const { path, below } = await findCommand(words);
   const word = words[path.length];
@@ -69,10 +69,10 @@ const isUsage = (error: unknown) =>
   ["BadOptions", "BadSeed"].includes((error as Error).name) ||
   /^E(ARG|_)/.test(String((error as { code?: unknown }).code ?? ""));
 
-/** Runs a command. Resolves when it has ended. */
+/** Runs a command and resolves when it has ended. */
 export async function run(given: readonly string[]): Promise<EndedWith["outcome"]> {
   const words = given[0] === "help" ? [...given.slice(1), "--help"] : given;
-  // The words after -- are another program's command.
+  // The words after `--` belong to another program's command.
   const end = words.indexOf("--");
   const own = end < 0 ? words : words.slice(0, end);
   const [first] = words;
@@ -106,7 +106,7 @@ export async function run(given: readonly string[]): Promise<EndedWith["outcome"
         ? caught
         : new UsageError(`${path.join(" ")} needs the argument ${argument}`);
     const see = isUsage(error) ? `\nSee ${["svc-server", ...path, "--help"].join(" ")}.` : "";
-    // A key that was given as an argument by mistake must not appear in the message.
+    // The message must not contain a key that was mistyped as an argument.
     const message = stripVTControlCharacters((error as Error).message).replaceAll(/sk_live_\w+/g, "sk_live_…");
     const text = `svc-server: ${message}${see}\n`;
     return { code: isUsage(error) ? 2 : 1, message: text };

@@ -10,17 +10,17 @@ type Input = Readonly<Record<string, unknown>>;
 
 export interface Tool {
   readonly info: ToolInfo;
-  /** Rejects with an error for people. */
+  /** Rejects with a readable error. */
   call(input: Input, signal: AbortSignal): Promise<unknown>;
 }
 
-/** `events.stream` needs a connection that stays open; `openapi.get` describes the tools themselves. */
+/** `events.stream` needs a persistent connection; `openapi.get` describes the tools themselves. */
 const noTools: readonly string[] = ["events.stream", "openapi.get"];
 
-/** The POST calls that end, undo or replace something. Others only add, or bring back. */
+/** POST calls that end, undo or replace something. Other POST calls only add or restore. */
 const destructive: readonly string[] = ["archive", "cancel", "reset", "restart", "restore", "rollback", "suspend"];
 
-/** Many clients refuse a schema that is not one plain object at its top, so the parameters and the body become one. */
+/** Merges parameters and body into one object, because many clients refuse a schema that is not one plain object. */
 function inputSchemaOf(fields: Input): ToolInfo["inputSchema"] {
   const parts = partsOf(fields);
   const properties = parts.names.map((name) => {
@@ -50,7 +50,7 @@ function toolInfo(id: string, { method, summary, description, fields }: Operatio
   };
 }
 
-/** The operations. */
+/** One tool per operation. */
 function operationTools(args: Given): Tool[] {
   const connection = connectionOf(args);
   const client = clientOf(connection);
@@ -65,7 +65,7 @@ function operationTools(args: Given): Tool[] {
     }));
 }
 
-/** The calls of the control interface that have a name. */
+/** One tool per named call of the control interface. */
 function instrumentTools(args: Given): Tool[] {
   const control = controlOf(args);
   return controlCalls.flatMap((call) => {
@@ -81,14 +81,17 @@ function instrumentTools(args: Given): Tool[] {
   });
 }
 
-/** The tools for the service that the options name, by their names. */
+/** The tools for the service that the options select, by name. */
 export function createTools(args: Given) {
   const [operations, instruments] = [operationTools(args), instrumentTools(args)];
   const byName = new Map([...operations, ...instruments].map((tool) => [tool.info.name, tool]));
   const look = controlOf(args, 5_000);
   return {
     find: (name: string) => byName.get(name),
-    /** Leaves the instruments out if the service answers without them. A service that does not answer yet may have them. */
+    /**
+     * Lists the tools. Omits the instruments if the service answers that it has none. A service that does not answer
+     * yet may have them.
+     */
     async list(): Promise<ToolInfo[]> {
       const hasNone = await look("GET clock").then(
         () => false,

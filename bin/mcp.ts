@@ -5,7 +5,7 @@ import { command } from "./define-command.ts";
 import { createTools } from "./mcp-tools.ts";
 import { exitOnSignal } from "./signals.ts";
 
-/** Loads the package, which is no dependency: few users need it. */
+/** Loads the package. It is not a dependency, because few users need it. */
 async function loadProtocol() {
   try {
     const [server, stdio] = await Promise.all([
@@ -53,10 +53,10 @@ export const mcp = command(
         });
         return server;
       },
-      // Stdout is the protocol's.
+      // Stdout carries the protocol, so errors go to stderr.
       { onerror: ({ message }) => void process.stderr.write(`svc-server: ${message}\n`) },
     );
-    // The client ends the server by closing its stdin.
+    // The client stops the server by closing its stdin.
     await finished(process.stdin).catch(() => {});
   },
 );

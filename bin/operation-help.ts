@@ -30,13 +30,13 @@ function about({ id, summary, description, fields, path, example }: OperationInf
   ].join("\n");
 }
 
-/** The lines about the fields; none without fields. */
+/** The help lines about the fields; none if there are no fields. */
 export function fieldHelp(fields: Schema): string[] {
   const rows = rowsOf(fields, "", 0);
   return rows.length > 0 ? ["", "FIELDS", "", table(rows)] : [];
 }
 
-/** The words that give this record on the command line. */
+/** The command-line words that produce this record. */
 export const wordsOf = (record: Schema, prefix: string): string[] =>
   Object.entries(record).flatMap(([name, value]) => {
     const place = prefix + name;
@@ -73,11 +73,11 @@ function rowsOf(schema: Schema, prefix: string, depth: number): string[][] {
 
 const line = (place = "", need = "", kind = "", said = "") => [`  ${place}`, need, kind, said];
 
-/** The name of one alternative form: its title, or the constant that identifies it. */
+/** The name of an alternative form: its title, or the constant that identifies it. */
 const titleOf = ({ title, properties }: Schema) =>
   String(title ?? Object.values(properties as Record<string, Schema>).find((one) => one["const"])?.["const"]);
 
-/** The allowed words of a value, or its type. */
+/** A value's allowed words, or its type. */
 function kindOf(schema: Schema): string {
   const forms = formsOf(schema);
   const words = enumOf(schema);

@@ -1,14 +1,16 @@
-/** Prints a line, or several. */
+/** Prints one or more lines. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
 
-/** `1 user`, `2 users`: for nouns whose plural ends in s. */
+/** `1 user`, `2 users`: for plurals that end in s. */
 export const counted = (count: number, plural: string) => `${count} ${count === 1 ? plural.replace(/s$/, "") : plural}`;
 
-/** A clause about generations whose files are missing or changed. */
+/** A clause about generations with missing or changed files. */
 export const describeLost = (lost: readonly string[]) =>
   `${lost.length === 1 ? "the file of 1 generation is" : `the files of ${lost.length} generations are`} missing or changed, such as that of ${lost[0]}`;
 
-/** Columns as wide as their widest cell. Control characters are replaced, so no cell can control the terminal. */
+/**
+ * Formats columns, each as wide as its widest cell. Replaces control characters, so no cell can control the terminal.
+ */
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}/gu, "\ufffd")));
   const widths = rows.reduce<number[]>(
@@ -25,8 +27,8 @@ const cell = (value: unknown) =>
   value === null || value === undefined ? "-" : typeof value === "object" ? JSON.stringify(value) : String(value);
 
 /**
- * One field of an answer, such as `source.repo`: a text as it is, other values as JSON. A list gives the field of each
- * record, one a line.
+ * One field of an answer, such as `source.repo`. Text is printed as it is, other values as JSON. For a list, each
+ * record's field on a line of its own.
  */
 export function fieldOf(answer: unknown, path: string, { json = false } = {}): string {
   const [first = ""] = path.split(".");
@@ -40,7 +42,7 @@ export function fieldOf(answer: unknown, path: string, { json = false } = {}): s
   return typeof value === "string" && !json ? value : JSON.stringify(value);
 }
 
-/** Formats an answer for people: a list as a table, a record as lines. */
+/** Formats an answer for people: lists as tables, records as lines. */
 export function formatAnswer(answer: unknown): string {
   if (!isRecord(answer)) return answer === undefined ? "Done." : cell(answer);
   const { data, meta, ...record } = answer;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { systemTimer } from "../lib/kernel/clock.ts";
 
-/** The name of a process and its parent; undefined if it has ended, and without /proc. */
+/** A process's name and parent; undefined if it has ended or there is no /proc. */
 function lookUp(pid: number): { readonly name: string; readonly parent: number } | undefined {
   try {
     const [, name = "", parent] = /^\d+ \((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
@@ -21,15 +21,15 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Stops a program that `npx` started when npx ends, as SIGTERM would. npx dies silently at some signals; others it
- * passes to its shell, which then ends alone. A program with any other parent may outlive it, for example if a script
- * of `npm run` puts it in the background.
+ * If `npx` started this program, stops it when npx ends, as SIGTERM would. npx dies silently on some signals, and
+ * passes others only to its shell, which then ends alone. A program with any other parent may outlive it, for example
+ * one that an `npm run` script put into the background.
  */
 export function stopWithNpx(): void {
   if (process.env["npm_command"] !== "exec") return;
   const parent = process.ppid;
   const shell = lookUp(parent);
-  // Without a shell in between, npm is the parent. Then npm's own parent may end.
+  // If the parent is not a shell, it is npm. Then npm's own parent may end without stopping this program.
   const above = shell && /^(ba|da|k|z|a)?sh$/.test(shell.name) ? shell.parent : undefined;
   const isOrphan = () =>
     process.ppid !== parent || !isAlive(parent) || (above !== undefined && lookUp(parent)?.parent !== above);

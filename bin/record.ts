@@ -12,7 +12,7 @@ import { openRelay } from "./record/relay.ts";
 import { portInUse } from "./serve.ts";
 import { stopSignals } from "./signals.ts";
 
-/** A kill loses no more than this. */
+/** A killed recorder loses at most this much. */
 const writeEvery = "2s";
 
 const warn = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
@@ -37,7 +37,7 @@ function upstreamOf(given: unknown): string {
   return baseOf(url.href);
 }
 
-/** Warns once for each path whose answers are not JSON. */
+/** Warns once per path about answers that are not JSON. */
 function warnerOf(upstream: string) {
   const warned = new Set<string>();
   return ({ method, path, type = "no content type" }: Exchange) => {
@@ -50,7 +50,7 @@ function warnerOf(upstream: string) {
   };
 }
 
-/** Resolves when a signal asks the program to stop. A second one ends it at once. */
+/** Resolves when a signal asks the program to stop. A second signal exits at once. */
 const stopped = () =>
   new Promise<void>((resolve) => {
     let stopping = false;
@@ -62,7 +62,7 @@ const stopped = () =>
       });
   });
 
-/** Writes what was seen: at once, but not more often than that. */
+/** Writes the recording at once after a change, but at most once per `writeEvery`. */
 function createWriter(save: () => void) {
   let stopTimer: (() => void) | undefined;
   let isBehind = false;

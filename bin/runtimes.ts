@@ -9,7 +9,7 @@ import { connectEngine } from "../lib/drivers/containers/connect.ts";
 import { describeLanguages } from "../lib/drivers/process/languages.ts";
 import { probeMachine } from "../lib/drivers/process/probe.ts";
 
-/** Tries each runtime. Answers what it runs on, or throws an error that says how to install it. */
+/** Tests each runtime. Returns what it runs on, or throws an error that says how to install it. */
 const runtimes = {
   async process(settings: Settings | undefined, found: (protections: readonly Protection[]) => void) {
     const folder = mkdtempSync(join(tmpdir(), "svc-server-doctor-"));
@@ -35,7 +35,7 @@ const runtimes = {
   engine: async () => `with ${(await connectEngine()).name}`,
 } as const;
 
-/** Tries the runtimes. A runtime that was not chosen may fail. `found` gets the parts of the box of `process`. */
+/** Tests all runtimes. Only a configured runtime must work. `found` receives the protections of `process`. */
 export async function tryRuntimes(
   settings: Settings | undefined,
   found: (protections: readonly Protection[]) => void,

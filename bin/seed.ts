@@ -27,7 +27,7 @@ export const seed = command(
       if (isPostgres(String(path)))
         throw new UsageError("option --database must be a file; on PostgreSQL, start a server with --seed FILE");
       if (existsSync(String(path))) throw new Error(`the database ${path} already exists; name a new file`);
-      // parseSeed has checked it above.
+      // parseSeed has already validated it.
       const service = await createService({ mode: "start", database: String(path), seed: given as never });
       await service.close();
     }

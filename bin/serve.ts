@@ -51,7 +51,8 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const isNew = database !== ":memory:" && isMissing(database);
   const { service, warnings, runtime, protections } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
-  // Handle signals before printing: a supervisor may stop the service as soon as it reads that line.
+  // Signals must be handled before this line is printed, because a supervisor may stop the service as soon as it reads
+  // the line.
   const end = untilStopped(service);
   const address = {
     url,
@@ -79,8 +80,8 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
 }
 
 /**
- * Starts a service. An error in the options names the flag, variable or file that set them. Deployed apps use the address of
- * the service unless they have their own.
+ * Starts a service. An option error names the flag, variable or file that set it. Unless apps have their own host, they
+ * listen on the same host.
  */
 export async function begin({ options, notes, explainedError }: Configuration, host = "127.0.0.1") {
   const { beginService } = await import("../lib/service.ts");
@@ -89,7 +90,7 @@ export async function begin({ options, notes, explainedError }: Configuration, h
   );
 }
 
-/** Checked before the ports, so that a port in use does not hide a wrong option. */
+/** Validated before ports are opened, so an occupied port does not hide an invalid option. */
 function checkedSettings({ options, explainedError }: Configuration): Settings {
   try {
     return parseOptions(options);
@@ -98,7 +99,10 @@ function checkedSettings({ options, explainedError }: Configuration): Settings {
   }
 }
 
-/** Opens the port before the database is made: a first start that cannot listen must not use up the key shown once. */
+/**
+ * Checks the port before the database is created: a first start that cannot listen must not use up the key, which is
+ * shown only once.
+ */
 async function requireFreePort(port: number, host: string, database: string, flag = "--port"): Promise<void> {
   if (await isPortFree(port, host)) return;
   const server = runningServer(database);
@@ -112,7 +116,7 @@ async function requireFreePort(port: number, host: string, database: string, fla
 export const portInUse = (port: number, flag = "--port") =>
   `port ${port} is in use; choose another port with ${flag} (0 picks a free one), or stop the program that uses it`;
 
-/** Whether this process can listen there; rejects if that fails for any reason but another listener. */
+/** Whether this process can listen there; false if the port is occupied. Rejects on any other error. */
 export async function isPortFree(port: number, host: string): Promise<boolean> {
   try {
     await (await listen({ handle: () => {}, upgrade: () => {} }, { port, host })).close("0s");
@@ -124,16 +128,16 @@ export async function isPortFree(port: number, host: string): Promise<boolean> {
   }
 }
 
-/** Resolves when a signal has stopped the service. A second signal ends the process at once. */
+/** Resolves when a signal has stopped the service. A second signal exits at once. */
 function untilStopped(service: Service): Promise<void> {
   return new Promise((resolve, reject) => {
     let stopping = false;
     const stop = (signal: NodeJS.Signals) => {
-      // A closed terminal may send SIGHUP twice: from its shell and from the system.
+      // When a terminal closes, SIGHUP may arrive twice: from its shell and from the system.
       if (stopping && signal === "SIGHUP") return;
       if (stopping) process.exit(1);
       stopping = true;
-      // close() gives work in flight ten seconds. This limit is for a close that hangs.
+      // close() gives running work ten seconds. This limit covers a close that hangs.
       systemTimer("15s", () => resolve());
       service.close().then(resolve, reject);
     };

@@ -4,7 +4,7 @@ import type { Options } from "../lib/index.ts";
 import { nearestName } from "../lib/kernel/did-you-mean.ts";
 import { brokenOption, fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
 
-/** The options of a server that createService() does not have: where it listens, and its configuration file. */
+/** Server options that createService() does not have: the listen address and the configuration file. */
 export const listenArgs: ArgsDef = {
   port: { type: "string", description: "The port to listen on; 0 picks a free one (7400).", valueHint: "N" },
   host: { type: "string", description: "The address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
@@ -15,7 +15,7 @@ export const listenArgs: ArgsDef = {
   },
 };
 
-/** The defaults of each command, where they differ from those of createService(). */
+/** Each command's defaults that differ from createService(). */
 const defaults = {
   dev: { mode: "dev", logLevel: "warn" },
   start: { mode: "start", database: "./svc-data", logLevel: "info" },
@@ -29,13 +29,15 @@ export interface Configuration {
   readonly host: string;
   /** Warnings about variables that have no effect. */
   readonly notes: readonly string[];
-  /** The same error, naming the flag, variable or file that set the wrong option. */
+  /** Rewrites an option error so that it names the flag, variable or file that set the option. */
   explainedError(error: unknown): unknown;
 }
 
 type Tree = Record<string, unknown>;
 
-/** Merges the options: flags override the environment, which overrides the file. parseOptions() checks the result. */
+/**
+ * Merges the options: flags override the environment, which overrides the file. parseOptions() validates the result.
+ */
 export function configuration(mode: Mode, args: Readonly<Record<string, unknown>>): Configuration {
   const given = (name: string) => {
     const variable = `SVC_${name.toUpperCase()}`;
@@ -69,10 +71,10 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
 const demoSeed =
   "the API keys of the seed demo are public: anyone can use them; start a new database with a seed of your own";
 
-/** Variables that other code reads, and that set no option. */
+/** Variables that other code reads; they set no options. */
 const otherVariables = ["CONFIG", "PORT", "HOST", "JSON", "URL", "API_KEY", "PROFILE", "WEBHOOK_SECRET"];
 
-/** Warnings about variables whose names are close to a known one. Any other SVC_ variable may belong to another program. */
+/** Warnings about variables with names similar to a known one. Other SVC_ variables may belong to another program. */
 function misspelledVariables(): string[] {
   const known = [...allOptions.map(variableOf), ...otherVariables.map((name) => `SVC_${name}`)];
   const set = Object.keys(process.env).filter((name) => name.startsWith("SVC_") && !known.includes(name));
@@ -87,9 +89,9 @@ function put(options: Tree, [name = "", ...rest]: readonly string[], value: unkn
     options[name] = value;
     return;
   }
-  // A switch that is on may have options below it.
+  // A switch that is `true` can be replaced by an object of options.
   const below = options[name] === true ? {} : (options[name] ?? {});
-  // If the file has another value where an object of options belongs, parseOptions() refuses it.
+  // The file has another value where an object belongs. parseOptions() refuses it.
   if (typeof below !== "object") return;
   options[name] = { ...below };
   put(options[name] as Tree, rest, value);

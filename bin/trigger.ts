@@ -22,10 +22,10 @@ interface Emulator {
 const demo = { name: "svc-trigger", region: "eu-west-1", description: "Created by svc-server trigger" };
 const environment = "trigger";
 
-/** A name that no earlier run has used. */
+/** A new name for each run. */
 const unique = () => `svc-trigger-${createRandom().alphanumeric(8).toLowerCase()}`;
 
-/** A project in the region of `demo`, or in the first that the service has instead: its refusal names them. */
+/** Creates a project in `demo`'s region, or in the first region that the service lists when it refuses that one. */
 async function createProject({ client }: Emulator, name: string) {
   try {
     return await client.projects.create({ ...demo, name });
@@ -38,7 +38,7 @@ async function createProject({ client }: Emulator, name: string) {
   }
 }
 
-/** The project of all triggered deployments, and whether this call made it. */
+/** The project of all triggered deployments, and whether this call created it. */
 async function demoProject(emulator: Emulator): Promise<{ readonly id: string; readonly isNew: boolean }> {
   const { client } = emulator;
   for await (const { id, name, status } of client.paginate(client.projects.list, { per_page: 100 }))
@@ -46,7 +46,7 @@ async function demoProject(emulator: Emulator): Promise<{ readonly id: string; r
   return { id: (await createProject(emulator, demo.name)).id, isNew: true };
 }
 
-/** Why a deployment did not take the scenario that was made for it. */
+/** Why a deployment did not use the scenario created for it. */
 function obstacleOf(id: string, before: readonly Scenario[], after: readonly Scenario[]): string {
   const taken = after.find(({ id, used }) => used > (before.find((one) => one.id === id)?.used ?? 0));
   return taken
@@ -55,15 +55,15 @@ function obstacleOf(id: string, before: readonly Scenario[], after: readonly Sce
 }
 
 /**
- * Creates a deployment with this outcome, which advances by steps alone. If it gets another outcome, everything is removed
- * again.
+ * Creates a deployment with this outcome that advances only by explicit steps. If it gets another outcome, everything
+ * is removed again.
  */
 async function create(
   { client, control }: Emulator,
   project_id: string,
   outcome: SimulatedOutcome,
 ): Promise<Deployment> {
-  // Each run has its own branch, so that its scenario matches no other deployment.
+  // Each run uses a unique branch, so its scenario matches no other deployment.
   const source = { type: "git", repo: "acme/web", branch: unique() } as const;
   const scenarios = async () => (await control<{ data: Scenario[] }>("GET scenarios")).data;
   const before = await scenarios();
@@ -79,16 +79,16 @@ async function create(
     await client.deployments.cancel({ id: deployment.id }).catch(() => {});
     throw new Error(obstacleOf(deployment.id, before, after));
   } finally {
-    // A deployment that has taken the scenario keeps its outcome.
+    // The deployment has already taken the scenario and keeps its outcome.
     await control(`DELETE scenarios/${scenario}`);
   }
 }
 
-/** How often a deployment that waits for a slot is stepped, and the pause between two steps. */
+/** How often to step a deployment that waits for a slot, and the pause between steps. */
 const attempts = 100;
 const pause = () => new Promise<void>((resolve) => void systemTimer("100ms", resolve, { hold: true }));
 
-/** Steps a deployment until it is in this state; the clock does not move it. */
+/** Steps a deployment until it reaches this state. The clock does not move it. */
 async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Deployment["status"]): Promise<Deployment> {
   const { client, control } = emulator;
   const project = await demoProject(emulator);
@@ -107,15 +107,15 @@ async function deploy(emulator: Emulator, outcome: SimulatedOutcome, until: Depl
   return now;
 }
 
-/** Deploys until that state, then cancels, so that no later event follows. */
+/** Deploys up to that state, then cancels, so no later events follow. */
 async function deployUntil(emulator: Emulator, until: "queued" | "building"): Promise<void> {
   const { id } = await deploy(emulator, {}, until);
   await emulator.client.deployments.cancel({ id });
 }
 
-/** Runs a small generation with this outcome, to its end. */
+/** Runs a small generation with this outcome to its end. */
 async function generate({ client, control }: Emulator, result: "succeed" | "fail"): Promise<void> {
-  // A model of its own, so that the scenario matches no other generation.
+  // A unique model, so the scenario matches no other generation.
   const model = unique();
   const { id: scenario } = await control<Scenario>("POST scenarios", {
     match: { model },
@@ -142,7 +142,7 @@ const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unkno
   "deployment.succeeded": (emulator) => deploy(emulator, {}, "active"),
   "deployment.failed": (emulator) => deploy(emulator, { result: "fail", message: "npm ERR! build failed" }, "failed"),
   async "deployment.rolled_back"(emulator) {
-    // A failed health check rolls back to the previous release, so one is needed.
+    // A failed health check rolls back to the previous release, so one must exist.
     await deploy(emulator, {}, "active");
     await deploy(emulator, { result: "rolled_back" }, "rolled_back");
   },
@@ -168,7 +168,7 @@ const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unkno
 const names = Object.keys(catalog);
 const isEvent = (name: string): name is EventName => names.includes(name);
 
-/** The newest event of this name, younger than `before`. */
+/** The newest event of this name that is newer than the event `before`. */
 async function newest({ client }: Emulator, name: EventName, before: string) {
   for await (const event of client.paginate(client.events.list, { per_page: 20 })) {
     if (event.id <= before) break;
@@ -191,7 +191,7 @@ export const trigger = command(
     const connection = connectionOf(args);
     const emulator = { client: clientOf(connection), control: controlOf(args) };
     try {
-      // Only an emulator answers, so this never writes to a hosted service.
+      // Only an emulator has a control interface, so this never writes to a hosted service.
       await emulator.control("GET clock");
       const before = (await emulator.client.events.list({ per_page: 1 })).data[0]?.id ?? "";
       await triggers[name](emulator);

@@ -57,7 +57,7 @@ export const verify = command(
   },
 );
 
-/** A table of the sentences, without those that need `--write`, and their number. */
+/** Formats the findings as a table without those that need `--write`, and adds the totals. */
 function asText(findings: readonly Finding[]): string {
   const listed = findings.filter(({ reason }) => reason !== needsWrite);
   const rows = listed.map(({ chapter, sentence, result, reason, request_id }) => [

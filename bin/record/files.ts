@@ -11,11 +11,11 @@ import { createCleaner } from "./without-secrets.ts";
 export interface Recording {
   readonly seed: Seed;
   readonly scenarios: readonly NewScenario[];
-  /** What was seen and could not be recorded, with the reasons. */
+  /** What was seen but could not be recorded, with the reasons. */
   readonly left: readonly string[];
 }
 
-/** What a recorder saw, without secrets. */
+/** The recording of everything that the recorder saw, without secrets. */
 export function recordingOf(recorder: Recorder, keepsPeople: boolean): Recording {
   const left: string[] = [];
   const accounts = mergedAccounts(recorder.accounts());
@@ -28,7 +28,7 @@ export function recordingOf(recorder: Recorder, keepsPeople: boolean): Recording
   return { seed: { organizations }, scenarios: accounts.flatMap((account) => scenariosOf(account, cleaner)), left };
 }
 
-/** The files of a recording in a folder, which is made. A recording that is there already stays as it is. */
+/** Opens a folder for a recording and creates it if needed. Refuses a folder that already has a recording. */
 export function openFiles(folder: string) {
   const paths = { seed: join(folder, "seed.json"), scenarios: join(folder, "scenarios.json") };
   const present = Object.values(paths).find((path) => existsSync(path));
@@ -44,7 +44,7 @@ export function openFiles(folder: string) {
   const write = (path: string, content: unknown) => {
     const text = `${JSON.stringify(content, null, 2)}\n`;
     if (written.get(path) === text) return;
-    // A kill leaves the old file or the new one, whole.
+    // Written atomically: after a kill, either the old or the new file is complete.
     writeFileSync(`${path}.part`, text);
     renameSync(`${path}.part`, path);
     written.set(path, text);

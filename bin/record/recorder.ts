@@ -6,40 +6,40 @@ import { isRecord } from "../output.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A request that was passed on, and its answer. */
+/** A forwarded request and its answer. */
 export interface Exchange {
   readonly method: string;
-  /** Behind the version prefix, with its query: `/projects?per_page=5`. */
+  /** The path after the version prefix, with the query: `/projects?per_page=5`. */
   readonly path: string;
-  /** The header Authorization. */
+  /** The Authorization header. */
   readonly caller: string | undefined;
   readonly request: Buffer | undefined;
   readonly status: number;
   readonly type: string | undefined;
   readonly encoding: string | undefined;
   readonly answer: Buffer;
-  /** When the answer had arrived, in milliseconds. */
+  /** When the answer was complete, in milliseconds. */
   readonly at: number;
 }
 
-/** A deployment or a generation, and when it was first seen in each state. */
+/** A deployment or a generation, and when each of its states was first seen. */
 export interface Work {
   readonly record: Json;
   readonly entered: Readonly<Record<string, number>>;
 }
 
-/** What the callers of one organization saw. */
+/** Everything that the callers of one organization saw. */
 export interface Account {
   readonly organization: { value: Json };
   readonly users: Map<string, Json>;
   readonly projects: Map<string, Json>;
-  /** By project, then by name. */
+  /** By project, then by environment name. */
   readonly environments: Map<string, Map<string, Json>>;
   readonly webhooks: Map<string, Json>;
   readonly integrations: Map<string, Json>;
   readonly deployments: Map<string, Work>;
   readonly generations: Map<string, Work>;
-  /** Why deployments failed. */
+  /** Failure reasons by deployment. */
   readonly reasons: Map<string, string>;
 }
 
@@ -57,7 +57,7 @@ const emptyAccount = (): Account => ({
 
 const collections = { usr: "users", proj: "projects", wh: "webhooks", int: "integrations" } as const;
 const maxSecrets = 10_000;
-/** Shorter ones would be found in words that are no secrets. */
+/** A shorter text would also match words that are not secrets. */
 const shortestSecret = 6;
 
 const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
@@ -75,13 +75,13 @@ function parseJson(bytes: Buffer | undefined, encoding = "identity"): unknown {
   }
 }
 
-/** The records of an answer, in both envelopes. */
+/** The records of an answer, in either envelope. */
 const itemsOf = (body: Json): Json[] => {
   const { data } = body;
   return Array.isArray(data) ? data.filter(isRecord) : [isRecord(data) ? data : body];
 };
 
-/** Every secret in a body: fields with the name of one, values of headers, variables that are marked. */
+/** Yields all secrets in a body: fields with secret-sounding names, header values, and variables marked as secret. */
 function* secretsIn(value: unknown): Generator<string> {
   if (typeof value !== "object" || value === null) return;
   if (!Array.isArray(value) && (value as Json)["secret"] === true) {
@@ -98,7 +98,7 @@ function* secretsIn(value: unknown): Generator<string> {
 
 export type Recorder = ReturnType<typeof createRecorder>;
 
-/** Learns the accounts from passing answers. Hashes of the callers' keys tell accounts apart. */
+/** Learns accounts from the answers that pass through. It tells accounts apart by hashes of the callers' keys. */
 export function createRecorder() {
   const accounts = new Map<string, Account>();
   const secrets = new Set<string>();
@@ -160,7 +160,7 @@ export function createRecorder() {
     accounts: () => [...accounts.values()],
     secrets: (): readonly string[] => [...secrets],
 
-    /** Takes an exchange in. Says whether its answer was JSON, or empty. */
+    /** Records an exchange. Returns false if the answer should have been JSON but was not. */
     observe(exchange: Exchange): boolean {
       const { method, path, caller, status, type = "", encoding, answer } = exchange;
       hide(parseJson(exchange.request));
@@ -178,7 +178,7 @@ export function createRecorder() {
         addEnvironments(account, id, itemsOf(body));
       else if (collection === "deployments" && below === "logs") {
         const errors = itemsOf(body).flatMap(({ level, message }) => (level === "error" ? [message] : []));
-        // The reason comes before the line "Deployment failed".
+        // The reason precedes the line "Deployment failed".
         const reason = errors.findLast((message) => message !== "Deployment failed");
         if (typeof reason === "string") account.reasons.set(id, reason);
       } else for (const item of itemsOf(body)) addItem(account, item, exchange);
@@ -204,7 +204,10 @@ const partsOf = (path: string): string[] =>
       }
     });
 
-/** One account for callers of the same organization: it has the same identifier, or a record in common. */
+/**
+ * Merges the accounts of callers from the same organization: those with the same organization id, or with a record in
+ * common.
+ */
 export function mergedAccounts(accounts: readonly Account[]): Account[] {
   const merged: Account[] = [];
   const named = ["users", "projects", "webhooks", "integrations", "deployments", "generations"] as const;

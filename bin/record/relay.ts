@@ -11,9 +11,9 @@ import { forward, forwardUpgrade, isRepeatable, type Service, type Upstream } fr
 import { passedHeaders } from "../../lib/proxy/headers.ts";
 import type { Exchange } from "./recorder.ts";
 
-/** The largest body that is recorded. Larger ones pass all the same. */
+/** The maximum size of a recorded body. Larger bodies are forwarded but not recorded. */
 const maxRecorded = 8 * 1024 * 1024;
-/** Twice the longest wait that a caller can ask for; the first half is the longest timer. */
+/** The longest system timer. Two in sequence give an answer twice the longest wait that a caller can request. */
 const patience = "60s";
 
 export interface RelayOptions {
@@ -21,11 +21,11 @@ export interface RelayOptions {
   readonly port: number;
   readonly host: string;
   readonly onExchange: (exchange: Exchange) => void;
-  /** Calls a function once the patience with an answer is over; for tests. */
+  /** Calls a function when an answer is overdue. Tests replace this. */
   readonly afterPatience?: (run: () => void) => () => void;
 }
 
-/** Twice the longest timer. */
+/** Runs two of the longest timers in sequence. */
 function afterTwo(run: () => void): () => void {
   let stop = systemTimer(patience, () => {
     stop = systemTimer(patience, run);
@@ -37,7 +37,7 @@ class Late extends Error {
   readonly code = "ETIMEDOUT";
 }
 
-/** The bytes of a stream, as they come by; undefined once there are too many. */
+/** Collects a stream's bytes as they pass; undefined if there are too many. */
 function watched(stream: IncomingMessage): () => Buffer | undefined {
   let chunks: Buffer[] | undefined = [];
   let size = 0;
@@ -52,7 +52,7 @@ function watched(stream: IncomingMessage): () => Buffer | undefined {
 const isBelow = ({ url = "" }: IncomingMessage) => /^\/v1(?=[/?]|$)/.test(url);
 const pathBelow = ({ url = "" }: IncomingMessage) => url.slice("/v1".length);
 
-/** Answers in the error form of the interface. */
+/** Sends errors in the API's error format. */
 function createRefusal(clock: Clock) {
   const ids = createIds(clock, createRandom());
   return (response: ServerResponse, status: number, code: string, message: string) => {
@@ -61,14 +61,14 @@ function createRefusal(clock: Clock) {
     const meta = { request_id, timestamp: clock.iso() };
     response.writeHead(status, {
       ...{ "content-type": "application/json", "x-request-id": request_id },
-      // The unread rest of a body would come before the next request on this connection.
+      // Otherwise the unread rest of a body would precede the next request on this connection.
       ...(!isRepeatable(response.req) && { connection: "close" }),
     });
     response.end(JSON.stringify({ error: { code, message }, meta }));
   };
 }
 
-/** How a request reaches the upstream: its headers as they are, but for the host. */
+/** How a request is sent upstream: with its own headers except Host. */
 function createUpstream(upstream: string, afterPatience: NonNullable<RelayOptions["afterPatience"]>) {
   const base = new URL(upstream);
   const { host, port, secure: isSecure, authority } = targetOf(base);
@@ -101,7 +101,7 @@ function createUpstream(upstream: string, afterPatience: NonNullable<RelayOption
   };
 }
 
-/** Listens, and passes every request below `/v1` on to the upstream, streaming. The answers come back as they are. */
+/** Listens and streams all requests below `/v1` to the upstream. The answers are returned unchanged. */
 export async function openRelay({ upstream, port, host, onExchange, afterPatience = afterTwo }: RelayOptions) {
   const to = createUpstream(upstream, afterPatience);
   const clock = createClock("real");
@@ -130,7 +130,7 @@ export async function openRelay({ upstream, port, host, onExchange, afterPatienc
     };
     const send = () => forward(request, response, to.of(request, { onAnswer, onFailure }));
     if ((await send()) === "done") return;
-    // The upstream may have closed an idle connection just now.
+    // The upstream may just have closed an idle connection.
     if (isRepeatable(request) && !(failure instanceof Late) && (await send()) === "done") return;
     const reason = failure instanceof Late ? "it gave no answer within two minutes" : failureReason(failure);
     refuse(response, 502, "bad_gateway", `the upstream ${new URL(upstream).origin} cannot be reached: ${reason}`);

@@ -5,13 +5,13 @@ import { isRecord } from "../output.ts";
 import type { Account, Json, Work } from "./recorder.ts";
 import type { Cleaner } from "./without-secrets.ts";
 
-/** The newest of each match are kept. */
+/** How many scenarios of each match are kept, the newest ones. */
 const mostOfOne = 20;
 const maxMessage = 4_000;
-/** The durations of the states before and after a build if the recording did not see them. */
+/** Default durations of the states before and after a build, for when the recording did not see them. */
 const usual_ms = { queued: 1_000, deploying: 2_000 };
 
-/** A scenario, when its work was created, and what it matches as text. */
+/** A scenario with the creation time of its work. */
 interface Found {
   readonly created: string;
   readonly match: Json;
@@ -24,7 +24,7 @@ const timeOf = (value: unknown): number | undefined => {
 };
 const between = (from: number, to: number) => formatDuration(Math.max(0, to - from));
 
-/** Uses the durations of simulated work for changes of state that the recording did not see, within the known time. */
+/** State changes that the recording did not see get the default durations, limited to the known total time. */
 function durationsOf({ record, entered }: Work, reachedRollout: boolean): Json | undefined {
   const from = timeOf(record["created_at"]);
   const to = timeOf(record["completed_at"]);
@@ -93,8 +93,8 @@ const messageOf = (message: unknown, cleaner: Cleaner) =>
   typeof message === "string" && message !== "" ? { message: cleaner.text(message).slice(0, maxMessage) } : {};
 
 /**
- * Scenarios that end simulated work as the real work ended: for each match its distinct ends in order. The newest stays in
- * force, so an emulator continues as the account behaves today.
+ * Scenarios that make simulated work end like the real work. Each match keeps its outcomes in order. The newest stays
+ * in force, so an emulator continues with the account's current behaviour.
  */
 export function scenariosOf(account: Account, cleaner: Cleaner): NewScenario[] {
   const found = [

@@ -7,11 +7,11 @@ import { type Cleaner, standIn } from "./without-secrets.ts";
 export type RecordedOrganization = Seed["organizations"][number];
 
 interface Left {
-  /** What was seen and is not in the seed, with the reason. */
+  /** What was seen but is not in the seed, with the reason. */
   readonly left: string[];
 }
 
-/** Members by role, as they joined, with the name and the address that a recording shows. */
+/** Members numbered by role in the order in which they joined, with the name and address for the recording. */
 export function peopleOf(account: Account, number: number, keepsPeople: boolean) {
   const counts = new Map<string, number>();
   const of = number === 1 ? "" : `-of-${number}`;
@@ -34,7 +34,7 @@ const compare = (a: unknown, b: unknown) => (String(a) < String(b) ? -1 : String
 
 type People = ReturnType<typeof peopleOf>;
 
-/** The organization of an account in the form of a seed. What the seed could not have is left out, and named. */
+/** An account's organization in seed format. Parts that a seed cannot contain are left out and listed in `left`. */
 export function organizationOf(
   account: Account,
   people: People,
@@ -81,7 +81,7 @@ export function organizationOf(
 
 const isMonitoring = ({ type }: Json) => type === "monitoring";
 
-/** Somebody has to own the emulator, and the caller may not have seen who does. */
+/** An emulator needs an owner, but the caller may not have seen who that is. */
 const spareOwner = (number: number) => ({
   name: "Recorded owner",
   email: `owner-${number}@unseen.recorded.test`,
@@ -89,7 +89,7 @@ const spareOwner = (number: number) => ({
   keys: [{ name: "recorded", key: `sk_live_recorded_${number}` }],
 });
 
-/** The last of those with one name: an earlier one was removed, or renamed, meanwhile. */
+/** The last record of each name. Earlier ones were removed or renamed in the meantime. */
 const unique = (records: readonly Json[], field: string): Json[] => [
   ...new Map(records.map((one) => [foldCase(String(one[field])), one])).values(),
 ];
@@ -116,7 +116,10 @@ function projectOf(account: Account, { id, name, region, description, status }: 
   };
 }
 
-/** Answers never show a secret, so each gets one: a receiver that checks no signature does not mind. */
+/**
+ * Answers never contain secrets, so each webhook gets a fixed one. It does not matter to a receiver that does not check
+ * signatures.
+ */
 const webhookOf = ({ url, events, status, headers }: Json, cleaner: Cleaner): Json => ({
   url: cleaner.url(String(url)),
   events,

@@ -4,9 +4,9 @@ import { parseUrl } from "../../lib/kernel/url.ts";
 import { isRecord } from "../output.ts";
 import type { Json } from "./recorder.ts";
 
-/** Replaces a secret in a recording. */
+/** The replacement for secrets in a recording. */
 export const standIn = "recorded-secret";
-/** A regular expression of addresses alone would take quadratic time. */
+/** Splits into words first, because one regular expression for addresses would take quadratic time. */
 const withoutAddresses = (text: string, shown: (person: string) => string): string =>
   text.replace(/[\w.+@-]+/g, (word) => {
     const end = word.endsWith(".") ? "." : "";
@@ -17,14 +17,14 @@ const withoutAddresses = (text: string, shown: (person: string) => string): stri
 
 export type Cleaner = ReturnType<typeof createCleaner>;
 
-/** Replaces secrets and e-mail addresses. `people` maps an address to its replacement; without it, addresses stay. */
+/** Replaces secrets and email addresses. `people` maps addresses to replacements; without it, addresses stay. */
 export function createCleaner(secrets: readonly string[], people: ReadonlyMap<string, string> | undefined) {
   const hide = hideValues(secrets);
   const without = (value: string, shown: (person: string) => string) =>
     people ? withoutAddresses(redact(hide(value)), shown) : redact(hide(value));
   const text = (value: string): string =>
     without(value, (person) => people?.get(person.toLowerCase()) ?? "person@recorded.test");
-  /** Only the host of a URL is no secret: those of chats have a token in their path. */
+  /** Keeps only the host of a URL, because chat webhooks have a token in their path. */
   const url = (value: string): string => `https://${parseUrl(value)?.host || "unknown.inbox.test"}/recorded`;
   const isUrl = (value: string) => /^https?:\/\//i.test(value);
 
@@ -39,13 +39,13 @@ export function createCleaner(secrets: readonly string[], people: ReadonlyMap<st
   return {
     text,
     url,
-    /** The configuration of an integration. Identifiers of the real service mean nothing in another. */
+    /** An integration's configuration. It drops project_id, because ids of the real service are invalid elsewhere. */
     config: ({ project_id: _, ...config }: Json): Json =>
       Object.fromEntries(Object.entries(config).map(([name, value]) => [name, setting(name, value)])),
-    /** A variable of an environment: a secret one keeps its name, and so does one whose name says that it is secret. */
+    /** An environment variable. A secret variable keeps only its name, as does one with a secret-sounding name. */
     variable: (name: string, value: unknown): unknown =>
       typeof value === "string" && !isSecretName(name) ? text(value) : { value: standIn, secret: true },
-    /** A glob that matches a text, with `*` for what was removed. */
+    /** A glob that matches the original text, with `*` for removed parts. */
     glob: (value: string): string => without(value, () => "*").replaceAll(redaction, "*"),
   };
 }

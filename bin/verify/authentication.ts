@@ -3,7 +3,7 @@ import { type Check, chapter, expectStatus } from "./check.ts";
 const unknownKey = "sk_live_verify00000000000000000000000000";
 const unknownId = "00000000000000000000000000";
 
-/** The endpoints, with identifiers that do not exist. */
+/** All endpoints, with identifiers that do not exist. */
 const reads = [
   "/projects",
   `/projects/proj_${unknownId}`,

@@ -1,41 +1,41 @@
-/** A response, with any content. */
+/** A response of any content. */
 export interface Answer {
   /** `GET /projects?per_page=1` */
   readonly line: string;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Undefined where the text is no JSON. */
+  /** Undefined if the text is not JSON. */
   readonly body: unknown;
 }
 
 export interface Sent {
   readonly body?: unknown;
-  /** Another key than the given one; null sends none. */
+  /** Replaces the configured key; null sends none. */
   readonly key?: string | null;
 }
 
-/** Sends requests to the server on trial. */
+/** Sends requests to the server under test. */
 export interface Probe {
   send(method: string, path: string, sent?: Sent): Promise<Answer>;
   get(path: string): Promise<Answer>;
-  /** GET of any URL, or of a path of the server beside the interface, without a key. */
+  /** GETs any URL, or a path of the server outside the API, without a key. */
   open(url: string): Promise<Answer>;
-  /** All answers of the interface to this trial so far, but those of its limit. */
+  /** All API responses in this trial so far, except rate-limit responses. */
   readonly seen: readonly Answer[];
-  /** Runs `make` once for each name: checks share what they read and the project that they create. */
+  /** Runs `make` once per name, so checks share data that they read and the project that they create. */
   once<T>(name: string, make: () => Promise<T>): Promise<T>;
-  /** Runs at the end of the trial, the last one first. */
+  /** Registers cleanup for the end of the trial. The last one runs first. */
   atEnd(undo: () => Promise<unknown>): void;
   /** Waits between two polls of running work. */
   pause(ms: number): Promise<void>;
-  /** The milliseconds that such work may take. */
+  /** How long running work may take, in milliseconds. */
   readonly patience_ms: number;
-  /** The last answer to this probe, else to the trial; a report names its request id. */
+  /** The last response to this probe, else to the trial. Reports include its request id. */
   readonly last: Answer | undefined;
 }
 
-/** The server does something else than a sentence says. `answer` shows it, where there is one. */
+/** The server behaves differently from a sentence. `answer` is the response that shows it, if there is one. */
 export class Differs extends Error {
   readonly answer: Answer | undefined;
   constructor(message: string, answer?: Answer) {
@@ -44,26 +44,29 @@ export class Differs extends Error {
   }
 }
 
-/** A sentence that cannot be tried on this server, with the reason. */
+/** A sentence could not be tested on this server, with the reason. */
 export class Untried extends Error {}
 
-/** A sentence of the interface, and how to try it. `run` throws {Differs} or {Untried}; it holds if `run` ends. */
+/**
+ * A sentence of the API's documentation and its test. The sentence holds if `run` returns; otherwise `run` throws
+ * {Differs} or {Untried}.
+ */
 export interface Check {
   readonly chapter: string;
   readonly sentence: string;
-  /** Whether it changes something: only with `--write`. */
+  /** Whether it modifies data, which requires `--write`. */
   readonly writes?: true;
   run(on: Probe): Promise<void>;
 }
 
-/** The checks of a chapter, by their sentences. */
+/** The checks of a chapter, keyed by sentence. */
 export const chapter = (
   name: string,
   checks: Readonly<Record<string, (on: Probe) => Promise<void>>>,
   more: { readonly writes?: true } = {},
 ): Check[] => Object.entries(checks).map(([sentence, run]) => ({ chapter: name, sentence, run, ...more }));
 
-/** Throws {Differs} unless `holds`; `found` says what the server did instead. */
+/** Throws {Differs} unless `holds`. `found` describes the server's actual behaviour. */
 export function expect(holds: boolean, answer: Answer, found: string): asserts holds {
   if (!holds) throw new Differs(`${answer.line} answered ${answer.status}: ${found}`, answer);
 }
@@ -72,7 +75,7 @@ export function expectStatus(answer: Answer, ...wanted: readonly number[]): void
   expect(wanted.includes(answer.status), answer, `expected ${wanted.join(" or ")}`);
 }
 
-/** A refusal: any status from 400 to 499 but those of the key, the limit and the time. */
+/** Expects a refusal: any status from 400 to 499 except those for the key, rate limits and timeouts. */
 export function expectRefusal(answer: Answer, why: string): void {
   const { status } = answer;
   expect(
@@ -82,11 +85,11 @@ export function expectRefusal(answer: Answer, why: string): void {
   );
 }
 
-/** The value of a field, of a body that may be anything. */
+/** A field's value in a body of any type. */
 export const field = (body: unknown, name: string): unknown =>
   typeof body === "object" && body !== null ? (body as Readonly<Record<string, unknown>>)[name] : undefined;
 
-/** A record: in the flat form, or in the envelope `{data, meta}`. */
+/** The record in a response: flat, or in the envelope `{data, meta}`. */
 export function recordOf(answer: Answer): Readonly<Record<string, unknown>> {
   const { body } = answer;
   const inner = field(body, "id") === undefined ? field(body, "data") : body;
@@ -94,10 +97,10 @@ export function recordOf(answer: Answer): Readonly<Record<string, unknown>> {
   return inner as Readonly<Record<string, unknown>>;
 }
 
-/** The id of what an answer may have made. */
+/** The id of the record that a response may have created. */
 export const idOf = ({ body }: Answer): unknown => field(body, "id") ?? field(field(body, "data"), "id");
 
-/** The place of a page in its list: `meta` in the flat form, `pagination` in the envelope. */
+/** A page's position in its list: `meta` in the flat form, `pagination` in the envelope. */
 export const pageOf = ({ body }: Answer) => {
   const page = field(body, "pagination") ?? field(body, "meta");
   return { per_page: field(page, "per_page"), next_cursor: field(page, "next_cursor") ?? undefined };
@@ -113,7 +116,7 @@ export function itemsOf(answer: Answer): readonly Readonly<Record<string, unknow
   return data as Readonly<Record<string, unknown>>[];
 }
 
-/** A short form of a value, for messages. */
+/** A value's short form for messages. */
 export const shown = (value: unknown): string => {
   const text = value === undefined ? "missing" : JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;

@@ -17,11 +17,11 @@ import { expectSuccess, type Item, ownProject, unique } from "./own-project.ts";
 import { expectRedacted } from "./records.ts";
 import * as shape from "./shapes.ts";
 
-/** A public receiver that no other endpoint uses. It answers 404 or 405, and gets no request before an event. */
+/** A public URL that no other endpoint uses. It answers 404 or 405, and receives no request before an event occurs. */
 const receiver = () => `https://example.com/${unique()}`;
 const secret = "svc-verify-0123456789abcdef";
 
-/** Makes an endpoint; it is removed at the end. */
+/** Creates an endpoint and registers its removal at the end. */
 async function make(on: Probe, path: string, body: Item): Promise<{ readonly answer: Answer; readonly record: Item }> {
   const answer = await on.send("POST", path, { body });
   const record = expectSuccess(answer);
@@ -29,7 +29,7 @@ async function make(on: Probe, path: string, body: Item): Promise<{ readonly ans
   return { answer, record };
 }
 
-/** Expects that the server refuses a creation; removes the record if it does not. */
+/** Expects the server to refuse a creation. If the server accepts it, the record is removed. */
 async function refuses(on: Probe, path: string, body: Item, why: string): Promise<void> {
   const answer = await on.send("POST", path, { body });
   const id = idOf(answer);
@@ -37,7 +37,7 @@ async function refuses(on: Probe, path: string, body: Item, why: string): Promis
   expectRefusal(answer, why);
 }
 
-/** DELETE answers 204 without a body, and the record leaves its list. */
+/** Expects that DELETE answers 204 without a body and that the record leaves its list. */
 async function removes(on: Probe, path: string, id: unknown): Promise<void> {
   expect(
     itemsOf(await on.get(path)).some((item) => item["id"] === id),
@@ -154,7 +154,7 @@ const users = chapter(
       );
     },
     "An invitation expires 7 days after its creation, and is not listed as a user": async (on) => {
-      // The interface has no way to take an invitation back; a server that lists them has one.
+      // The API cannot withdraw an invitation, but a server that lists invitations can.
       if ((await on.get("/invitations")).status !== 200)
         throw new Untried("an invitation is a mail to somebody, and this server could not take it back");
       const email = `${unique()}@example.invalid`;
@@ -177,7 +177,7 @@ const users = chapter(
   { writes: true },
 );
 
-/** A small picture; what other services make of the name is up to them. */
+/** A small picture. Other services may interpret the model name differently. */
 const order = { model: "image-draft", prompt: "a lake at night", resolution: "512" };
 export const generation = (on: Probe) =>
   on.once("generation", async () => {
@@ -186,7 +186,7 @@ export const generation = (on: Probe) =>
     return { answer, record: expectSuccess(answer) };
   });
 
-/** The generation once it has ended. */
+/** The generation after it has ended. */
 const ended = (on: Probe) =>
   on.once("ended generation", async () => {
     const { record } = await generation(on);

@@ -16,10 +16,10 @@ import { isDatetime } from "./shapes.ts";
 
 const unknownId = "00000000000000000000000000";
 
-/** The first page of projects, which many checks look at. */
+/** The first page of projects, shared by many checks. */
 export const projects = (on: Probe) => on.once("projects", () => on.get("/projects"));
 
-/** The numbers of the rate-limit headers. */
+/** The values of the rate-limit headers. */
 function windowOf(answer: Answer): { limit: number; remaining: number; reset: number } {
   const read = (name: string) => {
     const text = answer.headers.get(name);
@@ -37,7 +37,7 @@ function windowOf(answer: Answer): { limit: number; remaining: number; reset: nu
   };
 }
 
-/** The server's time in seconds, as its answer has it; a manual clock may be far from this machine's. */
+/** The server's time in seconds, from its response. A manual clock may differ far from this machine's. */
 function timeOf(answer: Answer): number {
   const text = field(field(answer.body, "meta"), "timestamp") ?? answer.headers.get("date");
   const time = Date.parse(String(text));
@@ -45,7 +45,7 @@ function timeOf(answer: Answer): number {
   return time / 1_000;
 }
 
-/** A service may have no limit, and says so by a very large one. */
+/** Services without a limit report a very large number. */
 const noLimit = 1_000_000;
 
 export const limits: readonly Check[] = chapter("Limits", {
@@ -120,7 +120,7 @@ export const conventions: readonly Check[] = chapter("General conventions", {
     expectRefusal(await on.get("/projects/%27--"), "nothing has this identifier"),
 });
 
-/** Walks a list page by page, for at most so many pages; answers the items. */
+/** Reads a list page by page, up to a maximum number of pages. Returns the items. */
 async function walk(
   on: Probe,
   path: string,
@@ -186,7 +186,7 @@ export const pagination: readonly Check[] = chapter("Pagination", {
   },
 });
 
-/** Checks all answers to the trial, so these sentences come last. */
+/** These checks cover all responses of the trial, so they run last. */
 export const everyAnswer: readonly Check[] = [
   ...chapter("Limits", {
     "X-RateLimit-Limit, -Remaining and -Reset are on every response": async (on) => {

@@ -51,7 +51,7 @@ const creation = chapter(
     "An image is a source": async (on) => {
       const image_url = "registry.example.com/svc-verify/app:1.0.0";
       const answer = await post(on, { source: { type: "image", image_url } });
-      // A server with a runtime says so of the field.
+      // A server with a runtime may refuse images. The error then names this field.
       const details: unknown = field(field(answer.body, "error"), "details");
       const isRefused = Array.isArray(details) && details.some((one) => field(one, "path") === "source.type");
       if (answer.status === 422 && isRefused) throw new Untried("this server runs no images");
@@ -112,7 +112,7 @@ const cancelling = chapter(
       if (record["status"] !== "building")
         throw new Untried(`the deployment was ${record["status"]} when it was looked at again`);
       const answer = await cancel(on, made["id"]);
-      // It may have left that state since.
+      // The deployment may have left that state in the meantime.
       if (answer.status >= 400 && recordOf(await on.get(`/deployments/${made["id"]}`))["status"] !== "building")
         throw new Untried("the deployment left the state building before the cancel came");
       const { status } = expectSuccess(answer);
@@ -192,7 +192,7 @@ const lifecycle = chapter(
       expect(itemsOf(other).length === 0, other, "an environment without deployments has some");
     },
     "A list with per_page=1 leads through all deployments of a project": async (on) => {
-      // After these, the checks add no deployment to the list.
+      // No check creates deployments after these two, so the list is stable.
       await Promise.all([restoredRelease(on), observed(on)]);
       const { id: project_id } = await ownProject(on);
       const all = itemsOf(await on.get(`/deployments?project_id=${project_id}&per_page=100`)).length;

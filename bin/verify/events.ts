@@ -7,8 +7,8 @@ import { isDatetime } from "./shapes.ts";
 const secret = "svc-verify-0123456789abcdef";
 
 /**
- * The name of an inbox with a webhook that sends to it. An emulator catches these deliveries; another server would need a
- * receiver that it can reach. Endpoints are created before the work whose events they receive.
+ * Creates an inbox with a webhook that sends to it; returns its name. An emulator receives these deliveries; another
+ * server would need a reachable receiver. Endpoints are created before the work whose events they receive.
  */
 const inboxOf = (on: Probe, name: string, more: Item) =>
   on.once(`inbox ${name}`, async () => {
@@ -32,7 +32,7 @@ interface Caught {
   readonly payload: unknown;
 }
 
-/** What an inbox has caught. */
+/** The deliveries that an inbox has received. */
 async function caughtIn(on: Probe, inbox: string): Promise<readonly Caught[]> {
   const answer = await on.open(`/_svc/inbox?endpoint=${inbox}`);
   const data = field(answer.body, "data");
@@ -46,7 +46,7 @@ async function caughtIn(on: Probe, inbox: string): Promise<readonly Caught[]> {
   });
 }
 
-/** The delivery of an event about the deployment or project, once it has come. */
+/** Waits for the delivery of an event about the deployment or project. */
 async function delivered(on: Probe, inbox: string, event: string, id: unknown): Promise<Caught> {
   for (let waited = 0; ; waited += 500) {
     const caught = await caughtIn(on, inbox);

@@ -1,7 +1,7 @@
 import { version } from "../../lib/kernel/version.ts";
 import type { Finding } from "./trial.ts";
 
-/** Text in XML, without the control characters that XML does not allow. */
+/** Escapes text for XML and removes control characters that XML forbids. */
 const escaped = (text: string) =>
   text
     .replaceAll(/[^\P{Cc}\t\n\r]/gu, "\ufffd")
@@ -10,7 +10,7 @@ const escaped = (text: string) =>
     .replaceAll(">", "&gt;")
     .replaceAll('"', "&quot;");
 
-/** The findings as a JUnit file: a sentence is a test case. */
+/** The findings as a JUnit file, with one test case per sentence. */
 export function junitOf(findings: readonly Finding[], url: string): string {
   const count = (result: Finding["result"]) => findings.filter((finding) => finding.result === result).length;
   const cases = findings.map(({ chapter, sentence, result, reason, request_id }) => {

@@ -16,23 +16,23 @@ import * as shape from "./shapes.ts";
 
 export type Item = Readonly<Record<string, unknown>>;
 
-/** A name that is not in use. */
+/** A new, unused name. */
 export const unique = () => `svc-verify-${createRandom().alphanumeric(10).toLowerCase()}`;
 const unknownId = "00000000000000000000000000";
 
-/** Any 2xx: which of them a creation answers is not documented. */
+/** Accepts any 2xx, because the documentation does not say which one a creation returns. */
 export function expectSuccess(answer: Answer): Item {
   expect(answer.status >= 200 && answer.status < 300, answer, "expected a success");
   return recordOf(answer);
 }
 
-/** A region that the service has: from another project, a list of common names, or the text of a refusal. */
+/** A valid region: from another project, from a list of common names, or from the text of a refusal. */
 async function regionOf(on: Probe): Promise<string> {
   const known = itemsOf(await on.get("/projects?per_page=1"))[0]?.["region"];
   return typeof known === "string" ? known : "eu-west-1";
 }
 
-/** The project of this trial, with the answer that made it. It is removed at the end. */
+/** Creates this trial's project and registers its removal at the end. Returns it with the response. */
 const created = (on: Probe) =>
   on.once("own project", async () => {
     const region = await regionOf(on);
@@ -43,10 +43,10 @@ const created = (on: Probe) =>
   });
 export const ownProject = async (on: Probe): Promise<Item> => (await created(on)).record;
 
-/** Changes the project of this trial. */
+/** Updates this trial's project. */
 const put = async (on: Probe, body: unknown) => on.send("PUT", `/projects/${(await ownProject(on))["id"]}`, { body });
 
-/** Expects that the server refuses a creation; removes the record if it does not. */
+/** Expects the server to refuse a creation. If the server accepts it, the record is removed. */
 async function refuses(on: Probe, body: Item, why: string): Promise<void> {
   await ownProject(on);
   const answer = await on.send("POST", "/projects", { body });

@@ -2,31 +2,31 @@ import { systemTimer } from "../../lib/kernel/clock.ts";
 import { AbortController } from "../../lib/kernel/web.ts";
 import { type Answer, Differs, field, type Probe, type Sent, Untried } from "./check.ts";
 
-/** All requests of a trial. */
+/** The requests of one trial. */
 export interface Trial {
-  /** A probe with its own last answer: checks run beside work that others poll. */
+  /** A probe with its own last response, because checks run while other probes poll. */
   probe(): Probe;
-  /** Removes all that the trial created, and ends every wait. */
+  /** Removes everything that the trial created, and ends all waits. */
   undo(): Promise<void>;
 }
 
 export interface TrialOptions {
-  /** With the version: `http://127.0.0.1:7400/v1`. */
+  /** Includes the version: `http://127.0.0.1:7400/v1`. */
   readonly base: string;
   readonly key: string | undefined;
-  /** Default: the platform's. A test answers in process. */
+  /** The platform's fetch by default. Tests answer in the process. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   readonly pause: (ms: number) => Promise<void>;
   readonly timeout_ms?: number;
   readonly patience_ms?: number;
 }
 
-/** Every answer of the interface is shorter. */
+/** Every API response is shorter. */
 const longestBody = 16 * 1024 * 1024;
 const needsKey = "it needs an API key of the server: set SVC_API_KEY, or give it with --key";
-/** A server that leaves so many requests in a row without an answer is not asked again. */
+/** After this many unanswered requests in a row, the server is not asked again. */
 const mostUnanswered = 3;
-/** The longest wait for a window of requests to end. */
+/** The longest wait for a rate-limit window to end. */
 const longestWait_s = 5;
 
 export function createTrial({
@@ -45,7 +45,7 @@ export function createTrial({
   let isEnding = false;
   const seen: Answer[] = [];
 
-  /** One request. Rejects where no whole answer arrives in time. */
+  /** Sends one request. Rejects if no complete response arrives in time. */
   const exchange = async (line: string, url: string, init: RequestInit): Promise<Answer> => {
     const control = new AbortController();
     const stop = systemTimer(`${timeout_ms}ms`, () => control.abort(), { hold: true });
@@ -94,7 +94,7 @@ export function createTrial({
     const noted = async (method: string, path: string, sent?: Sent) => {
       if (key === undefined && sent?.key === undefined) throw new Untried(needsKey);
       last = await send(method, path, sent);
-      // The key lacks the role or scope, so the refusal says nothing about the sentence.
+      // The key lacks a role or scope, so the refusal does not show whether the sentence holds.
       if (last.status === 403 && sent?.key === undefined)
         throw new Untried(`the key may not ${last.line.split("?")[0]} (403)`);
       return last;
@@ -130,14 +130,14 @@ export function createTrial({
     async undo() {
       isEnding = true;
       await removeAll();
-      // What was being made beside the checks is there only now.
+      // Creations that ran in parallel with the checks are complete only now.
       await Promise.allSettled(made.values());
       await removeAll();
     },
   };
 }
 
-/** The request's id, in the answer or in its header, as support asks for it. */
+/** The request id from the body or the header, which support asks for. */
 export const requestIdOf = (answer: Answer | undefined): string | undefined => {
   const id = field(field(answer?.body, "meta"), "request_id") ?? answer?.headers.get("x-request-id") ?? undefined;
   return typeof id === "string" ? id.slice(0, 128) : undefined;
@@ -162,13 +162,13 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Why a connection failed, without the "fetch failed" around it. */
+/** Why a connection failed, without the surrounding "fetch failed". */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? cause.message : message;
 }
 
-/** Throws if the server does not answer, redirects or refuses the key: every sentence would differ. */
+/** Throws if the server does not answer, redirects, or refuses the key: every sentence would then differ. */
 export async function requireServer(base: string, key: string | undefined): Promise<void> {
   const answer = await fetch(`${base}/projects?per_page=1`, {
     headers: { accept: "application/json", ...(key !== undefined && { authorization: `Bearer ${key}` }) },

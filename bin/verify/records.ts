@@ -19,19 +19,19 @@ const terminal: readonly unknown[] = shape.terminal;
 const projects = (on: Probe) => on.once("listed projects", () => on.get("/projects?per_page=100"));
 const deployments = (on: Probe) => on.once("deployments", () => on.get("/deployments?per_page=100"));
 
-/** The items of a list, or {Untried} where it has none. */
+/** The items of a list. Throws {Untried} if it is empty. */
 async function someOf(answer: Answer | Promise<Answer>): Promise<readonly Item[]> {
   const items = itemsOf(await answer);
   if (items.length === 0) throw new Untried("the list is empty");
   return items;
 }
 
-/** Each item has the documented fields; answers how many there are. */
+/** Expects the documented fields in each item. Returns the number of items. */
 async function eachHas(schema: v.GenericSchema, list: Answer | Promise<Answer>): Promise<void> {
   for (const item of await someOf(list)) shape.expectShape(schema, item, await list);
 }
 
-/** A GET of the newest items answers the fields that the list shows. */
+/** Expects that a GET of the newest items returns the same fields as the list. */
 async function getEquals(on: Probe, path: string, list: Promise<Answer>): Promise<void> {
   for (const item of (await someOf(list)).slice(0, 3)) {
     const answer = await on.get(`${path}/${item["id"]}`);
@@ -39,7 +39,7 @@ async function getEquals(on: Probe, path: string, list: Promise<Answer>): Promis
     const record = recordOf(answer);
     for (const [name, value] of Object.entries(item)) {
       const isSame = JSON.stringify(record[name]) === JSON.stringify(value);
-      // The deployment may run between the two requests.
+      // A running deployment may change between the two requests.
       const mayMove = path === "/deployments" && !terminal.includes(item["status"]);
       expect(isSame || mayMove, answer, `${name} is ${shown(record[name])}, and ${shown(value)} in the list`);
     }
@@ -69,14 +69,14 @@ const projectChecks = chapter("Projects", {
   "GET /projects/{id} answers the project of the list": (on) => getEquals(on, "/projects", projects(on)),
 });
 
-/** The list filtered by the field of an item shows that item, and others with the same value alone. */
+/** Expects that a list filtered by an item's field contains that item, and only items with the same value. */
 async function filtered(on: Probe, name: string, values: readonly unknown[]): Promise<void> {
   for (const value of [...new Set(values)].slice(0, 3)) {
     const answer = await on.get(`/deployments?${name}=${encodeURIComponent(String(value))}`);
     const items = itemsOf(answer);
     const other = items.find((item) => item[name] !== value);
     expect(other === undefined, answer, `${other?.["id"]} has ${name} ${shown(other?.[name])}`);
-    // Work that moves may have left its status.
+    // Running work may have changed its status.
     expect(
       items.length > 0 || (name === "status" && !terminal.includes(value)),
       answer,
@@ -144,7 +144,7 @@ const deploymentChecks = chapter("Deployments", {
   },
 });
 
-/** Whether a deployment takes an earlier one's version: an older one of its environment has the same. */
+/** Whether a deployment is a rollback: an older deployment of its environment has the same version. */
 async function isRollback(on: Probe, id: string): Promise<boolean> {
   const items = itemsOf(await deployments(on));
   const own = items.find((item) => item["id"] === id);
@@ -170,12 +170,12 @@ const userChecks = chapter("Users", {
 });
 
 const integrations = (on: Probe) => on.once("integrations", () => on.get("/integrations"));
-/** What is stored of a secret is shown as a short word or a URL without its path. */
+/** Whether a value looks like a secret. Stored secrets must appear as a short word or a URL without path. */
 const looksSecret = (value: unknown) =>
   typeof value === "string" && /[A-Za-z0-9_-]{16,}/.test(value.replace(/^https:\/\/[^/]*/, ""));
 export const secretFields = ["api_key", "secret", "webhook_url", "token"] as const;
 
-/** Throws {Differs} for a configuration with a secret in it. */
+/** Throws {Differs} if a configuration contains a secret. */
 export function expectRedacted(answer: Answer): void {
   const config = field(recordOf(answer), "config");
   for (const name of secretFields) expect(!looksSecret(field(config, name)), answer, `config.${name} is not redacted`);

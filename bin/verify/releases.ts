@@ -9,7 +9,7 @@ export interface Made {
   readonly record: Item;
 }
 
-/** Asks for a deployment in the project of this trial. */
+/** Requests a deployment in this trial's project. */
 export async function post(on: Probe, body: Item): Promise<Answer> {
   const { id: project_id } = await ownProject(on);
   return on.send("POST", "/deployments", { body: { project_id, environment: "verify", source: git, ...body } });
@@ -20,7 +20,7 @@ export async function create(on: Probe, body: Item = {}): Promise<Made> {
   return { answer, record: expectSuccess(answer) };
 }
 
-/** The deployment once it has left all states but these. */
+/** Waits until a deployment has left all of these states, and returns it. */
 export async function after(on: Probe, id: unknown, ...states: readonly string[]): Promise<Made> {
   for (let waited = 0; ; waited += pause_ms) {
     const answer = await on.get(`/deployments/${id}`);
@@ -33,14 +33,14 @@ export async function after(on: Probe, id: unknown, ...states: readonly string[]
 }
 const ended = (on: Probe, id: unknown) => after(on, id, "queued", "building", "deploying");
 
-/** An active deployment; where none becomes active, what needs one cannot be tried. */
+/** Creates an active deployment. Throws {Untried} if it does not become active. */
 async function activeWith(on: Probe, body: Item): Promise<Item> {
   const { record } = await ended(on, (await create(on, body)).record["id"]);
   if (record["status"] !== "active")
     throw new Untried(`deployments of svc-verify/app end as ${record["status"]} here, so none becomes active`);
   return record;
 }
-/** The first release of the trial: of a tag, so that its version is known. */
+/** The trial's first release. It is built from a tag, so its version is known. */
 export const firstRelease = (on: Probe) =>
   on.once("first release", () => activeWith(on, { environment: "live", source: { ...git, tag: "v1.0.0" } }));
 export const secondRelease = (on: Probe) =>
@@ -50,7 +50,7 @@ export const secondRelease = (on: Probe) =>
   });
 
 export const order = ["queued", "building", "deploying", "active"];
-/** A deployment as it was seen in each state after the first. */
+/** A deployment as it appeared in each state after the first. */
 export const observed = (on: Probe) =>
   on.once("observed deployment", async () => {
     const { record } = await create(on, { environment: unique() });
@@ -61,7 +61,7 @@ export const observed = (on: Probe) =>
   });
 
 export const rollback = (on: Probe, id: unknown) => on.send("POST", `/deployments/${id}/rollback`);
-/** What a rollback of the second release became. */
+/** The finished rollback of the second release. */
 export const restoredRelease = (on: Probe) =>
   on.once("restored release", async () => {
     const { id } = await secondRelease(on);

@@ -107,7 +107,7 @@ export const generation = v.looseObject({
   error: v.optional(v.looseObject({ message: v.string() })),
 });
 
-/** Throws {Differs} for a record whose fields are not as they are documented, and names the first of them. */
+/** Throws {Differs} if a record's fields do not match the documentation, and names the first that differs. */
 export function expectShape<T>(schema: v.GenericSchema<unknown, T>, record: unknown, answer: Answer): T {
   const { success, output, issues } = v.safeParse(schema, record, { abortEarly: true });
   if (success) return output;

@@ -9,21 +9,21 @@ import { createTrial, requestIdOf, type Trial, type TrialOptions } from "./probe
 import { records } from "./records.ts";
 import { observed, restoredRelease } from "./releases.ts";
 
-/** What became of one sentence. */
+/** The result for one sentence. */
 export interface Finding {
   readonly chapter: string;
   readonly sentence: string;
   readonly result: "holds" | "differs" | "untried";
-  /** What the server did instead, or why it could not be tried; null where it holds. */
+  /** The server's actual behaviour, or why the sentence could not be tested; null if it holds. */
   readonly reason: string | null;
-  /** The id of the last request, as support asks for it. */
+  /** The id of the last request, which support asks for. */
   readonly request_id: string | null;
 }
 
-/** Why a sentence about changes is not tried. */
+/** Why a sentence about changes is not tested. */
 export const needsWrite = "it changes something, which needs --write";
 
-/** Sentences that a trial cannot check, with the reason. */
+/** Sentences that a trial cannot test, with the reason. */
 const outside: readonly (readonly [string, string, string])[] = [
   ["Limits", "Beyond the limit, a request is 429 until the window resets", "it would use up the requests of the key"],
   [
@@ -39,7 +39,7 @@ const outside: readonly (readonly [string, string, string])[] = [
   ["Deployments", "A fatal error makes a deployment failed, with deployment.failed", "no build here fails on demand"],
 ];
 
-/** Changes come before the lists, which then have something to show. */
+/** Checks that modify data run before those of lists, so the lists have content. */
 export const checks: readonly Check[] = [
   ...authentication,
   ...limits,
@@ -53,7 +53,7 @@ export const checks: readonly Check[] = [
   ...everyAnswer,
 ];
 
-/** Tries every sentence, one after another, or `only` one. */
+/** Tests all sentences in order, or `only` one. */
 export async function verify({
   write,
   only,
@@ -62,7 +62,7 @@ export async function verify({
 }: TrialOptions & {
   readonly write: boolean;
   readonly only?: string;
-  /** Ends the trial at once: it removes what it made, and rejects with the reason. */
+  /** Aborts the trial: it removes what it created, and rejects with the reason. */
   readonly stop?: AbortSignal;
 }): Promise<Finding[]> {
   const trial = createTrial(options);
@@ -93,7 +93,7 @@ export async function verify({
     }
   } finally {
     await trial.undo();
-    // A sentence that was being tried may have made something since.
+    // The interrupted check may have created something after the first cleanup.
     await tried.catch(() => {});
     await trial.undo();
   }
@@ -102,7 +102,9 @@ export async function verify({
   return findings;
 }
 
-/** Starts slow work beside the first checks. Endpoints are created before the work whose events they receive. */
+/**
+ * Starts slow work in parallel with the first checks. Endpoints are created before the work whose events they receive.
+ */
 async function beginWork(trial: Trial): Promise<void> {
   const begin = (work: (on: Probe) => Promise<unknown>) => work(trial.probe()).catch(() => {});
   await Promise.all([signed, unsigned].map(begin));

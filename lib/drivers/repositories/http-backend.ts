@@ -29,7 +29,7 @@ export interface BackendAnswer {
 
 /** A client that sends no data for this long counts as gone. */
 const silence = "60s";
-/** The memory limit of git. It writes a pack to disk while receiving it. */
+/** The memory limit of git. This suffices because git writes a pack to disk while receiving it. */
 const memory_bytes = 2 * 1024 ** 3;
 
 /** A request as CGI variables. */
