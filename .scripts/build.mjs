@@ -1,5 +1,5 @@
-// `npm run build`: dist/ with the bundles, their source maps, the declarations that the public surface needs, and the
-// licences of what is bundled. Bundling makes the import fast: Kysely alone is 279 files.
+// `npm run build`: creates dist/ with the bundles, their source maps, the declarations for the public API, and the
+// licences of bundled packages. Bundling makes the import fast: Kysely alone has 279 files.
 import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize, resolve } from "node:path";
@@ -21,12 +21,12 @@ const { metafile } = await build({
   platform: "node",
   target: "node20.19",
   sourcemap: true,
-  // Stack traces lead to the lines of the sources, whose text would be a quarter of the package.
+  // Stack traces refer to source lines. The source text itself would be a quarter of the package.
   sourcesContent: false,
   metafile: true,
   external,
   plugins: [webFromNode],
-  // Node decodes and parses every byte at each start. Names stay as they are, for the sake of stack traces.
+  // Node decodes and parses every byte at each start. Names are kept for stack traces.
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 200,
@@ -34,7 +34,8 @@ const { metafile } = await build({
 });
 chmodSync(join(out, "bin/svc-server.js"), 0o755);
 
-// Jest on Node 20 cannot require ESM, and its tests are CommonJS by default: everything once more, in one file.
+// Jest on Node 20 cannot require ESM, and its tests are CommonJS by default. So everything is also built as one
+// CommonJS file.
 const names = ["index", "client", "testing"];
 const { metafile: commonJs } = await build({
   stdin: { contents: names.map((name) => `export * as ${name} from "./lib/${name}.ts";`).join("\n"), resolveDir: "." },
@@ -65,8 +66,8 @@ writeFileSync(
 );
 
 /**
- * The declarations of an entry for CommonJS. They take the types of the ES module, which TypeScript allows with this mode
- * only, and for types only; so each value is declared by its type.
+ * The declarations of a CommonJS entry. They import the types of the ES module. TypeScript allows that only in this
+ * mode and only for types, so each value is declared by its type.
  */
 async function commonJsTypes(name) {
   const from = `"../lib/${name}.js"`;
@@ -100,7 +101,7 @@ function keepReachable(entries) {
   }
 }
 
-/** Users do not get the types of bundled packages, so declarations that use them become `any`. */
+/** Users do not have the types of bundled packages, so these become `any` in declarations. */
 function opaque(text) {
   return text.replaceAll(/^import (?:type )?\{([^}]+)\} from "([^".][^"]*)";$/gm, (whole, names, from) => {
     if (
@@ -113,7 +114,7 @@ function opaque(text) {
   });
 }
 
-/** MIT and similar licences require that their text is shipped with the code. */
+/** MIT and similar licences must be shipped with the code. */
 function licences(inputs) {
   const packages = new Set(
     inputs.map((input) => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)?.[1]).filter(Boolean),

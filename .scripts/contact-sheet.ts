@@ -3,7 +3,7 @@ import { createPainter, type Painter } from "../lib/drivers/painter/painter.ts";
 import { png } from "../lib/drivers/painter/png.ts";
 import { decode } from "../test/helpers/decode-media.ts";
 
-/** Twenty prompts: subjects and weather that the painter knows, colours, shapes, and things that it does not know. */
+/** Twenty prompts: subjects and weather that the painter knows, colours, shapes, and unknown things. */
 const prompts = [
   "snowy mountains",
   "a mountain lake at dawn",
@@ -29,7 +29,7 @@ const prompts = [
 const [tile, caption, columns] = [320, 48, 5];
 const [file = "contact-sheet.png"] = process.argv.slice(2);
 
-// The caption of a picture is a placeholder of its prompt.
+// A picture's caption is a placeholder of its prompt.
 const [painter, captions] = [createPainter(), createPainter({ media: "fast" })];
 const order = { kind: "image", format: "png", seed: 0, duration_ms: 0 } as const;
 const rows = Math.ceil(prompts.length / columns);

@@ -11,7 +11,7 @@ import { type Json, jsonSchema, jsonSchemas } from "../lib/openapi/json-schema.t
 import { operations } from "../lib/operations.ts";
 import { block, type Field, interfaceOf, typeOf } from "./type-text.ts";
 
-/** The names under which the client exports records that the document calls otherwise. */
+/** Client names of records that have other names in the document. */
 const exported: Readonly<Record<string, string>> = {
   DeploymentsLogsResult: "LogEntry",
   Event: "EventRecord",
@@ -25,7 +25,7 @@ interface Records {
   nameOf(schema: Schema | undefined): string;
 }
 
-/** The records that operations answer, by their names in the client. */
+/** The records that operations return, by their client names. */
 export async function records(): Promise<Records> {
   const names = await namedSchemas();
   const results = new Map<Schema, string>();
@@ -37,7 +37,7 @@ export async function records(): Promise<Records> {
   return { byName, nameOf: (schema) => (schema && results.get(schema)) ?? "never" };
 }
 
-/** The fields of a call's input in one object: of the path, the query and the body. */
+/** The input fields of a call in one object, from the path, the query and the body. */
 export function inputOf(operation: Operation): Json {
   const { body } = operation;
   const parameters = queryParameters(operation) as {
@@ -88,7 +88,7 @@ const methodDoc = ({ summary, method, path, needs }: Operation) => {
   return `/** ${summary}. \`${method} ${path}\` with ${key}. */`;
 };
 
-/** The features of the client, each an interface with a method an operation. */
+/** The features of the client: one interface each, with one method per operation. */
 async function methodsText(): Promise<string> {
   const all = await records();
   const features = [...new Set(operations.map(({ id }) => id.split(".", 1)[0] ?? ""))];
@@ -157,7 +157,7 @@ ${names.join("\n")}
 `;
 }
 
-/** The types of the options that JSON has no type for. */
+/** Types for options that JSON cannot express. */
 const types: Readonly<Record<string, readonly [type: string, from: string]>> = {
   seed: ["Seed", "../seed.ts"],
   logger: ["Log", "../../kernel/log.ts"],
@@ -167,10 +167,10 @@ const types: Readonly<Record<string, readonly [type: string, from: string]>> = {
   "generations.driver": ["GenerationDriver", "../../drivers/generation/contract.ts"],
 };
 
-/** Groups of options that may be something else instead. */
+/** Option groups that accept another type instead. */
 const alternatives: Readonly<Record<string, string>> = { mail: "MailTransport" };
 
-/** An option, with its schema as JSON. */
+/** An option with its schema as JSON Schema. */
 interface OptionLeaf {
   readonly path: string;
   readonly required: boolean;
@@ -191,14 +191,14 @@ const leafOf = (path: string, wrapped: Schema, more: Pick<OptionLeaf, "fallback"
   return { path, schema, help, example, type: type ?? typeOf(schema, {}, depth, path.split(".").at(-1)), ...more };
 };
 
-/** What to make of an option, of a group of options, and of a switch that a group may stand in place of. */
+/** Builds the results for an option, for a group of options, and for a switch that accepts a group instead. */
 interface Makers<T> {
   leaf(option: OptionLeaf, name: string): T;
   group(name: string, path: string, required: boolean, inner: T[]): T;
   either(leaf: T, group: T): T;
 }
 
-/** Every option and group of options. */
+/** All options and option groups. */
 function optionTree<T>(entries: ObjectEntries, makers: Makers<T>, prefix = ""): T[] {
   return Object.entries(entries).map(([name, entry]) => {
     const path = prefix + name;
@@ -212,7 +212,7 @@ function optionTree<T>(entries: ObjectEntries, makers: Makers<T>, prefix = ""): 
   });
 }
 
-/** Every option, for the test of what editors show. */
+/** All options, for the test of editor documentation. */
 export const optionLeaves = (): OptionLeaf[] =>
   optionTree<OptionLeaf[]>(optionsSchema.entries, {
     leaf: (option) => [option],
@@ -245,7 +245,7 @@ export interface Options ${block(optionFields(), 0)}
 `;
 }
 
-/** The types of the package that come from schemas, so that editors show their documentation. */
+/** The package's types that come from schemas, so editors show their documentation. */
 export const declarations = async () => [
   { path: "lib/client/records.ts", text: await recordsText() },
   { path: "lib/client/inputs.ts", text: inputsText() },

@@ -9,10 +9,13 @@ import { type Document, pages } from "./pages.ts";
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-/** The name of a property as source text. */
+/** A property name as source text. */
 const nameOf = (name = "") => (/^\w+$/.test(name) ? name : `"${name}"`);
 
-/** The browser's client cannot contain the operations, which need the service's schemas, so it has this table of calls. */
+/**
+ * The browser's client cannot include the operations, because they need the service's schemas. It uses this table of
+ * calls instead.
+ */
 function clientCalls(): string {
   const features = [...new Set(operations.map(({ id }) => id.split(".")[0]))].map((feature) => {
     const methods = operations
@@ -40,7 +43,7 @@ ${idPrefixes()
 `;
 }
 
-/** The fields with which a record like another one is made, by the collection. A recorded test begins with such records. */
+/** By collection, the fields for creating a copy of a record. A recorded test starts with such records. */
 function recordFields(): string {
   const namesIn = (schema: unknown): string[] => {
     const { properties = {}, ...rest } = schema as { properties?: object };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 
-/** The files of `dist/` that users reach, and the sources that each is bundled from. */
+/** The files in `dist/` for users, each with its source file. */
 export const entries = {
   "lib/index": "lib/index.ts",
   "lib/client": "lib/client.ts",
@@ -15,16 +15,18 @@ export const entries = {
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
-/** The packages that are not bundled. Users need only the types of valibot; our code needs a third of it. */
+/**
+ * The packages that are not bundled. valibot is bundled: users need only its types, and our code needs a third of it.
+ */
 export const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => name !== "valibot");
 
-/** h3 and its server take the classes of the web from Node, as our own code does: `lib/kernel/web.ts` says why. */
+/** h3 and its server use Node's web classes, as our own code does. `lib/kernel/web.ts` explains why. */
 export const webFromNode = {
   name: "web-from-node",
   setup({ onLoad }) {
     const names = ["AbortController", "Headers", "ReadableStream", "Request", "Response", "TextDecoder", "TextEncoder"];
     const imports = `import { ${names.join(", ")} } from "${resolve("lib/kernel/web.ts")}"; const nodeWeb = { ${names.join(", ")} };\n`;
-    // srvx has classes of these names in functions, where it reads the global ones as `globalThis.Response`.
+    // srvx declares classes of these names inside functions; it refers to the global ones as `globalThis.Response`.
     const global = new RegExp(`\\bglobalThis\\.(${names.join("|")})\\b(?! = )`, "g");
     onLoad({ filter: /\/node_modules\/(h3|srvx)\/.*\.mjs$/ }, ({ path }) => ({
       contents: imports + readFileSync(path, "utf8").replaceAll(global, "nodeWeb.$1"),

@@ -1,4 +1,4 @@
-// `npm run gallery [FOLDER]`: a screenshot of every page of the dashboard, in two themes and four widths, to be looked at.
+// `npm run gallery [FOLDER]`: takes a screenshot of every dashboard page for review, in two themes and four widths.
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ const pages: Readonly<Record<string, string>> = {
   "sign-in": `${start.url}/dashboard`,
 };
 
-/** What lies over a page, by the key that opens it. */
+/** Overlays of a page, by the key that opens them. */
 const overlays = [
   [".", "calls"],
   ["Control+k", "palette"],

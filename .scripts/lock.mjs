@@ -1,12 +1,12 @@
-// `npm run lock`: writes a complete package-lock.json. npm leaves out a platform's optional package that the registry
-// lacks, and then refuses its own lock file: `npm ci` needs an entry for every package that is named.
+// `npm run lock`: writes a complete package-lock.json. npm omits a platform's optional package if the registry lacks
+// it, and then refuses its own lock file: `npm ci` needs an entry for every named package.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const file = "package-lock.json";
-// In a separate folder: npm would also list the packages behind a node_modules that is a link.
+// In a separate folder, because npm would also list the packages behind a linked node_modules.
 const folder = mkdtempSync(join(tmpdir(), "svc-lock-"));
 copyFileSync("package.json", join(folder, "package.json"));
 execFileSync("npm", ["install", "--package-lock-only", "--ignore-scripts"], { cwd: folder, stdio: "inherit" });

@@ -1,6 +1,6 @@
-// `npm run check:package`: looks at the tarball, not the tree. Packs it, checks its exports and types, installs it in an
-// empty folder, starts the program there, imports the library, lets node:test, Vitest and Jest run tests with it,
-// verifies a delivery with Express, and asks TypeScript's language service what an editor shows.
+// `npm run check:package`: tests the tarball instead of the tree. It packs the tarball, checks its exports and types,
+// installs it in an empty folder, starts the program, imports the library, runs tests with it in node:test, Vitest and
+// Jest, verifies a delivery with Express, and asks TypeScript's language service what an editor shows.
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,7 +13,7 @@ import { createInterface } from "node:readline";
 const run = (command, args, options = {}) =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], ...options });
 const folder = mkdtempSync(join(tmpdir(), "svc-server-package-"));
-/** The expected output of a runner for the files in `fixtures/runners` that have to fail. */
+/** Each runner's expected output for the files in `fixtures/runners` that must fail. */
 const reasons = {
   works: [],
   leaks: [/1 job was still running when the test ended/],
@@ -23,7 +23,7 @@ try {
   const [{ filename, files }] = JSON.parse(run("npm", ["pack", "--json", "--silent", "--pack-destination", folder]));
   const tarball = join(folder, filename);
   const kilobytes = Math.round(statSync(tarball).size / 1024);
-  // A sixth of the package is the copy for CommonJS.
+  // A sixth of the package is the CommonJS copy.
   assert.ok(kilobytes <= 2000, `the package has ${kilobytes} kB; at most 2,000`);
   for (const needed of [
     "LICENSE",
@@ -80,18 +80,18 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** What npm would publish now, without a word of warning about the package. */
+/** A dry run of `npm publish`, which must not warn about the package. */
 function publishing() {
   const { status, stderr } = spawnSync("npm", ["publish", "--dry-run", "--ignore-scripts", "--access", "public"], {
     encoding: "utf8",
   });
   assert.equal(status, 0, stderr);
-  // These are about the settings and the account of this machine.
+  // The excluded warnings concern this machine's settings and account.
   const warnings = stderr.match(/^npm warn (?!Unknown|publish This command requires you to be logged in).*/gm) ?? [];
   assert.deepEqual(warnings, []);
 }
 
-/** Every package that the bundles name is in the file of their licences, with its text. */
+/** Every package named in the bundles is in the licence file, with its text. */
 function bundledLicences() {
   const text = readFileSync("dist/LICENSES.txt", "utf8");
   const chapters = text.split(/^-{80}$/m).map((chapter) => chapter.trim());
@@ -124,7 +124,7 @@ async function start(home) {
   assert.equal(code, 0, `svc-server dev ended with ${code}`);
 }
 
-/** What needs a package that is not installed names it, and the rest works; with the package it works. */
+/** Features whose package is not installed name it, and the rest works. With the package they work. */
 function optionalPackages(home) {
   const versions = JSON.parse(readFileSync("package.json", "utf8")).devDependencies;
   const install = (...names) =>
@@ -133,7 +133,7 @@ function optionalPackages(home) {
       ...names.map((name) => `${name}@${versions[name]}`),
     ]);
   cpSync("fixtures/optional", home, { recursive: true });
-  // Its client closes stdin at once.
+  // The client closes stdin at once.
   const mcp = () => spawnSync(join(home, "node_modules/.bin/svc-server"), ["mcp"], { encoding: "utf8", input: "" });
   for (const file of ["optional.mjs", "optional.cjs"]) run(process.execPath, [file, "without"], { cwd: home });
   assert.match(mcp().stderr, /needs the package @modelcontextprotocol\/server/);
@@ -142,11 +142,11 @@ function optionalPackages(home) {
   for (const file of ["optional.mjs", "optional.cjs"]) run(process.execPath, [file, "with"], { cwd: home });
 }
 
-/** `createTestService` under real runners and their environments: files that have to pass, and files that have to fail. */
+/** `createTestService` under real runners and their environments: files that must pass, and files that must fail. */
 function testRunners(home) {
   const packages = ["vitest@3.2.7", "jsdom@26", "happy-dom@20"];
   packages.push("jest@30.5.2", "jest-environment-jsdom@30.5.2", "@happy-dom/jest-environment@20");
-  // For suites() below: an install without --save removes what an earlier one of its kind has brought.
+  // Needed by suites() below: an install without --save removes what an earlier one installed.
   packages.push("@playwright/test@1.65.1");
   run("npm", ["install", "--prefix", home, "--no-save", "--silent", ...packages]);
   cpSync("fixtures/runners", join(home, "runners"), { recursive: true });
@@ -177,7 +177,7 @@ function testRunners(home) {
 async function suites(home) {
   cpSync("fixtures/runners/suite", join(home, "suite"), { recursive: true });
   for (const name of ["suite-setup.mjs", "suite-teardown.mjs"]) cpSync(`fixtures/recipes/${name}`, join(home, name));
-  // A port that is free here, in place of the emulator's usual one.
+  // A free port instead of the emulator's default.
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const port = String(server.address().port);
@@ -204,14 +204,16 @@ async function suites(home) {
     run(bin("playwright"), ["test", "--config", name, "playwright.spec"], { ...options, env: process.env });
 }
 
-/** The receiver of the pages, with the real Express. */
+/** The receiver of the documentation, with the real Express. */
 function expressReceiver(home) {
   run("npm", ["install", "--prefix", home, "--no-save", "--silent", "express@5.2.1"]);
   cpSync("fixtures/recipes/receiver-express.mjs", join(home, "receiver-express.mjs"));
   run(process.execPath, ["receiver-express.mjs"], { cwd: home });
 }
 
-/** The types in CommonJS without `skipLibCheck`, and what an editor shows for a client's method: the summary of its operation. */
+/**
+ * The CommonJS types without `skipLibCheck`, and what an editor shows for a client's method: its operation's summary.
+ */
 function editor(home) {
   run("npm", ["install", "--prefix", home, "--no-save", "--silent", "typescript@5.9.3", "@types/node@20"]);
   cpSync("fixtures/editor", home, { recursive: true });

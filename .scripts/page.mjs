@@ -1,5 +1,6 @@
-// The dashboard's page: lib/dashboard/page/ as files with hashed names, and `index.html`, which loads them. `npm run build`
-// writes them to dist/dashboard/; a service that runs from the sources builds them at the first request of /dashboard.
+// The dashboard's page: builds lib/dashboard/page/ as files with hashed names, and an `index.html` that loads them.
+// `npm run build` writes them to dist/dashboard/. A service that runs from the sources builds them at the first request
+// to /dashboard.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +10,7 @@ import { build } from "esbuild";
 const root = resolve(fileURLToPath(import.meta.url), "../..");
 const publicPath = "/dashboard/assets";
 
-/** The files by name, with a `.br` and a `.gz` of each text. */
+/** The files by name, with a `.br` and a `.gz` copy of each text file. */
 export async function buildPage() {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
@@ -43,7 +44,7 @@ export async function buildPage() {
   return Object.assign(files, { inputs: Object.keys(metafile.inputs) });
 }
 
-/** Writes them into a folder. Answers the files that they are made of. */
+/** Writes the files to a folder. Returns their source files. */
 export async function writePage(folder) {
   const files = await buildPage();
   mkdirSync(folder, { recursive: true });
@@ -51,7 +52,7 @@ export async function writePage(folder) {
   return files.inputs;
 }
 
-/** No script and no style stands in the document itself, because its policy forbids both. */
+/** The document contains no inline script or style, because its policy forbids both. */
 function shell(names, chunks) {
   const named = (start, end) => names.find((name) => name.startsWith(start) && name.endsWith(end));
   const fonts = names.filter((name) => name.endsWith(".woff2"));

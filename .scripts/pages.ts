@@ -12,9 +12,7 @@ import type { Machine } from "../lib/kernel/state-machine.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
 import { operations } from "../lib/operations.ts";
 
-/**
- * Generated from the code, so that it cannot become outdated: the JSON files of schema/, and the marked parts of the pages.
- */
+/** Generated from the code, so it stays up to date: the JSON files of schema/, and the marked parts of the pages. */
 export interface Document {
   readonly path: string;
   readonly text: string;
@@ -37,7 +35,7 @@ const optionTable = (options: readonly OptionInfo[]) =>
     ]),
   );
 
-/** The options that most people set, at the top of the page of options. */
+/** The most common options. They come first on the page of options. */
 const common = ["database", "clock", "seed", "publicUrl", "behindProxy", "outbound.allow", "generations.backends"];
 const commonOptions = common.map((path) => {
   const option = allOptions.find((one) => one.path === path);
@@ -45,7 +43,7 @@ const commonOptions = common.map((path) => {
   return option;
 });
 
-/** A state diagram in words: one line per move. */
+/** A state diagram as a table, with one row per move. */
 function moves(machine: Machine<string, string>): string {
   return table(
     ["move", "from", "to", "event"],
@@ -79,7 +77,7 @@ function priceOf({ price: { per, usd } }: Model): string {
   return `${prices.join(", ")} ${per === "image" ? "an image" : "a second"}`;
 }
 
-/** The recipes: each is a file that begins with its one-line description. */
+/** The recipes. Each file begins with a one-line description. */
 const recipes = readdirSync("fixtures/recipes", { recursive: true })
   .map((file) => String(file).replaceAll("\\", "/"))
   .filter((file) => /\.(ts|mjs|yml|py|go)$/.test(file))
@@ -93,7 +91,7 @@ const recipes = readdirSync("fixtures/recipes", { recursive: true })
     };
   });
 
-/** How a deployment ends after each answer of the simulated driver. */
+/** How a deployment ends after each result of the simulated driver. */
 const endings = {
   failed: ["`failed`, with `deployment.failed`", "`failed`, with `deployment.failed`; the live release stays"],
   unhealthy: [
@@ -169,10 +167,10 @@ const parts: Record<string, () => string | Promise<string>> = {
       recipes.map(({ file, description }) => [`[${file}](${file})`, description]),
     ),
 };
-/** `<!-- recipe driver -->` is the code of that recipe. A page may leave recipes out: the index has them all. */
+/** `<!-- recipe driver -->` marks that recipe's code. A page may omit recipes, because the index has all of them. */
 const code = Object.fromEntries(recipes.map(({ file, code }) => [`recipe ${file.replace(/\.\w+$/, "")}`, () => code]));
 
-/** Every command with its subcommands, as `--help` describes them. */
+/** All commands and subcommands with their `--help` descriptions. */
 async function commandRows(command: CommandDef, name: string): Promise<string[][]> {
   const below = Object.entries((await resolved(command.subCommands)) ?? {});
   if (below.length === 0) return [[`\`${name}\``, String((await resolved(command.meta))?.description ?? "")]];

@@ -1,4 +1,4 @@
-// `npm run picture`: takes the picture of the README, fixtures/dashboard.png. The same seed and calls give the same page.
+// `npm run picture`: takes the README's picture, fixtures/dashboard.png. The same seed and calls give the same page.
 import { chromium } from "playwright-core";
 import demo from "../fixtures/demo.json" with { type: "json" };
 import { createService, type Seed } from "../lib/index.ts";

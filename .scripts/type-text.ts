@@ -1,9 +1,8 @@
 import { exampleOf } from "../lib/openapi/examples.ts";
 import type { Json } from "../lib/openapi/json-schema.ts";
 
-/** JSON Schemas as types of TypeScript, each field with its documentation. */
+/** Converts JSON Schemas to TypeScript types, with documentation for each field. */
 
-/** A field of an interface. */
 export interface Field {
   readonly name: string;
   readonly required: boolean;
@@ -27,7 +26,7 @@ type Shape = Json & {
 const nameOf = (ref: string) => ref.split("/").at(-1) ?? "";
 const key = (name: string) => (/^\w+$/.test(name) ? name : JSON.stringify(name));
 
-/** The type of a schema. `depth` is that of the field whose type it is. */
+/** The type of a schema. `depth` is the depth of the field. */
 export function typeOf(schema: Json, named: Named, depth: number, name = ""): string {
   const { $ref, enum: words, anyOf, oneOf, items, properties, additionalProperties: more, type } = schema as Shape;
   const of = (one: Json) => typeOf(one, named, depth, name);
@@ -57,7 +56,7 @@ export function fieldsOf(schema: Json, named: Named, depth: number): Field[] {
   }));
 }
 
-/** `{ … }` with a line of documentation or more before each field. `open` takes any further field. */
+/** `{ … }` with the documentation above each field. `open` allows additional fields. */
 export function block(fields: readonly Field[], depth: number, open = false): string {
   const margin = "  ".repeat(depth + 1);
   const lines = fields.flatMap(({ name, required, doc, type }) => [
@@ -75,7 +74,7 @@ export function interfaceOf(name: string, schema: Json, named: Named): string {
   return `${about}export interface ${name} ${body}`;
 }
 
-/** An example of a leaf, as code; undefined for an object, whose fields have their own, and where nothing fits. */
+/** An example value as code; undefined for an object, whose fields have their own examples, and if no example fits. */
 function exampleText(schema: Json, named: Named, name: string): string | undefined {
   const [first] = (schema["examples"] as readonly unknown[] | undefined) ?? [];
   const value = first ?? exampleOf(schema, named, name);
@@ -83,7 +82,7 @@ function exampleText(schema: Json, named: Named, name: string): string | undefin
   return value === "text" || text === "{}" || text.length > 120 ? undefined : text;
 }
 
-/** What a schema says beside its type: the least and the most, and the form of a time. */
+/** A schema's limits besides its type: minimum, maximum, and the format of a time. */
 function limitsOf(schema: Json): string[] {
   const { minLength, maxLength, minItems, maxItems, minimum, maximum, format } = schema as Record<string, number> & {
     format?: string;
@@ -104,7 +103,7 @@ function limitsOf(schema: Json): string[] {
   ];
 }
 
-/** The doc comment of a field: meaning, limits, default and example. */
+/** A field's doc comment: meaning, limits, default and example. */
 function docLines(doc: Json): string[] {
   const { anyOf = [] } = doc as Shape;
   const limits = new Set([doc, ...anyOf].flatMap(limitsOf));

@@ -1,4 +1,4 @@
-// The tests run as JavaScript: translated in each of their processes, the sources took more time than the tests.
+// Compiles the tests to JavaScript. Translating the sources in each test process took longer than the tests.
 import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -6,7 +6,7 @@ import { build } from "esbuild";
 import { entries, external, webFromNode } from "../.scripts/entries.mjs";
 import { writePage } from "../.scripts/page.mjs";
 
-/** A module of ours in place of another one, which it may import itself. */
+/** Replaces a module with one of ours, which may import the original. */
 const instead = (of, by) => ({
   name: `instead-of-${of}`,
   setup({ onResolve }) {
@@ -17,7 +17,7 @@ const instead = (of, by) => ({
   },
 });
 
-/** Other work of the process goes on between the statements of a transaction, by a seed. `TEST_INTERLEAVE=1` */
+/** `TEST_INTERLEAVE=1`: other work of the process runs between the statements of a transaction, chosen by a seed. */
 const timeBetweenStatements = {
   name: "time-between-statements",
   setup({ onLoad }) {
@@ -32,14 +32,14 @@ const timeBetweenStatements = {
 const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -".ts".length), file]));
 
 /**
- * Bundles the package as it is shipped with the programs that tests start (`*.child.ts`), and the tests, into `dist/` of
- * a folder that is a package as well: `test/spec/keys.test.ts` becomes `dist/test/spec/keys.test.js`, and whatever lies
- * in the folder may import "svc-server". It goes with this process. The crash suite needs no tests.
+ * Bundles the package as shipped, the programs that tests start (`*.child.ts`), and the tests. The output goes to
+ * `dist/` of a temporary package: `test/spec/keys.test.ts` becomes `dist/test/spec/keys.test.js`, and files in the
+ * package may import "svc-server". The folder is removed when this process exits. The crash suite needs no tests.
  */
 export async function compile({ tests = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-tests-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o755); // some tests run as nobody
+  chmodSync(folder, 0o755); // Some tests run as nobody.
   symlinkSync(resolve("node_modules"), join(folder, "node_modules"), "junction");
   for (const name of ["package.json", "schema", "fixtures/demo.json"])
     cpSync(name, join(folder, name), { recursive: true });
@@ -57,7 +57,7 @@ export async function compile({ tests = true } = {}) {
       target: "node20.19",
       external: [
         ...external,
-        // It shares the API that is not bundled.
+        // This shares an API package that is not bundled.
         "@opentelemetry/*",
         "esbuild",
         "oxc-parser",
@@ -69,15 +69,14 @@ export async function compile({ tests = true } = {}) {
       ],
       plugins: [
         webFromNode,
-        // `TEST_RERUN=1`: the body of each transaction may change nothing but rows.
+        // `TEST_RERUN=1`: a transaction's body may only change rows, because it runs twice.
         ...(process.env.TEST_RERUN ? [instead("lib/store/store.ts", "test/helpers/store-twice.ts")] : []),
         ...(process.env.TEST_INTERLEAVE ? [timeBetweenStatements] : []),
         // `npm run test:postgres`
         ...(process.env.SVC_TEST_POSTGRES ? [instead("lib/service.ts", "test/postgres/service.ts")] : []),
       ],
     });
-  // Bundled separately, because code shared by more entries is split into more files, and each file costs time at every
-  // start.
+  // Bundled separately: code that more entries share is split into more files, and each file costs time at every start.
   await Promise.all([
     bundle({ ...entries, ...named(files.filter((file) => file.endsWith(".child.ts"))) }),
     tests && bundle(named(files.filter((file) => file.endsWith(".test.ts")))),

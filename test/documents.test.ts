@@ -7,7 +7,7 @@ import { parseSeed } from "../lib/config/seed.ts";
 
 for (const { path, text } of await documents()) {
   test(`${path} is what the code says`, () => {
-    // Not by equal(), which would print hundreds of thousands of characters.
+    // equal() would print hundreds of thousands of characters.
     assert.ok(readFileSync(path, "utf8") === text, `run "npm run generate" and commit ${path}`);
   });
 }
@@ -17,7 +17,7 @@ const pages = [".", ".github", "schema", "fixtures", "lib", "test"].flatMap((fol
     .map((file) => join(folder, String(file).replaceAll("\\", "/")))
     .filter((file) => file.endsWith(".md")),
 );
-/** Where the links of a page lead, from the top of the repository, and the heading that they name. */
+/** The targets of a page's links, relative to the top of the repository, with the heading that they name. */
 const linksOf = (page: string, text = readFileSync(page, "utf8")) =>
   [...text.replaceAll(/```[\s\S]*?```/g, "").matchAll(/\]\((?!https?:)([^)#]*)#?([^)]*)\)/g)].map(
     ([, path = "", heading = ""]) => ({ file: path === "" ? page : join(dirname(page), path), heading }),
@@ -62,9 +62,9 @@ test("the pages of the package link only to files in it", () => {
   const { files } = JSON.parse(readFileSync("package.json", "utf8"));
   const isIn = (file: string) => ["README.md", ...files].some((one) => file === one || file.startsWith(`${one}/`));
   for (const page of pages.filter(isIn)) {
-    // The README ends with a chapter about the repository, which says so.
+    // The README's last chapter is about the repository and says so.
     const [text] = readFileSync(page, "utf8").split("\n## Working on it\n");
-    // Registries show pictures from the repository.
+    // Registries load pictures from the repository.
     for (const { file } of linksOf(page, text).filter(({ file }) => !file.endsWith(".png")))
       assert.ok(isIn(file), `${page} links ${file}, which is not in the package`);
   }

@@ -17,7 +17,7 @@ const pages = ["README.md", ".github/CONTRIBUTING.md", "fixtures/recipes/README.
     readdirSync(folder).flatMap((name) => (name.endsWith(".md") ? [`${folder}/${name}`] : [])),
   ),
 );
-/** The blocks of code of a page in some languages, each with its place. */
+/** The code blocks of all pages in some languages, each with its place. */
 const blocks = (languages: RegExp) =>
   pages.flatMap((page) =>
     [...readFileSync(page, "utf8").matchAll(/^```(\w+)\n([\s\S]*?)^```/gm)].flatMap(
@@ -26,7 +26,7 @@ const blocks = (languages: RegExp) =>
     ),
   );
 
-/** The words after the last `svc-server` of each command of a shell script, as a shell would part them. */
+/** The words after the last `svc-server` of each command in a shell script, split as a shell would. */
 function invocations(script: string): string[][] {
   const lines = script.replaceAll(/\\\n(> )?\s*/g, " ").split("\n");
   const commands = lines.flatMap((line) => line.replace(/ +#.*/, "").split(/\$\(|&&|[|;]/));
@@ -38,12 +38,12 @@ function invocations(script: string): string[][] {
   });
 }
 
-/** Checks the words of a command as the program does before it runs anything. */
+/** Checks a command's words like the program does before it runs anything. */
 async function check(given: readonly string[]): Promise<void> {
   let [command, words] = [main as Declared, [...given]];
   for (let depth = 0; words[0] !== undefined && !words[0].startsWith("-") && command.subCommands; depth++) {
     const below = command.subCommands[words[0]];
-    // `svc-server clock` alone shows the clock.
+    // `svc-server clock` without a subcommand shows the clock.
     assert.ok(below ?? depth > 0, `there is no command ${given.join(" ")}`);
     if (!below) break;
     command = typeof below === "function" ? await below() : below;
@@ -73,7 +73,7 @@ test("every command on a page has its name, its flags and its fields", async (t)
   await assert.rejects(check(["strat"]), /no command/);
 });
 
-/** Checks a block of JSON as what reads it does: the options, the settings of an app, or an editor that starts a command. */
+/** Checks a JSON block like its reader: the options, an app's settings, or an editor that starts a command. */
 async function checkJson(block: Readonly<Record<string, unknown>>): Promise<void> {
   const { dashboard, servers, mcpServers, context_servers, schedules } = block;
   const editor = servers ?? mcpServers ?? context_servers;
@@ -83,7 +83,7 @@ async function checkJson(block: Readonly<Record<string, unknown>>): Promise<void
     await check(args.filter((word) => word !== "svc-server"));
   } else if (schedules) schedulesIn("svc.json", JSON.stringify(schedules));
   else if (oidc) {
-    // Its secret is a variable.
+    // The secret comes from a variable.
     const whole = { organization: "acme", clientSecret: "of-the-issuer", ...oidc };
     parseOptions({
       publicUrl: "https://svc.example.com",
@@ -101,7 +101,7 @@ test("every block of JSON on a page is one that its reader takes", async () => {
 });
 
 test("every block of JavaScript on a page can be read", () => {
-  // A block may show several files, each with its default export.
+  // A block may show several files, each with a default export.
   for (const { place, language, text } of blocks(/^(js|ts)$/))
     assert.deepEqual(parseSync(`page.${language}`, text.replaceAll(/^export default /gm, "void ")).errors, [], place);
 });

@@ -14,7 +14,7 @@ import { noSandbox } from "./helpers/running-apps.ts";
 const execute = promisify(execFile);
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 
-/** Every recipe, by name: a lost one fails. */
+/** The names of all recipes, so that a missing one fails. */
 const recipes = [
   "client",
   "delivery-orders",
@@ -42,9 +42,9 @@ test("every recipe runs as it is written", { concurrency: availableParallelism()
     files.sort(),
     recipes.map((name) => `${name}.ts`),
   );
-  // tsconfig.json says that "svc-server" is these sources.
+  // tsconfig.json maps "svc-server" to these sources.
   const child = compiled("test/recipe.child.js");
-  // As many processes as can run at once; the message of one that fails ends with the recipe that it was at.
+  // As many processes as can run in parallel. The error of a failed process ends with the recipe that it ran.
   const count = Math.min(availableParallelism(), 4);
   const skipped = withSnapshots.skip ? ["delivery-orders", "forked-tests", "forks", "worlds"] : [];
   for (const name of skipped) void t.test(name, withSnapshots);
@@ -62,14 +62,14 @@ test("every recipe runs as it is written", { concurrency: availableParallelism()
 const readme = "README.md";
 const [commands, apps] = ["schema/commands.md", "fixtures/hosting/apps.md"];
 const textOf = (page: string) => readFileSync(page, "utf8");
-/** The lines of a block of a page. */
+/** The lines of a page's block. */
 const linesOf = (page: string, name: string): string[] => {
   const [, block = ""] = new RegExp(`<!-- shell ${name} -->\\n\`\`\`sh\\n([\\s\\S]*?)\`\`\``).exec(textOf(page)) ?? [];
   assert.ok(block, `${page} has the lines for ${name}`);
   return block.trim().split("\n");
 };
 
-/** Runs lines of a page against an emulator that was started as the README says, and answers what they print. */
+/** Runs lines of a page against an emulator started as in the README; returns their output. */
 async function said(t: Parameters<typeof launch>[0], page: string, name: string): Promise<string> {
   const { start } = JSON.parse(readFileSync("package.json", "utf8")).scripts;
   const [, words = ""] = start.split("bin/svc-server.ts ");

@@ -6,7 +6,7 @@ const place = ({ file = "" }) =>
     .replace(/^.*\/(?=test\/)/, "")
     .replace(/\.js$/, ".ts");
 
-/** A short report for pipes and logs: each failure with its error, the skipped tests, and the counts. */
+/** A short report for pipes and logs: failures with their errors, skipped tests, and the counts. */
 export default async function* reporter(events) {
   const names = [];
   for await (const { type, data } of events) {
@@ -15,7 +15,7 @@ export default async function* reporter(events) {
     if (type === "test:start") names.splice(data.nesting, names.length, data.name);
     if (type === "test:pass" && data.skip !== undefined)
       yield `﹣ ${place(data)}: ${names.join(" › ")} # ${data.skip}\n`;
-    // Where a part fails, so does the whole: the part says why.
+    // If a subtest fails, its parent fails too. Only the subtest reports the reason.
     if (type !== "test:fail" || data.details.error.failureType === "subtestsFailed") continue;
     const { error, duration_ms } = data.details;
     const reason = inspect(error.cause ?? error, { depth: 6 }).replaceAll("\n", "\n  ");

@@ -11,7 +11,7 @@ import { repositories } from "./helpers/repositories.ts";
 import { askApp } from "./helpers/running-apps.ts";
 import { parse } from "./helpers/server-sent-events.ts";
 
-/** The hosting files are run as they are, as far as one machine can. */
+/** Runs the hosting files unchanged, as far as that is possible on one machine. */
 const units = readdirSync(folderOfFiles).filter((named) => /\.(service|timer)$/.test(named));
 const missing = (command: string, option: string) =>
   spawnSync(command, [option]).error !== undefined && `${command} is not installed`;
@@ -91,7 +91,7 @@ test("behind nginx everything is reached by its public name", {
     const stream = (await open("GET", `/v1/deployments/${id}/logs?follow=true`))[Symbol.asyncIterator]();
     let text = "";
     while (!text.includes("data:")) text += (await stream.next()).value;
-    // Had the proxy kept the entry back until the end, it would be too late now.
+    // If the proxy buffered the entry until the end, it would arrive too late here.
     assert.equal((await post(`/v1/deployments/${id}/cancel`, {})).status, 200);
     for (let rest = await stream.next(); !rest.done; rest = await stream.next()) text += rest.value;
     assert.deepEqual(parse(text).at(-1)?.data, { status: "cancelled" });
@@ -128,7 +128,7 @@ test("behind nginx everything is reached by its public name", {
       await left("127.0.0.1", "203.0.113.8"),
       ...(process.platform === "linux" ? [await left("127.0.0.2", "203.0.113.7")] : []),
     ];
-    // The push of the step before counted against 127.0.0.1.
+    // The push in the previous step counted against 127.0.0.1.
     assert.deepEqual(counts, ["998", "997", "999"].slice(0, counts.length));
   });
 
@@ -171,12 +171,12 @@ test("behind nginx apps are reached at the URLs that the service shows", {
   const seen = `${host} https ${host} 127.0.0.1, 127.0.0.1 127.0.0.1 `;
   assert.deepEqual(await visit(live.url, spoofed), { status: 200, text: seen });
   assert.equal((await visit(`https://other-web.${appsDomain}`)).status, 404);
-  // The listening line shows the port of this machine, where the domain of the option apps.domain leads too.
+  // The listening line has this machine's port. The domain of the option apps.domain leads there too.
   assert.match(server.apps_url ?? "", /^http:\/\/localhost:\d+$/);
   assert.match(await askApp(new URL(server.apps_url ?? "").port, "production-web.localhost"), /^200 /);
   assert.match(server.errors(), /"level":"warn".*without isolation \(--isolation none\)/, "beside --json, on stderr");
 
-  // What cannot be read is named as callers know it, and not by its place on this machine.
+  // An error names an unreadable repository as callers know it, not by its path on this machine.
   writeFileSync(join(repos.root, "acme/broken"), "no repository");
   const none = "the code host has no such repository, or the user of the service may not read it";
   for (const [repo, reason] of [

@@ -1,4 +1,4 @@
-/** The rows of webhooks and those of integrations differ in the name alone. */
+/** Webhooks and integrations have the same rows under different names. */
 const endpointRows = (family: "webhooks" | "integrations") => `
   GET    /${family}                                 oadv  ${family}:read       200  -
   POST   /${family}                                 oad   ${family}:write      400  -
@@ -13,11 +13,11 @@ const endpointRows = (family: "webhooks" | "integrations") => `
 `;
 
 /**
- * The rights that SPEC and CONTRACT give, written from their text and not derived from the program.
+ * The permissions that SPEC and CONTRACT define. Written from their text, not derived from the program.
  *
- * Columns: method · path · roles (initials; `-`: any role, and any key or none as the scope says) · scope (`key`: any key,
- * `none`: no key needed) · status of a permitted call whose identifiers are unknown and whose body is missing · status
- * of a permitted call of an own record, for paths with an identifier.
+ * Columns: method · path · roles (initials; `-`: any role, and the scope alone decides about keys) · scope (`key`: any
+ * key, `none`: no key needed) · status of a permitted call with unknown identifiers and no body · status of a permitted
+ * call for an own record, for paths with an identifier.
  */
 const table = `
   GET    /projects                                 oadv  projects:read       200  -
@@ -98,10 +98,13 @@ const resources = ["projects", "deployments", "users", "integrations", "webhooks
 type Scope = "*" | `${(typeof resources)[number]}:${"read" | "write"}`;
 const named = resources.flatMap((name) => [`${name}:read`, `${name}:write`] as Scope[]);
 
-/** No scope, each alone, all by name, and the one for all. */
+/** No scope, all (`*`), all by name, and each scope alone. */
 export const scopeSets: readonly (readonly Scope[])[] = [[], ["*"], named, ...named.map((scope) => [scope])];
 
-/** CONTRACT section 2: "A request needs the user's role and the key's scope", the role first; write includes read. */
+/**
+ * CONTRACT section 2: "A request needs the user's role and the key's scope". The role is checked first; write includes
+ * read.
+ */
 export function refusal(
   rule: Rule,
   role: Role,

@@ -2,18 +2,18 @@ import type { Random } from "../../lib/kernel/random.ts";
 import { operations } from "../../lib/operations.ts";
 import { expect, type Reply, type Who, type World } from "./test-service.ts";
 
-/** The tools of a step. */
+/** What a step can use. */
 export interface StepContext {
   readonly here: World;
   readonly random: Random;
-  /** Calls an operation by its id, and records the response with all its headers. */
+  /** Calls an operation by its id and records the response with all headers. */
   call(id: string, params?: Readonly<Record<string, string>>, body?: object, as?: Who): Promise<Reply>;
-  /** Calls a path that is no operation. */
+  /** Sends a raw request, for example to a path that is not an operation. */
   beside(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
-  /** The id of a random record among those created; of the newest with `last`. */
+  /** The id of a random created record; `last` gives the newest. */
   one(kind: string): string;
   last(kind: string): string;
-  /** What the record of the steps says of refusals. */
+  /** The operations that were refused so far, with the problem's code. */
   readonly refused: Set<string>;
 }
 export type Step = (context: StepContext) => Promise<unknown>;
@@ -47,7 +47,7 @@ const deliveries = (kind: "webhooks" | "integrations"): Record<string, Step> => 
   [`${kind}.recover`]: ({ call, one }) => call(`${kind}.recover`, { id: one(kind) }, { since: "2026-01-01T00:00:00Z" }),
 });
 
-/** Adds a member, who can then be changed. */
+/** Adds a member that later steps can change. */
 const join: Step = async ({ here, call, random }) => {
   expect(await call("users.invite", {}, { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" }), 201);
   const { data } = expect(await here.call("nobody", "GET", "/_svc/mail"), 200);
@@ -71,8 +71,8 @@ const invitation: Step = ({ call, random }) =>
   call("users.invite", {}, { email: `${random.alphanumeric(12)}@acme.test`, role: "viewer" });
 
 /**
- * A call of each operation, in an order in which each finds its prerequisites, with the changes beside the interface. A
- * test fails for an operation that is missing here.
+ * A call of each operation, ordered so that each finds its prerequisites. Other steps are pushes, repeated calls and
+ * time. A test fails for operations that are missing here.
  */
 export const allSteps: Readonly<Record<string, Step>> = {
   "me.get": ({ call }) => call("me.get"),
@@ -181,15 +181,15 @@ export const allSteps: Readonly<Record<string, Step>> = {
   },
 };
 
-/** Operations that cannot succeed in a world: there is no WebSocket in process, and nothing runs in a simulation. */
+/** Operations that cannot succeed in a world: it has no WebSocket in process, and a simulation runs no apps. */
 export const impossible: readonly string[] = ["events.stream", "environments.restart"];
 
-/** The features that create an operation's records, where that is not its own. */
+/** The collection of an operation's records, if its name differs from the operation's prefix. */
 const makes: Readonly<Record<string, string>> = { "users.invite": "invitations", "invitations.accept": "users" };
 
 /**
- * What steps did: all responses, the operations that succeeded, those that were refused, with the problem's code, and the
- * identifiers of what was made, by its kind.
+ * The results of the steps: all responses, the operations that succeeded, the refused operations with the problem's
+ * code, and the created identifiers by kind.
  */
 export interface StepRecord {
   readonly responses: string[];
@@ -202,7 +202,7 @@ export const emptyRecord = (): StepRecord => ({
   ...{ responses: [], succeeded: new Set(), refused: new Set(), made: new Map() },
 });
 
-/** The tools with which steps call a world, and add to the record. */
+/** Creates the context with which steps call a world and add to the record. */
 export function stepContext(here: World, random: Random, record: StepRecord): StepContext {
   const { responses, succeeded, refused, made } = record;
   const note = (what: string, { status, headers, text }: Reply) =>
@@ -236,7 +236,7 @@ export function stepContext(here: World, random: Random, record: StepRecord): St
   };
 }
 
-/** Runs all steps once in order, then random ones until `steps` are done. */
+/** Runs all steps once in order, then random steps until `steps` are done. */
 export async function runSteps(here: World, random: Random, steps: number) {
   const record = emptyRecord();
   const context = stepContext(here, random, record);

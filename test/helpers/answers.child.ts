@@ -1,6 +1,6 @@
 /**
- * A server that gets requests for projects at once, and kills itself at the answer of the given number: between the answers
- * of one commit. It prints each answer.
+ * A server that receives concurrent requests to create projects. It kills itself at the given number of answers,
+ * between the answers of one commit. It prints each answer.
  */
 import { createService } from "../../lib/index.ts";
 import { bearer } from "./headers.ts";
@@ -20,7 +20,7 @@ const ask = async (i: number) => {
   const body = JSON.stringify({ name, region: "eu" });
   const asked = { method: "POST", headers: { ...headers, "idempotency-key": name }, body };
   const answer = (await (await service.fetch("/v1/projects", asked)).json()) as { id: string };
-  // A pipe takes this synchronously, so a printed line survives the kill.
+  // Writing to a pipe is synchronous, so a printed line survives the kill.
   process.stdout.write(`${name} ${answer.id}\n`);
   answers += 1;
   if (answers === Number(last)) process.kill(process.pid, "SIGKILL");

@@ -17,7 +17,7 @@ export const folderOfFiles = "fixtures/hosting";
 const name = "svc.example.com";
 export const appsDomain = "apps.example.com";
 export const file = (named: string) => readFileSync(join(folderOfFiles, named), "utf8");
-/** The words after `svc-server start` in a command of these files, with another folder than systemd's. */
+/** The words after `svc-server start` in a command of the hosting files, with `folder` instead of systemd's folder. */
 export const wordsOf = (line: string, folder: string) =>
   line
     .replaceAll("/var/lib/svc-server", folder)
@@ -25,7 +25,7 @@ export const wordsOf = (line: string, folder: string) =>
     ?.split(" ") ?? [];
 export const startOf = (unit: string) => /^ExecStart=(.*)$/m.exec(file(unit))?.[1] ?? "";
 
-/** nginx with this configuration, in front of a service that is started as its unit starts it. */
+/** Starts nginx with the hosting configuration in front of a service that is started as in its unit. */
 export async function hosted(t: TestContext, more: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
   const folder = temporaryFolder(t);
   const words = [...wordsOf(startOf("svc-server.service"), folder), "--port", "0", ...more];
@@ -55,13 +55,13 @@ export async function hosted(t: TestContext, more: readonly string[] = [], env: 
 
   const nginx = spawn("nginx", ["-c", configuration], { stdio: ["ignore", "ignore", "pipe"] });
   t.after(() => void nginx.kill("SIGKILL"));
-  // It says this once it listens.
+  // nginx prints this when it listens.
   for await (const line of createInterface({ input: nginx.stderr })) if (line.includes("event method")) break;
   nginx.stderr.resume();
   return { ...server, ...outside(port, tls, server.api_key ?? "") };
 }
 
-/** The service as people reach it: by its name and certificate. */
+/** Calls the service as its users do: by its name and certificate. */
 function outside(port: number, tls: Certificate, key: string) {
   const lookup: NonNullable<Parameters<typeof request>[1]["lookup"]> = (_, { all }, found) =>
     all ? found(null, [{ address: "127.0.0.1", family: 4 }]) : found(null, "127.0.0.1", 4);
@@ -77,7 +77,7 @@ function outside(port: number, tls: Certificate, key: string) {
   };
   return {
     open,
-    /** Asks for a URL that the service has shown. */
+    /** Requests a URL that the service has printed or returned. */
     async visit(url: string, headers: Readonly<Record<string, string>> = {}) {
       const asked = request(`https://127.0.0.1:${port}/`, {
         ...{ ca: tls.cert, servername: new URL(url).hostname, agent: false },

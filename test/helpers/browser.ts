@@ -11,11 +11,11 @@ export const chromiumProgram = ["/usr/bin/chromium", "/usr/bin/chromium-browser"
   existsSync,
 );
 
-/** Why tests with a browser are skipped; false where there is one. */
+/** Why browser tests are skipped; false if there is a browser. */
 export const noBrowser =
   chromiumProgram === undefined && "there is no Chromium on this machine (apt-get install chromium)";
 
-/** Nothing of the browser's own leaves the machine. */
+/** Options that keep the browser's own traffic on this machine. */
 export const quiet = [
   "--headless",
   "--no-sandbox",
@@ -27,9 +27,9 @@ export const quiet = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ];
 
-/** A browser with an empty profile, which closes with the test. */
+/** Starts a browser with an empty profile. It closes with the test. */
 export async function browser(t: TestContext): Promise<{ open(url: string): Promise<Page> }> {
-  // It closes before its folder goes, or it would write into it meanwhile.
+  // The browser must close before its folder is removed, because it writes into the folder.
   let close = async () => {};
   t.after(() => close());
   const context = await chromium.launchPersistentContext(folderOf(t), {
@@ -46,7 +46,7 @@ export async function browser(t: TestContext): Promise<{ open(url: string): Prom
   };
 }
 
-/** The port of a server of pages: an empty one, and the modules of the package. */
+/** The port of a server that serves an empty page and the modules of the package. */
 export async function pages(t: TestContext): Promise<number> {
   const server = createServer(({ url = "/" }, response) => {
     const file = compiled(posix.normalize(url));

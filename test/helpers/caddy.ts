@@ -13,8 +13,9 @@ import { temporaryFolder } from "./program.ts";
 export const noCaddy = spawnSync("caddy", ["version"]).error !== undefined && "caddy is not installed";
 
 /**
- * Caddy with a configuration, but for its ports and its authority, which is its own here. `names` are hosts of the configuration:
- * Caddy makes their certificates while it already serves, and refuses their handshakes until then.
+ * Starts Caddy with a configuration, but with other ports and a local authority. `names` are hosts of the
+ * configuration. Caddy creates their certificates while it already serves and refuses their handshakes until then, so
+ * this waits for them.
  */
 export async function caddy(t: TestContext, configuration: string, names: readonly string[] = []) {
   const folder = temporaryFolder(t);

@@ -11,7 +11,7 @@ import { start as startReceiver } from "./webhook-receiver.ts";
 const random = createRandom("canaries");
 export const word = () => random.alphanumeric(24);
 
-/** Every form in which a secret could be written: as it is, in base64 at each of the three places, in hexadecimal. */
+/** Every form in which a secret could appear: plain, in base64 at each of three offsets, and in hexadecimal. */
 function formsOf(secret: string): string[] {
   const base64 = [0, 1, 2].map((shift) =>
     Buffer.from("x".repeat(shift) + secret)
@@ -22,13 +22,13 @@ function formsOf(secret: string): string[] {
   return [secret, ...base64, hex, hex.toUpperCase(), [...secret].join("\u0000")];
 }
 
-/** The names of the secrets in some bytes. */
+/** The names of the secrets that occur in some bytes. */
 export const foundIn = (secrets: Readonly<Record<string, string>>, bytes: Buffer | string): string[] =>
   Object.entries(secrets).flatMap(([name, secret]) =>
     formsOf(secret).some((form) => bytes.includes(form)) ? [name] : [],
   );
 
-/** A service with a secret in every field that takes one, and everything that it showed. */
+/** A service with a secret in every field that accepts one, and a record of everything it returned. */
 export async function worldOfSecrets(t: TestContext) {
   const folder = temporaryFolder(t);
   const secrets: Record<string, string> = {
@@ -53,7 +53,7 @@ export async function worldOfSecrets(t: TestContext) {
   const backends = {
     mine: { type: "openai", url: `${backend.url}/v1`, key: secretOf("the key of a backend"), models: { painter: {} } },
   };
-  // In a folder of its own, for it holds the first key.
+  // A separate folder, because this file contains the first key.
   const seeded = temporaryFolder(t);
   const ada = { name: "Ada", email: "ada@acme.test", role: "owner", keys: [{ key: secretOf("the first key") }] };
   const seed = { organizations: [{ name: "acme", plan: "pro", users: [ada] }] };
@@ -70,7 +70,7 @@ export async function worldOfSecrets(t: TestContext) {
       },
     },
   );
-  /** What was shown, by the place where it was. */
+  /** Everything that was returned, by its place. */
   const shown = new Map<string, Buffer | string>();
   const ask = async (key: string | null, method: string, path: string, body?: unknown, headers = {}) => {
     const response = await fetch(server.url + path, {
@@ -80,7 +80,7 @@ export async function worldOfSecrets(t: TestContext) {
     });
     return { response, text: await response.text() };
   };
-  /** A call whose whole answer must be free of secrets. */
+  /** A call whose entire answer must not contain secrets. */
   const call = async (method: string, path: string, body?: unknown, headers = {}, key = secretOf("the first key")) => {
     const { response, text } = await ask(key, method, path, body, headers);
     shown.set(`${shown.size}: the answer to ${method} ${path}`, `${JSON.stringify([...response.headers])} ${text}`);
@@ -88,7 +88,7 @@ export async function worldOfSecrets(t: TestContext) {
     const parsed: any = text.startsWith("{") ? JSON.parse(text) : {};
     return { status: response.status, body: parsed };
   };
-  /** A call whose answer is where a secret is shown by design. */
+  /** A call whose answer shows a secret by design. */
   const reveal = async (name: string, method: string, path: string, body: unknown, field: (body: never) => string) => {
     const { text } = await ask(secretOf("the first key"), method, path, body, { "idempotency-key": word() });
     secrets[name] = field(JSON.parse(text) as never);

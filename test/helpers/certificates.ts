@@ -1,7 +1,10 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isoOf } from "../../lib/kernel/clock.ts";
 
-/** Certificates made while a test runs, so the repository holds none that expires. A minimum of X.509 and DER. */
+/**
+ * Creates certificates at run time, so the repository contains none that expires. A minimal implementation of X.509 and
+ * DER.
+ */
 export interface Certificate {
   readonly name: string;
   readonly key: string;
@@ -15,9 +18,9 @@ export interface Wanted {
   /** Milliseconds since 1970. */
   readonly from?: number;
   readonly to?: number;
-  /** The issuer; self-signed by default. */
+  /** The issuer; by default the certificate is self-signed. */
   readonly issuer?: Certificate;
-  /** Whether it may sign others. */
+  /** Whether it may sign other certificates. */
   readonly signs?: boolean;
 }
 
@@ -88,7 +91,7 @@ const alternatives = (names: readonly string[], addresses: readonly string[]) =>
 /** basicConstraints, critical: this is an authority. */
 const authority = sequence(objectId("551d13"), der(0x01, Buffer.of(255)), octets(sequence(der(0x01, Buffer.of(255)))));
 
-/** Lines of 64 characters without an empty one at the end, at which OpenSSL stops reading. */
+/** Lines of 64 characters. An empty last line would make OpenSSL stop reading. */
 const pem = (bytes: Buffer) =>
   [
     "-----BEGIN CERTIFICATE-----",

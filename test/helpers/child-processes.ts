@@ -5,7 +5,7 @@ import { compiled } from "./bundle.ts";
 
 const childFile = compiled("test/store/crash.child.js");
 
-/** A server in its own process, and the lines that it prints. */
+/** A server in its own process, with its output lines. */
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams;
   readonly lines: AsyncIterable<string>;
@@ -23,7 +23,7 @@ export type Command =
   | "paint"
   | "remove";
 
-/** The user of a child: root may write everywhere, so tests of read-only files run as nobody. */
+/** The user of a child process. Root may write everywhere, so tests of read-only files run as nobody. */
 export interface ProcessUser {
   readonly uid?: number;
   readonly gid?: number;
@@ -35,7 +35,7 @@ export async function startChild(file: string, command: Command, who: ProcessUse
   return { process: process_, lines: createInterface({ input: process_.stdout }) };
 }
 
-/** All lines until the process has ended; the process is killed at the line for which `stop` is true. */
+/** Reads all lines until the process ends. Kills the process at the first line for which `stop` returns true. */
 export async function linesOf({ process, lines }: Child, stop: (line: string, count: number) => boolean) {
   const seen: string[] = [];
   for await (const line of lines) {
@@ -45,21 +45,21 @@ export async function linesOf({ process, lines }: Child, stop: (line: string, co
   return seen;
 }
 
-/** Runs a child that may not write to any file, so its first write ends it. */
+/** Runs a child that cannot write to any file, so its first write ends it. */
 export async function runOnFullDisk(file: string, command: Command): Promise<void> {
   const limited = 'ulimit -f 0; exec "$0" "$@"';
   const child = spawn("sh", ["-c", limited, process.execPath, childFile, file, command], { stdio: "ignore" });
   await once(child, "exit");
 }
 
-/** Starts a child that opens the file and ends at once; returns its output. */
+/** Starts a child that opens the file and exits at once; returns its output. */
 export async function openOnce(file: string, who: ProcessUser = {}): Promise<string> {
   const child = await startChild(file, "hold", who);
   child.process.stdin.end();
   return (await linesOf(child, () => false)).at(-1) ?? "nothing";
 }
 
-/** Resolves with a child once it holds the file. */
+/** Resolves with a child process that holds the file open. */
 export async function startHolder(file: string): Promise<Child & { readonly pid: number }> {
   const child = await startChild(file, "hold");
   for await (const line of child.lines) {
@@ -69,7 +69,7 @@ export async function startHolder(file: string): Promise<Child & { readonly pid:
   throw new Error("the child ended before it was ready");
 }
 
-/** Kills a child with SIGKILL, and resolves when it has ended. */
+/** Kills a child with SIGKILL and resolves when it has ended. */
 export async function kill({ process }: Child): Promise<void> {
   const gone = once(process, "exit");
   process.kill("SIGKILL");

@@ -2,9 +2,9 @@ import { run as command } from "../../bin/main.ts";
 import { within } from "./cli-refusals.ts";
 
 /**
- * Runs a command in this process, as `run` of `program.ts` does in one of its own, which costs a fifth of a second. What
- * it writes as text is caught; the test runner's own messages are bytes, and pass. For commands that end by themselves and
- * read no stdin.
+ * Runs a command in this process. `run` of `program.ts` starts a new process, which costs a fifth of a second. Captures
+ * text output; the test runner's own messages are bytes and pass through. Only for commands that end by themselves and
+ * do not read stdin.
  */
 export async function runHere(
   words: readonly string[],

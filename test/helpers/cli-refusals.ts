@@ -18,7 +18,7 @@ export function userFolder(t: TestContext) {
   return { folder, file };
 }
 
-/** Sets variables of the environment for as long as `work` takes. */
+/** Sets environment variables while `work` runs. */
 export async function within<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
   const before = { ...process.env };
   Object.assign(process.env, variables);
@@ -33,7 +33,7 @@ export async function within<T>(variables: Readonly<Record<string, string>>, wor
 type UserFolder = ReturnType<typeof userFolder>;
 type Case = readonly [words: readonly string[], sentence: RegExp, more?: Record<string, string>];
 
-/** Asserts that each command ends with this code and its message, and creates nothing in the folder. */
+/** Asserts that each command exits with this code and its message, and creates nothing in the folder. */
 export async function refuses({ folder }: UserFolder, code: number, cases: readonly Case[]): Promise<void> {
   const before = readdirSync(folder);
   const nobody = { XDG_CONFIG_HOME: join(folder, "config"), APPDATA: join(folder, "config"), SVC_PORT: "0" };

@@ -13,14 +13,14 @@ import { type Certificate, certificate } from "./certificates.ts";
 import { type Records, startNameServer } from "./name-server.ts";
 
 /*
- * A network namespace in which every address is this machine, so that no connection to any address goes unnoticed. These
- * functions run inside of it, in a process that `unshare` started.
+ * A network namespace in which every address belongs to this machine, so every connection is noticed. These functions
+ * run inside it, in a process started by `unshare`.
  */
 
-/** The command that starts a program in namespaces of its own, as an ordinary user too. */
+/** The command that starts a program in its own namespaces. It also works for ordinary users. */
 export const unshare = ["unshare", "--user", "--map-root-user", "--net", "--mount"] as const;
 
-/** Why this machine cannot run such a program; undefined where it can. */
+/** Why this machine cannot run such programs; undefined if it can. */
 export function missingNamespaces(): string | undefined {
   const [command, ...words] = unshare;
   const { error, status, stderr } = spawnSync(command, [...words, "ip", "link", "set", "lo", "up"], {
@@ -30,17 +30,17 @@ export function missingNamespaces(): string | undefined {
   return `no network namespace can be made here: ${error?.message ?? stderr.trim()}`;
 }
 
-/** Runs a program of tests in namespaces of its own, and fails with its report unless all of them pass. */
+/** Runs a test program in its own namespaces. Fails with its report unless all its tests pass. */
 export async function passesInNamespaces(t: TestContext, name: string) {
   const [command, ...words] = unshare;
-  // Without this variable the program reports to people, and not to the test runner.
+  // With this variable, the program would report to the test runner instead of printing a report.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const child = spawn(
     command,
     [...words, process.execPath, "--enable-source-maps", "--test-reporter=tap", compiled(name)],
     {
       env,
-      // A group of its own, which ends with this test together with the services in it.
+      // A process group of its own, which is killed at the end of this test, including its services.
       detached: true,
       stdio: ["ignore", "pipe", "inherit"],
     },
@@ -52,7 +52,7 @@ export async function passesInNamespaces(t: TestContext, name: string) {
   assert.match(report, /^# fail 0$/m, report);
 }
 
-/** Makes every address of IPv4 and IPv6 an address of this machine, and asks `recordsOf` for every name. */
+/** Makes all IPv4 and IPv6 addresses local to this machine. `recordsOf` answers all name lookups. */
 export async function takeAllAddresses(recordsOf: (name: string, lookups: number) => Records | undefined) {
   const ip = (words: string) => execFileSync("ip", words.split(" "));
   ip("link set lo up");
@@ -71,15 +71,15 @@ export async function takeAllAddresses(recordsOf: (name: string, lookups: number
 }
 
 export interface Canaries {
-  /** The number of connections to each address, as Node writes addresses. */
+  /** The number of connections per address, in Node's notation. */
   readonly seen: ReadonlyMap<string, number>;
-  /** The authority to trust. */
+  /** The certificate authority to trust. */
   readonly authority: Certificate;
 }
 
 const ports = { tls: [443, 8443], plain: [80, 8080], silent: [22, 25, 6379] } as const;
 
-/** Listens on all addresses, counts every connection by its address, and answers requests. */
+/** Listens on all addresses, counts connections per address, and answers requests. */
 export async function startCanaries(names: readonly string[], answer: RequestListener): Promise<Canaries> {
   const seen = new Map<string, number>();
   const authority = certificate({ names: ["authority"], signs: true });

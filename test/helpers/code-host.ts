@@ -5,7 +5,7 @@ import type { TestContext } from "node:test";
 
 type FormName = "github" | "gitea" | "gitlab";
 
-/** A status as the code host has it. */
+/** A status as the code host stores it. */
 export interface StoredStatus {
   readonly repo: string;
   readonly commit: string;
@@ -14,7 +14,7 @@ export interface StoredStatus {
   readonly target_url: string;
 }
 
-/** How each code host is addressed, and signed in to. */
+/** For each code host: the base path of its API, and the header for signing in. */
 const forms = {
   github: { base: "", token: (token: string) => ["authorization", `Bearer ${token}`] },
   gitea: { base: "/api/v1", token: (token: string) => ["authorization", `token ${token}`] },
@@ -29,11 +29,11 @@ const states: Readonly<Record<FormName, readonly string[]>> = {
 
 interface Stored {
   readonly statuses: StoredStatus[];
-  /** The states of requests by their numbers; `hidden` is one that the token may not see. */
+  /** The states of pull requests by number. `hidden` marks a request that the token cannot see. */
   readonly requests: ReadonlyMap<number, string>;
 }
 
-/** The right answer to a request that is signed in. */
+/** The correct answer to an authenticated request. */
 function answerOf(
   form: FormName,
   { statuses, requests }: Stored,
@@ -63,15 +63,15 @@ const bodyOf = async (request: IncomingMessage) => {
   return chunks.length === 0 ? {} : JSON.parse(Buffer.concat(chunks).toString());
 };
 
-/** A server with the interface of GitHub, Gitea or GitLab: statuses of commits, and states of requests. */
+/** A server with the API of GitHub, Gitea or GitLab: commit statuses, and states of pull requests. */
 export async function codeHost(t: TestContext, form: FormName, token = "tok_demo") {
   const { base, token: signIn } = forms[form];
   const statuses: StoredStatus[] = [];
   const requests = new Map<number, string>();
   let tries = 0;
-  /** The next answer instead of the right one: a status, or `cut` for a connection that breaks. */
+  /** Replaces the answers while it is set: a status, or `cut` for a broken connection. */
   let failing: number | "cut" | undefined;
-  /** Resolves when a request has arrived, whose answer waits until it is released. */
+  /** A held request: `arrived` reports it, and its answer waits for `released`. */
   let held: { arrived: () => void; released: Promise<unknown> } | undefined;
 
   const server = createServer(async (request, response) => {
@@ -100,7 +100,7 @@ export async function codeHost(t: TestContext, form: FormName, token = "tok_demo
   };
   t.after(close);
   return {
-    /** The options that lead here. */
+    /** The options that point to this server. */
     options: { url: `${origin}/{repo}.git`, api: `${origin}${base}`, token },
     origin,
     statuses,
@@ -109,7 +109,7 @@ export async function codeHost(t: TestContext, form: FormName, token = "tok_demo
     fail: (how: number | "cut" | undefined) => {
       failing = how;
     },
-    /** Holds the next request: resolves `arrived` when it is here, and answers it after `release`. */
+    /** Holds the next request. `arrived` resolves when it arrives; it is answered after `release`. */
     hold() {
       let release = () => {};
       const released = new Promise<void>((resolve) => {

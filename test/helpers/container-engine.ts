@@ -11,7 +11,7 @@ import { firstOf } from "./until.ts";
 export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
 
-/** The kinds of engines that the runtime speaks to. */
+/** The kinds of engines that the runtime supports. */
 export const kinds = ["docker", "podman"] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -23,7 +23,7 @@ const needed: Record<Kind, { readonly programs: readonly string[]; readonly pack
   },
 };
 
-/** Why tests of containers are skipped; false where they can run. */
+/** Why container tests are skipped; false if they can run. */
 export function lacking(kind: Kind): string | false {
   const { programs, packages } = needed[kind];
   const missing = programs.filter((name) => found(name) === "");
@@ -32,7 +32,7 @@ export function lacking(kind: Kind): string | false {
 }
 export const noEngine = lacking("docker");
 
-/** Asks an engine; answers the parsed body. */
+/** Sends a request to an engine; returns the parsed body. */
 export async function askEngine(socketPath: string, path: string, method = "GET") {
   const asked = request({ socketPath, path, method, agent: false }).end();
   const [response] = (await once(asked, "response")) as [IncomingMessage];
@@ -42,15 +42,15 @@ export async function askEngine(socketPath: string, path: string, method = "GET"
   return text === "" ? undefined : (JSON.parse(text) as any);
 }
 
-// Networks of engines on one machine must not overlap.
+// Networks of different engines on one machine must not overlap.
 const subnet = `10.${200 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`;
 
 interface Daemon {
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** A line that it prints once it can be asked. */
+  /** The engine prints this line when it is ready. */
   readonly ready: string;
-  /** The pid of what a kill of it leaves running, though it is a part of it. */
+  /** The pid file of a part of the engine that survives when the engine is killed. */
   readonly rest?: string;
 }
 
@@ -59,7 +59,9 @@ const write = (path: string, text: string) => {
   return path;
 };
 
-/** How an engine starts that stores everything in a folder. It has no default bridge: nothing else is touched. */
+/**
+ * How to start an engine that stores everything in one folder. It has no default bridge, so it changes nothing else.
+ */
 const daemons: Record<Kind, (folder: string, socket: string) => Daemon> = {
   docker: (folder, socket) => {
     const settings = {
@@ -118,7 +120,7 @@ insecure = true
   }),
 };
 
-/** What ends with a test, or with a bench. */
+/** A test or a bench, which runs cleanup functions at its end. */
 export interface Scope {
   after(end: () => unknown): void;
 }
@@ -146,17 +148,17 @@ async function stopDaemon(
   const below = daemon.pid === undefined ? [] : descendantsOf(daemon.pid);
   daemon.kill(signal);
   await ended;
-  // Podman lets the step of a build that was ended run on.
+  // Podman does not stop the running step of an aborted build.
   if (kind === "podman") for (const { pid } of below) signalProcess(pid, "SIGKILL");
-  // It holds the other end of this pipe.
+  // A surviving process holds the other end of this pipe.
   daemon.stderr.destroy();
   if (signal !== "SIGKILL" || rest === undefined) return;
   process.kill(Number(readFileSync(rest, "utf8")), "SIGKILL");
-  // The next engine would wait for it where nobody reaps it.
+  // The next engine would wait for this process in vain if nothing reaps it.
   rmSync(rest);
 }
 
-/** A container engine of its own, with everything in a temporary folder. */
+/** Starts a separate container engine that keeps everything in a temporary folder. */
 export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
   const socket = join(folder, "docker.sock");
@@ -172,11 +174,11 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
     if (daemon.exitCode === null && daemon.signalCode === null) {
       for (const { Id } of await askEngine(socket, "/containers/json?all=1"))
         await askEngine(socket, `/containers/${Id}?force=1`, "DELETE");
-      // The bridges of networks would stay on this machine.
+      // Otherwise the bridges of networks would remain on this machine.
       await askEngine(socket, "/networks/prune", "POST");
     }
     await stop();
-    // A kill leaves its mount.
+    // A killed engine leaves its mount behind.
     spawnSync("umount", ["--lazy", join(folder, "data")]);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
@@ -193,7 +195,7 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
       (await ask("/containers/json?all=1")).map(({ Id }: { Id: string }) => Id),
     /** The names of all images, tags and digests. */
     async images(): Promise<string[]> {
-      // Podman answers an error while an image goes.
+      // Podman returns an error while an image is being removed.
       const all = await firstOf<{ RepoTags?: string[]; RepoDigests?: string[] }[]>(async () => {
         const answer = await ask("/images/json");
         return Array.isArray(answer) ? answer : undefined;
@@ -201,7 +203,7 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
       return (
         all
           .flatMap(({ RepoTags, RepoDigests }) => [...(RepoTags ?? []), ...(RepoDigests ?? [])])
-          // Podman gives each tag a digest too.
+          // Podman also assigns a digest to each tag.
           .filter((name: string) => !name.startsWith("<none>") && !/svc-server\/.*@/.test(name))
       );
     },

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Opens a page of a browser, which the tests of a file share. */
+/** Opens a page in a browser that the tests of a file share. */
 type Open = (url: string) => Promise<Page>;
 
 interface Found {
@@ -16,8 +16,8 @@ interface Found {
 }
 
 /**
- * A page of the dashboard. When the test ends, nothing may have broken its policy, thrown, or gone
- * to another origin.
+ * Opens a dashboard page. At the end of the test, asserts that nothing violated its policy, threw an error, or
+ * requested another origin.
  */
 export async function dashboardPage(t: TestContext, open: Open, origin: string, path = ""): Promise<Page> {
   const page = await open("about:blank");
@@ -37,7 +37,10 @@ export async function dashboardPage(t: TestContext, open: Open, origin: string, 
   return page;
 }
 
-/** The serious findings of axe on what is shown, of all its rules or of one. It is injected by the debugger, since the policy allows no such script. */
+/**
+ * The serious axe findings on the current page, for all rules or for one. The debugger injects axe, because the policy
+ * forbids such scripts.
+ */
 export async function findingsOf(page: Page, rule?: string): Promise<string[]> {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
   const found: Found[] = await page.evaluate(async (only) => {
@@ -50,7 +53,10 @@ export async function findingsOf(page: Page, rule?: string): Promise<string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${page.url()} ${id}: ${html.slice(0, 200)}`));
 }
 
-/** What reaches out of the window, or is cut where nothing scrolls. Text, because these tests know no types of a browser. */
+/**
+ * Finds elements that leave the window, or are cut where nothing scrolls. The code is text because these tests have no
+ * browser types.
+ */
 const cut = `(() => {
   const { clientWidth, scrollWidth } = document.documentElement;
   const scrolls = (one) => one !== null && (/auto|scroll/.test(getComputedStyle(one).overflowX) || scrolls(one.parentElement));
@@ -72,7 +78,7 @@ export async function cutAt(page: Page, width: number): Promise<string[]> {
   return (await page.evaluate<string[]>(cut)).map((one) => `${page.url()} at ${width}: ${one}`);
 }
 
-/** The buttons and fields of a page, by the names that people read. */
+/** The buttons and fields of a page, by their visible names. */
 export const controlsOf = (page: Page) => ({
   button: (name: string) => page.getByRole("button", { name, exact: true }),
   /** Presses the button of the open form. */

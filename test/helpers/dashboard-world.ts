@@ -1,13 +1,13 @@
 import type { Service } from "../../lib/index.ts";
 
-/** Lines that a page must show as the text that they are: elements, turned directions, more than a screen holds. */
+/** Lines that a page must show as plain text: HTML elements, reversed text direction, more text than a screen holds. */
 const hostile: ReadonlyMap<number, string> = new Map([
   [50, "<img src=x onerror=alert(1)>"],
   [51, "\u202Egnp.exe\u2066"],
   [55, "y".repeat(100_000)],
 ]);
 
-/** A project with deployments in every state that a person meets, on a manual clock. Answers their ids. */
+/** A project on a manual clock, with deployments in every state that users see. Returns the ids. */
 export async function fillDashboard(service: Service) {
   const client = service.client();
   const { id: project } = await client.projects.create({
@@ -54,7 +54,7 @@ export async function fillDashboard(service: Service) {
   };
 }
 
-/** Generations in every state, an integration, an invitation, deliveries that failed. Answers their ids. */
+/** Generations in every state, an integration, an invitation, and failed deliveries. Returns their ids. */
 async function fillMore(service: Service) {
   const client = service.client();
   const film = await client.generations.create({ model: "video-standard", prompt: "Waves at dawn", duration: 1 });
@@ -80,7 +80,7 @@ async function fillMore(service: Service) {
   return { film: film.id, chat: chat.id, delivery: data[0]?.id ?? "" };
 }
 
-/** Something on each page of the instruments. */
+/** Adds records for every page of the instruments. */
 async function fillInstruments(service: Service) {
   const outcome = { result: "fail", message: "npm test ended with 1", durations: { building: "2m" } } as const;
   await service.scenarios.add({ match: { branch: "release-*" }, outcome, times: 2 });

@@ -8,14 +8,14 @@ export const quiet: Options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: 
 
 export const owner = { name: "Ada", email: "ada@acme.test", role: "owner" } as const;
 
-/** The path of a database after its creation, use and close. */
+/** Creates, uses and closes a database; returns its path. */
 export async function createdDatabase(t: TestContext, options: Options = {}): Promise<string> {
   const database = join(folderOf(t), "svc.db");
   await (await createService({ ...quiet, ...options, database })).close();
   return database;
 }
 
-/** Asserts that a start is refused with one sentence that matches `words` and names the file. */
+/** Asserts that a start fails with one sentence that matches `words` and names the file. */
 export async function failsToOpen(database: string, words: RegExp, options: Options = {}): Promise<void> {
   const start = async () => {
     const service = await createService({ ...quiet, ...options, database });
@@ -28,7 +28,7 @@ export async function failsToOpen(database: string, words: RegExp, options: Opti
   });
 }
 
-/** Asserts that the text is one readable sentence about the database that matches `words`. */
+/** Asserts that the text is one readable sentence about the database and matches `words`. */
 export function isDatabaseError(text: string, words: RegExp): void {
   assert.match(text, words);
   assert.match(text, /the database .*svc.* cannot be used: [a-z]/);

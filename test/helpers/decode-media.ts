@@ -8,12 +8,12 @@ import decodeWebp, { init as initWebp } from "@jsquash/webp/decode.js";
 export interface Picture {
   readonly width: number;
   readonly height: number;
-  /** Red, green and blue; with four channels also opacity. */
+  /** RGB, or RGBA with four channels. */
   readonly channels: 3 | 4;
   readonly data: Uint8Array | Uint8ClampedArray;
 }
 
-// The decoders return the browser's class.
+// The decoders return an instance of the browser's class.
 Object.assign(globalThis, {
   ImageData: class {
     readonly data: Uint8ClampedArray;
@@ -30,7 +30,7 @@ const codec = async (file: string) => WebAssembly.compile(await readFile(fileURL
 await initJpeg(await codec("@jsquash/jpeg/codec/dec/mozjpeg_dec.wasm"));
 await initWebp(await codec("@jsquash/webp/codec/dec/webp_dec.wasm"));
 
-/** Decodes a picture without knowledge of its encoder. */
+/** Decodes a picture independently of its encoder. */
 export async function decode(type: string, bytes: Uint8Array): Promise<Picture> {
   if (type === "image/png") return decodePng(Buffer.from(bytes));
   const { buffer } = new Uint8Array(bytes);
@@ -38,7 +38,7 @@ export async function decode(type: string, bytes: Uint8Array): Promise<Picture> 
   return { width, height, data, channels: 4 };
 }
 
-/** Decodes a PNG of 8 bits a channel, without opacity, and checks the checksum of every chunk. */
+/** Decodes an 8-bit PNG without alpha channel and checks every chunk's checksum. */
 function decodePng(file: Buffer): Picture {
   if (file.toString("latin1", 0, 8) !== "\x89PNG\r\n\x1a\n") throw new Error("not a PNG");
   const chunks = new Map<string, Buffer>();
@@ -65,7 +65,7 @@ function decodePng(file: Buffer): Picture {
   return { width, height, data, channels: 3 };
 }
 
-/** The checksum of PNG, bit by bit as in its specification. */
+/** The CRC of PNG, bit by bit as in its specification. */
 function crc(bytes: Uint8Array): number {
   let sum = 0xffff_ffff;
   for (const byte of bytes) {
@@ -75,7 +75,7 @@ function crc(bytes: Uint8Array): number {
   return (sum ^ 0xffff_ffff) >>> 0;
 }
 
-/** The standard deviation of the pixels' brightness: 0 is one flat colour. */
+/** The standard deviation of the pixels' brightness; 0 for a single flat colour. */
 export function contrast({ data, channels }: Picture): number {
   const greens = Array.from({ length: data.length / channels }, (_, i) => data[i * channels + 1] ?? 0);
   const mean = greens.reduce((sum, one) => sum + one, 0) / greens.length;
@@ -88,9 +88,9 @@ export interface Film {
   readonly seconds: number;
   /** The size of each frame, in bytes. */
   readonly frames: readonly number[];
-  /** The numbers of the frames to which a player seeks, from 1. */
+  /** The frame numbers to which a player can seek, from 1. */
   readonly keyFrames: readonly number[];
-  /** The types of the outer boxes, in order. */
+  /** The types of the top-level boxes, in order. */
   readonly boxes: readonly string[];
 }
 
@@ -122,7 +122,7 @@ export function parseFilm(bytes: Uint8Array): Film {
   const frames = Array.from({ length: file.readUInt32BE((sizes ?? 0) + 8) }, (_, i) =>
     file.readUInt32BE((sizes ?? 0) + 12 + i * 4),
   );
-  // Each frame must start at its offset in the index, with the length of its first unit.
+  // Each frame must start at its offset in the index and contain its first unit's length there.
   const first = file.readUInt32BE((chunks ?? 0) + 8);
   if (file.readUInt32BE(first) + 4 > (frames[0] ?? 0)) throw new Error("the index does not lead to the first frame");
   return {
@@ -137,7 +137,7 @@ export function parseFilm(bytes: Uint8Array): Film {
   };
 }
 
-/** The result of ffprobe for a film; undefined without ffprobe. */
+/** ffprobe's result for a film; undefined if ffprobe is missing. */
 export function probe(path: string): string | undefined {
   const fields = "stream=codec_name,pix_fmt,width,height,r_frame_rate,nb_read_frames";
   const words = ["-v", "error", "-count_frames", "-show_entries", fields, "-of", "csv=p=0", path];

@@ -5,12 +5,12 @@ import { expect, type Who, type World } from "./test-service.ts";
 
 type Script = NonNullable<Parameters<typeof simulatedDeployments>[0]>;
 
-/** Options with a script for the outcomes of deployments; `more` are further deployment options. */
+/** Options with a script for deployment outcomes. `more` are additional deployment options. */
 export const withOutcomes = (script: Script, more: NonNullable<Options["deployments"]> = {}): Options => ({
   deployments: { ...more, driver: simulatedDeployments(script) },
 });
 
-/** A script with an outcome for each branch: `{ broken: { result: "fail" } }`. */
+/** A script with one outcome per branch: `{ broken: { result: "fail" } }`. */
 export const byBranch =
   (outcomes: Readonly<Record<string, SimulatedOutcome>>): Script =>
   ({ source }) =>
@@ -24,7 +24,7 @@ interface EventData {
   data: Record<string, unknown>;
 }
 
-/** The events of `acme` with their data, oldest first, without the first `after`. */
+/** The events of `acme` with their data, oldest first, skipping the first `after`. */
 export async function eventsOf(world: World, after = 0): Promise<EventData[]> {
   const { data } = expect(await world.call("owner", "GET", "/v1/events?per_page=100"), 200);
   return data
@@ -33,24 +33,24 @@ export async function eventsOf(world: World, after = 0): Promise<EventData[]> {
     .map(({ id: _, ...event }: EventData & { id: string }) => event);
 }
 
-/** A deployment as it is now, without the response's meta. */
+/** A deployment's current state, without the response's meta. */
 export async function deploymentNow(world: World, id: string, who: Who = "viewer") {
   const { meta: _, ...deployment } = expect(await world.call(who, "GET", `/v1/deployments/${id}`), 200);
   return deployment;
 }
 
-/** The states of several deployments, in the order given. */
+/** The states of several deployments, in the given order. */
 export const states = async (world: World, ...deployments: { id: string }[]): Promise<string[]> =>
   Promise.all(deployments.map(async ({ id }) => (await deploymentNow(world, id)).status));
 
-/** Deploys, and advances the clock by the default six seconds. */
+/** Deploys and advances the clock by the default six seconds. */
 export async function deployAndFinish(world: World, project_id: string, more: object = {}) {
   const { id } = await world.deploy(project_id, more);
   await world.service.clock.advance("6s");
   return deploymentNow(world, id);
 }
 
-/** The lines of a deployment's log. */
+/** The lines in a deployment's log. */
 export async function logOf(
   world: World,
   id: string,
@@ -60,7 +60,7 @@ export async function logOf(
 
 export const pathsOf = (body: { error: { details: { path: string }[] } }) => body.error.details.map(({ path }) => path);
 
-/** Blocks a driver until the test opens it. */
+/** Blocks a driver until the test calls `open`. */
 export function blocker() {
   let open = () => {};
   const passed = new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ export function blocker() {
   return { passed, open };
 }
 
-/** Creates a project, and returns a function that tries a source by a deployment. */
+/** Creates a project. Returns a function that tests a source with a deployment. */
 export async function sourceTester(world: World) {
   const { id: project_id } = await world.project();
   return (source: unknown) =>

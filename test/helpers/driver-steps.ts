@@ -15,9 +15,9 @@ import {
 } from "../../lib/drivers/deployment/contract.ts";
 import { createProxy } from "../../lib/proxy/proxy.ts";
 
-/** A driver of deployments, called as the service calls it. */
+/** Helpers that call a deployment driver as the service does. */
 
-/** Processes are found by their deployment, and other tests may run on this machine. */
+/** Unique per process: processes are found by their deployment id, and other tests may run on this machine. */
 export const idOf = (number: number) =>
   `dep_${String(process.pid).padStart(20, "0")}${String(number).padStart(6, "0")}`;
 const organization_id = "org_00000000000000000000000001";
@@ -49,11 +49,11 @@ interface Ended {
   readonly end: End;
   readonly lines: readonly string[];
   readonly logs: readonly LogLine[];
-  /** How many answers brought them. */
+  /** The number of answers that delivered them. */
   readonly answers: number;
 }
 
-/** Calls a step until it ends, or until a line is logged: as the service does, over JSON. */
+/** Calls a step until it ends or a line is logged. Passes everything through JSON, as the service does. */
 export async function advance(driver: DeploymentDriver, work: DeploymentWork, until?: string): Promise<Ended> {
   const logs: LogLine[] = [];
   const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
@@ -81,7 +81,7 @@ export const done = ({ end, lines }: Ended) => {
 export const rolloutOf = (work: DeploymentWork, { version, pin = null, release = null }: End & { state: "done" }) =>
   ({ ...work, step: "rollout", version: work.version ?? version, pin, release }) as const;
 
-/** Builds and rolls out; answers the work of the rollout, which is how the deployment is stored. */
+/** Builds and rolls out. Returns the rollout's work, in the form that is stored for a deployment. */
 export async function deploy(driver: DeploymentDriver, work: DeploymentWork): Promise<DeploymentWork> {
   const rollout = rolloutOf(work, done(await advance(driver, work)));
   done(await advance(driver, rollout));
@@ -93,7 +93,7 @@ export const appOf = ({ outcome, step, elapsed_ms, handle, release, ...work }: D
   release: release ?? "",
 });
 
-/** Asks what listens on a port of this machine. */
+/** Sends a request to a port of this machine. */
 export const ask = (port: number | undefined, path = "/", method = "GET", host = "localhost") =>
   new Promise<string>((resolve) => {
     request({ host: "127.0.0.1", port, path, method, headers: { host }, agent: false }, async (response) => {
@@ -112,7 +112,7 @@ export const kept: Kept = {
   warn: () => {},
 };
 
-/** The proxy of the apps, on a port of its own. */
+/** Starts the apps' proxy on its own port. */
 export async function wayIn(t: TestContext) {
   const proxy = createProxy({ behindProxy: false });
   const server = createServer((asked, answer) => void proxy.handle(asked, answer));
@@ -121,7 +121,7 @@ export async function wayIn(t: TestContext) {
   return { proxy, port: (server.address() as AddressInfo).port };
 }
 
-/** The lines that an instance prints, and a wait for one of them. */
+/** Collects the lines that an instance prints, and can wait for one of them. */
 export function listen(instance: Instance) {
   const lines: string[] = [];
   let look = () => {};

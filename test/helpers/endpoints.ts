@@ -14,7 +14,7 @@ export const kinds = {
 };
 export type Family = keyof typeof kinds;
 
-/** A world where every attempt fails: an endpoint with many deliveries and one with a single delivery. */
+/** A world where every attempt fails: one endpoint with many deliveries, one with a single delivery. */
 export async function twoEndpoints(t: TestContext, family: Family = "webhooks", more: Options = {}) {
   const here = await world(t, { ...options, ...more });
   const made = async (url: string) =>
@@ -38,7 +38,7 @@ export const metric = async ({ service }: World, name: string) => {
 };
 export const pending = (here: World) => metric(here, "svc_deliveries_pending");
 
-/** The rows left in each table of endpoints. */
+/** The remaining rows in each table of endpoints. */
 export function rowsLeft(file: string): Record<string, number> {
   const database = new Database(file, { readonly: true });
   const count = (table: string) => database.prepare(`select count(*) from ${table}`).pluck().get() as number;

@@ -1,24 +1,24 @@
-/** Whether services that would be in memory have databases of PostgreSQL (`npm run test:postgres`). */
+/** Whether services without a database path use PostgreSQL (`npm run test:postgres`). */
 export const isPostgres = process.env["SVC_TEST_POSTGRES"] !== undefined;
 
-/** Lets everything happen that takes no time; `call` asks the service something. */
+/** Runs everything that is ready without waiting for time. `call` sends a request to the service. */
 export async function drainEventLoop(call: () => Promise<unknown>): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
-  // The answers of a database take no turn of the event loop. What was asked before is answered before.
+  // Answers of a database do not arrive with turns of the event loop. Earlier queries are answered before this call.
   for (let i = 0; i < 3 && isPostgres; i++) await call();
 }
 
-/** The options of a test that only SQLite can pass, for this reason. */
+/** Options for a test that only SQLite can pass, with the reason. */
 export const onSqlite = (reason: string): { readonly skip: string | false } => ({ skip: isPostgres && reason });
 
-/** The options of a test that counts the turns of the event loop, which pauses add to (`TEST_INTERLEAVE`). */
+/** Options for a test that counts event loop turns. The pauses of `TEST_INTERLEAVE` would add to them. */
 export const withoutPauses = { skip: process.env["TEST_INTERLEAVE"] !== undefined && "pauses take turns of their own" };
 
-/** The options of a test with snapshots or forks. */
+/** Options for a test that uses snapshots or forks. */
 export const withSnapshots = onSqlite("a database of PostgreSQL has no snapshots, forks and reset");
 
-/** For a test of which a part alone needs them. */
+/** For tests that need snapshots only in part. */
 export const hasSnapshots = withSnapshots.skip === false;
 
-/** The options of a test that sets the machine's clock. */
+/** Options for a test that sets the machine's clock. */
 export const onMachineTime = onSqlite("processes of PostgreSQL show the time of the database");

@@ -13,14 +13,14 @@ import { folderOf } from "./temporary-store.ts";
 
 export type Kind = "memory" | "file" | "postgres";
 
-/** A new database of one engine, open. */
+/** An open, new database of one engine. */
 export interface TestDatabase {
   readonly opened: OpenDatabase;
-  /** Opens it once more, as another process does. Undefined in memory. */
+  /** Opens it a second time, as another process would. Undefined in memory. */
   readonly another?: () => Promise<OpenDatabase>;
-  /** Takes it away, and answers what brings it back. Undefined in memory. */
+  /** Makes it unreachable; returns a function that restores it. Undefined in memory. */
   readonly takeAway?: () => Promise<() => Promise<unknown>>;
-  /** Of a file. */
+  /** The path of a database file. */
   readonly path?: string;
 }
 
@@ -40,7 +40,7 @@ async function inFile(t: TestContext): Promise<TestDatabase> {
   const path = join(folderOf(t), "svc.db");
   const open = (exclusive: boolean) => closing(t, openFile(path, { mayCreate() {}, exclusive }));
   const opened = open(true);
-  // It is the number of this process.
+  // The table contains this process's number.
   opened.database.exec("delete from settings");
   return {
     opened,
@@ -53,7 +53,7 @@ async function inFile(t: TestContext): Promise<TestDatabase> {
   };
 }
 
-/** A proxy that can refuse connections and end those that are open. */
+/** A proxy that can refuse new connections and close open ones. */
 export async function proxyTo(t: TestContext, target: number) {
   const sockets = new Set<Socket>();
   const listen = async (port: number): Promise<Server> => {
@@ -102,13 +102,13 @@ async function onPostgres(t: TestContext): Promise<TestDatabase> {
   };
 }
 
-/** Every engine that this run has. */
+/** All engines in this test run. */
 export const engines: readonly { readonly kind: Kind; readonly open: (t: TestContext) => Promise<TestDatabase> }[] = [
   { kind: "memory", open: inMemory },
   { kind: "file", open: inFile },
   ...(isPostgres ? [{ kind: "postgres", open: onPostgres } as const] : []),
 ];
 
-/** A new database in memory, or of PostgreSQL in a run on it. */
+/** A new database: of PostgreSQL if the tests run on it, otherwise in memory. */
 export const newDatabase = async (t: TestContext): Promise<OpenDatabase> =>
   (await (isPostgres ? onPostgres : inMemory)(t)).opened;

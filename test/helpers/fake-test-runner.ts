@@ -1,6 +1,6 @@
 import type { Test } from "../../lib/testing.ts";
 
-/** A fake test runner: it collects the functions to run at the end of a test. */
+/** A fake test runner that collects the functions to run at the end of a test. */
 export function runner(hook: "after" | "onTestFinished") {
   const ends: (() => Promise<void>)[] = [];
   const t = { [hook]: (end: () => Promise<void>) => void ends.push(end) } as unknown as Test;

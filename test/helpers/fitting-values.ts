@@ -2,12 +2,12 @@ import fc from "fast-check";
 import { named } from "./json-schema.ts";
 import { read } from "./openapi-document.ts";
 
-/** Values that the schemas of the published document accept. */
+/** Generates values that the schemas of the published document accept. */
 
 type Json = Readonly<Record<string, unknown>>;
 const document = read("flat");
 
-/** What a schema cannot say: words with which a request gets further. */
+/** Plausible values that a schema cannot express. With them a request is more likely to succeed. */
 const words: Readonly<Record<string, readonly string[]>> = {
   project_id: ["@projects", "@projects", "@globex"],
   repo: ["acme/web", "acme/api"],
@@ -28,7 +28,7 @@ const words: Readonly<Record<string, readonly string[]>> = {
   site: ["monitor.test"],
 };
 
-/** Values that a schema accepts. */
+/** Generates values that a schema accepts. */
 export function fitting(schema: Json, name = ""): fc.Arbitrary<unknown> {
   const {
     $ref,

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { bodyOf, called, type Described, type Drafted, headers, methodLike, typed, visible } from "./fuzz-requests.ts";
 
-/** The same requests below `/dashboard/api`, and those for the dashboard's sessions. */
+/** The same requests below `/dashboard/api`, and requests for dashboard sessions. */
 
-/** Who the dashboard acts for: a session in `start`, a person in `dev`. */
+/** On whose behalf the dashboard acts: a session in `start`, a person in `dev`. */
 const acting = {
   start: fc.oneof(
     { weight: 8, arbitrary: fc.constant(["Cookie", "@cookies"] as const) },

@@ -3,7 +3,7 @@ import { fitting } from "./fitting-values.ts";
 import { read, resolved } from "./openapi-document.ts";
 import { anyText } from "./properties.ts";
 
-/** Requests for every operation of the published document: some right, most wrong in one place. */
+/** Generates requests for every operation of the published document. Some are valid, most are wrong in one place. */
 
 type Json = Readonly<Record<string, unknown>>;
 interface Parameter {
@@ -16,13 +16,16 @@ export interface Described {
   readonly requestBody?: { readonly content: { readonly "application/json": { schema: Json; example: unknown } } };
 }
 
-/** A request to be sent. `@projects` in it stands for the identifier of a living record, `@globex` for a foreign one. */
+/**
+ * A request to send. `@projects` in it stands for the id of an existing record, `@globex` for one of another
+ * organization.
+ */
 export interface Drafted {
-  /** Of the service that takes it. In `start` none of them registers what sends. */
+  /** The mode of the receiving service. In `start`, requests never register endpoints. */
   readonly mode: "dev" | "start";
   readonly method: string;
   readonly path: string;
-  /** A role, or what follows `sk_live_`. */
+  /** A role, or the text after `sk_live_`. */
   readonly key: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body: Buffer | undefined;
@@ -30,7 +33,7 @@ export interface Drafted {
 
 const document = read("flat");
 
-/** Values that break rules, and programs. */
+/** Values that violate rules or may break programs. */
 const odd: readonly unknown[] = [
   ...[null, true, 0, -0, -1, 0.5, 1e21, 2 ** 53, [], {}, [[]], [{}], { id: 1 }, { toString: 1 }, { length: 1e9 }],
   ...["", " ", "\0", "a\0b", "\u202e", "\ud800", "\udfff\ud800", "é".normalize("NFD"), "𝒜".repeat(33), "x".repeat(65)],
@@ -46,10 +49,10 @@ const odd: readonly unknown[] = [
 ];
 const anything = fc.oneof(fc.constantFrom(...odd), fc.jsonValue({ maxDepth: 3 }), anyText({ maxLength: 300 }));
 
-/** Also of an object whose `toString` is none. */
+/** Works even for an object whose `toString` is not a function. */
 const asText = (value: unknown) => (typeof value === "object" ? JSON.stringify(value) : String(value)).toWellFormed();
 
-/** A value with one of its parts, at any depth, exchanged, left out or named otherwise. */
+/** Changes a value at any depth: replaces, removes or renames one part. */
 function broken(value: unknown, at: number, other: unknown, way: number): unknown {
   if (typeof value !== "object" || value === null || at % 5 === 0) return other;
   const keys = Object.keys(value);
@@ -63,7 +66,7 @@ function broken(value: unknown, at: number, other: unknown, way: number): unknow
 }
 
 const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 2_000 }, (_, i) => [`key${i}`, i])));
-/** Texts that are no JSON, or cost a parser much. */
+/** Texts that are not JSON, or are expensive to parse. */
 const bombs = [
   "",
   " ",
@@ -114,7 +117,7 @@ export function bodyOf({ requestBody }: Described): fc.Arbitrary<Buffer | undefi
   );
 }
 
-/** A part of a path or query, as text that a request line may hold. */
+/** A part of a path or query, encoded for a request line. */
 const encoded = anyText({ maxLength: 12 }).map((text) => encodeURIComponent(text.toWellFormed()));
 const strange = fc.oneof(
   encoded,
@@ -145,7 +148,7 @@ const queryOf = (parameters: readonly Parameter[]) => {
   const known = parameters.map(({ name, schema }) =>
     fc
       .oneof({ weight: 3, arbitrary: fitting(schema, name) }, { weight: 1, arbitrary: anything })
-      // Cut, because a URL has a length of its own: beyond it Node's parser answers by itself.
+      // Cut, because Node's parser itself answers requests with longer URLs.
       .map((value) => [name, asText(value).slice(0, 600).toWellFormed()] as const),
   );
   const more = fc.tuple(fc.constantFrom("per_page", "cursor", "__proto__", "wait", "x"), strange);

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { type GenerationDriver, type GenerationWork, progress } from "../../lib/drivers/generation/contract.ts";
 import { mediaTypeOf } from "../../lib/drivers/generation/media-type.ts";
 
-/** Work that every driver can do. */
+/** Work that every driver accepts. */
 export const work = (more: Partial<GenerationWork> = {}): GenerationWork => ({
   generation_id: "gen_01ARZ3NDEKTSV4RRFFQ69G5FAV",
   model: "any",
@@ -41,7 +41,7 @@ export async function finish(driver: GenerationDriver, order: GenerationWork) {
   throw new Error("it never ends");
 }
 
-/** The contract of every generation driver, run against each. `make` may be called several times in a test. */
+/** Tests the contract of generation drivers. `make` may be called several times per test. */
 export function conforms(
   name: string,
   make: (t: TestContext) => Promise<GenerationDriver>,

@@ -7,7 +7,7 @@ import type { Options } from "../../lib/index.ts";
 import { runtimeWorld } from "./running-apps.ts";
 import { keyOf } from "./test-service.ts";
 
-/** A service that hosts git, and what git says to a person with a working copy. */
+/** A service that hosts git, and the output that git shows to a user with a working copy. */
 export async function gitHost(t: TestContext, options: Options = {}) {
   const here = await runtimeWorld(t, options);
   const { port } = await here.service.listen();

@@ -1,5 +1,5 @@
-/** Signs a request in with an API key. */
+/** The header that authenticates a request with an API key. */
 export const bearer = (key: string | null) => ({ authorization: `Bearer ${key}` });
 
-/** The same for a request with a JSON body. */
+/** The headers for a request with a JSON body. */
 export const jsonBearer = (key: string | null) => ({ ...bearer(key), "content-type": "application/json" });

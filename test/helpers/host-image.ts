@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, realpathSync, rmSync, symli
 import { dirname, join, resolve } from "node:path";
 import { found } from "./container-engine.ts";
 
-/** Runs a program to its end; answers what it printed, and fails with its errors. */
+/** Runs a program; returns its stdout, or throws its stderr if it fails. */
 export function print(program: string, words: readonly string[], input?: Uint8Array): string {
   const { status, stdout, stderr } = spawnSync(program, words, {
     encoding: "utf8",
@@ -14,22 +14,22 @@ export function print(program: string, words: readonly string[], input?: Uint8Ar
   return stdout;
 }
 
-/** A package of this checkout with all that it needs at run time, as `npm install` lays them out. */
+/** Copies a package of this checkout and its run-time dependencies, in the layout of `npm install`. */
 function install(name: string, to: string): void {
   const target = join(to, name);
   cpSync(join("node_modules", name), target, { recursive: true, dereference: true });
   const { dependencies = {} } = JSON.parse(readFileSync(join(target, "package.json"), "utf8"));
-  // What only installs a binary is a third of all files.
+  // This package only downloads a binary, and has a third of all files.
   for (const next of Object.keys(dependencies)) if (next !== "prebuild-install") install(next, to);
 }
 
 const applets = ["sh", "id", "grep", "rm", "mkdir", "chown", "cp", "ls", "stat"];
-/** In place of npm, which would need a registry: lays out the packages that this checkout has. */
+/** Replaces npm, which would need a registry: copies the packages of this checkout. */
 const npm = "#!/bin/sh\ncp -r /package/node_modules /app/\n";
 
 /**
- * The files of a base image with this machine's Node, made without a network: Node and its libraries, busybox, and the
- * package with what it needs. Docker takes them by `docker import`.
+ * The files of a base image with this machine's Node, created without a network: Node and its libraries, busybox, and
+ * the package with its dependencies. `docker import` accepts them.
  */
 export function hostImage(folder: string, tarball: string): void {
   const put = (path: string) => {

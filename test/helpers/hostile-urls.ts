@@ -1,9 +1,9 @@
 /**
- * URLs of forbidden targets, and of some allowed ones. A test replaces `<port>` with the port of a listener on loopback
- * that counts connections.
+ * URLs of forbidden targets, and of some allowed ones. Tests replace `<port>` with the port of a loopback listener that
+ * counts connections.
  */
 
-/** One IPv4 address in all spellings that URL parsers, inet_aton and browsers accept. */
+/** One IPv4 address in all notations that URL parsers, inet_aton and browsers accept. */
 function spellings(address: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
   const value = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
@@ -50,7 +50,7 @@ const hosts6 = [
   ...["2001:0:4136:e378:8000:63bf:5601:5601", "2002:808:808::1", ...metadata6, ...metadataCarried],
 ];
 
-/** The addresses of names. */
+/** The addresses of host names. */
 const closedNames: Readonly<Record<string, readonly string[]>> = {
   "metadata.google.internal": ["169.254.169.254"],
   metadata: ["169.254.169.254"],
@@ -85,13 +85,13 @@ const tricks = [
 const at = (hosts: readonly string[]) => hosts.map((host) => `https://${host}:<port>/hook`);
 const inBrackets = (hosts: readonly string[]) => hosts.map((host) => `[${host}]`);
 
-/** Well-formed, and forbidden in the mode start. */
+/** Well-formed URLs that the mode start forbids. */
 export const notPublic: readonly string[] = [
   ...[...at(hosts4), ...at(inBrackets(hosts6)), ...tricks, "HTTPS://127.0.0.1:<port>"],
   ...at(Object.keys(names).filter((name) => !/localhost$/.test(name))),
 ];
 
-/** No valid URLs for this service. */
+/** URLs that this service rejects as invalid. */
 export const mangled: readonly string[] = [
   ...[
     "",
@@ -150,7 +150,7 @@ export const mangled: readonly string[] = [
   ...[`https://example.com/${"x".repeat(5000)}`, `https://example.com/${"é".repeat(500)}`],
 ];
 
-/** Public, many of them right beside a range that is not. */
+/** Public addresses, many of them directly next to a forbidden range. */
 export const open: readonly string[] = [
   ...[
     "1.1.1.1",

@@ -11,7 +11,7 @@ import { tarEnd, tarFile, tarHeader } from "../../lib/drivers/containers/context
 import { found, type Scope } from "./container-engine.ts";
 import { temporaryFolder } from "./program.ts";
 
-/** What an app of busybox does: answers its version, and ends where it is asked to. */
+/** The handler of a busybox app: it answers with its version, and exits on request. */
 const script = (version: string) => `#!/bin/sh
 read -r method path rest
 while read -r line && [ "$line" != "$(printf '\\r')" ]; do :; done
@@ -54,13 +54,13 @@ const applets = [
 ];
 
 export interface ImageParts {
-  /** Files beside busybox: by path, a script each. */
+  /** Additional files besides busybox: a script per path. */
   readonly files?: Readonly<Record<string, string>>;
   readonly config?: object;
   readonly architecture?: string;
 }
 
-/** An image that answers its version on PORT. */
+/** An image whose app answers with its version on PORT. */
 export const answering = (version: string): ImageParts => ({
   files: { answer: script(version), main: main(version) },
   config: { Cmd: ["/main"], ExposedPorts: { "8000/tcp": {} } },
@@ -68,7 +68,7 @@ export const answering = (version: string): ImageParts => ({
 
 const sha256 = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** The parts of an image, made without a network: busybox and some files. */
+/** The parts of an image, created without a network: busybox and some files. */
 export function makeImage({ files = {}, config = {}, architecture }: ImageParts) {
   const busybox = readFileSync(found("busybox"));
   const layer = Buffer.concat([
@@ -86,7 +86,7 @@ export function makeImage({ files = {}, config = {}, architecture }: ImageParts)
       os: "linux",
       config: { Env: ["PATH=/bin"], ...config },
       rootfs: { type: "layers", diff_ids: [sha256(layer)] },
-      // Podman builds upon no image that does not say how each layer came.
+      // Podman refuses base images without a history of their layers.
       history: [{ created: "2026-01-01T00:00:00Z", created_by: "a test" }],
     }),
   );
@@ -114,7 +114,7 @@ export function makeImage({ files = {}, config = {}, architecture }: ImageParts)
 
 export type Answer = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** A registry in this process, on loopback. `before` may answer a request in place of it. */
+/** A registry in this process, on loopback. `before` may answer a request instead. */
 export async function registry(t: Scope, before: Answer = () => false) {
   const stored = new Map<string, { type: string; bytes: Buffer }>();
   const seen: string[] = [];
@@ -145,9 +145,9 @@ export async function registry(t: Scope, before: Answer = () => false) {
   return {
     host,
     seen,
-    /** Stores an image under a name with a tag; answers its digest. */
+    /** Stores an image under a name and tag; returns its digest. */
     put,
-    /** Stores a name with a tag whose digest names one image for each processor; answers that digest. */
+    /** Stores a multi-platform index under a name and tag, with one image per processor; returns its digest. */
     putIndex(name: string, tag: string, images: Readonly<Record<string, ImageParts>>): string {
       const type = "application/vnd.docker.distribution.manifest.list.v2+json";
       const manifests = Object.entries(images).map(([architecture, parts]) => {
@@ -163,15 +163,15 @@ export async function registry(t: Scope, before: Answer = () => false) {
   };
 }
 
-/** Why tests of Debian's registry are skipped; false where they can run. */
+/** Why tests with Debian's registry are skipped; false if they can run. */
 export const noRegistry: string | false = found("docker-registry") === "" && "docker-registry is not installed";
 
-/** The registry of Debian's package, on loopback; answers its host. */
+/** Starts the registry from Debian's package on loopback; returns its host. */
 export async function debianRegistry(t: TestContext): Promise<string> {
   const folder = temporaryFolder(t);
   const settings = join(folder, "config.yml");
   const storage = { filesystem: { rootdirectory: join(folder, "data") } };
-  // JSON is YAML.
+  // The file may contain JSON, because JSON is valid YAML.
   writeFileSync(settings, JSON.stringify({ version: "0.1", storage, http: { addr: "127.0.0.1:0" } }));
   const server = spawn("docker-registry", ["serve", settings], { stdio: ["ignore", "ignore", "pipe"] });
   t.after(() => void server.kill("SIGKILL"));
@@ -184,7 +184,7 @@ export async function debianRegistry(t: TestContext): Promise<string> {
   throw new Error("docker-registry ended");
 }
 
-/** Pushes an image; answers its digest. */
+/** Pushes an image; returns its digest. */
 export async function push(host: string, name: string, tag: string, parts: ImageParts): Promise<string> {
   const { type, manifest, digest, blobs } = makeImage(parts);
   const base = `http://${host}/v2/${name}`;

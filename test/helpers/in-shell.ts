@@ -8,7 +8,7 @@ const execute = promisify(execFile);
 const { NODE_TEST_CONTEXT: _, ...env } = process.env;
 export const withoutShell = process.platform === "win32" && "the lines are for a shell";
 
-/** Runs lines in a shell in which npx is this program, and returns what they print. */
+/** Runs lines in a shell where npx is this program; returns their output. */
 export async function inShell(
   folder: string,
   lines: string,

@@ -1,13 +1,13 @@
 import type { Database } from "better-sqlite3";
 import { violationsOf } from "../../lib/store/invariants.ts";
 
-/** One line for each broken rule of a database, with the first rows that break it. */
+/** One line per violated rule of a database, with the first violating rows. */
 export const violations = (database: Database): string[] =>
   violationsOf(database).map(
     ({ rule, count, examples }) => `${rule}: broken ${count} times, ${JSON.stringify(examples)}`,
   );
 
-/** The work that is left in a database which has had all the time that it needs. */
+/** Unfinished work in a database that has had enough time to finish it. */
 export function unfinished(database: Database): unknown[] {
   return [
     ...database.prepare("select id, status from deployments where status in ('queued', 'building', 'deploying')").all(),

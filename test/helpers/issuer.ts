@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import Provider, { type ClientMetadata, type Configuration } from "oidc-provider";
 
-/** A real issuer of OpenID Connect, and a visitor who signs in there without a browser. */
+/** A real OpenID Connect issuer, and a visitor who signs in there without a browser. */
 
 export const client = { clientId: "svc", clientSecret: "secret_of_svc" } as const;
 
@@ -17,18 +17,20 @@ interface Account {
 
 export interface RealIssuer {
   readonly issuer: string;
-  /** What accounts claim, by their names. Any other has a verified address of its name at acme.test. */
+  /**
+   * The claims of accounts by login name. Other accounts have a verified email address with their name at acme.test.
+   */
   readonly accounts: Map<string, Account>;
-  /** Begins to answer, for a service at this origin. */
+  /** Starts answering, for a service at this origin. */
   serve(origin: string, client?: Partial<ClientMetadata>, more?: Configuration): void;
-  /** Answers in place of the real issuer; undefined lets it answer again. */
+  /** Replaces the real issuer's answers; undefined restores them. */
   replace(listener: RequestListener | undefined): void;
-  /** The answer of the real issuer. */
+  /** Answers like the real issuer. */
   readonly pass: RequestListener;
   close(): void;
 }
 
-/** An issuer that listens, and answers once it knows the service. */
+/** An issuer that listens at once and answers after `serve`. */
 export async function realIssuer(t: Pick<TestContext, "after">): Promise<RealIssuer> {
   const accounts = new Map<string, Account>();
   let answer: RequestListener = (_, response) => response.writeHead(503).end();
@@ -84,7 +86,7 @@ interface Reply {
 
 export type Visitor = ReturnType<typeof visitor>;
 
-/** A browser without pages: it keeps cookies of each origin, and follows no redirect by itself. */
+/** A minimal browser: it keeps cookies per origin and does not follow redirects by itself. */
 export function visitor() {
   const jars = new Map<string, Map<string, string>>();
   const jarOf = (origin: string) => {
@@ -110,7 +112,9 @@ export function visitor() {
   };
   const located = ({ url, headers }: Reply) => new URL(headers.get("location") ?? assert.fail("no redirect"), url);
 
-  /** Signs in at the issuer from this address on. Answers the address at `origin` to which the issuer sends the browser. */
+  /**
+   * Signs in at the issuer, starting from this address. Returns the address at `origin` to which the issuer redirects.
+   */
   const signInAt = async (start: string, origin: string, login: string): Promise<URL> => {
     let reply = await send(start);
     for (let turn = 0; turn < 12; turn++) {
@@ -133,7 +137,7 @@ export function visitor() {
     send,
     located,
     signInAt,
-    /** The same from the service on. */
+    /** Signs in, starting at the service. */
     signIn: (start: string, login: string) => signInAt(start, new URL(start).origin, login),
   };
 }

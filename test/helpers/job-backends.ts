@@ -3,11 +3,11 @@ import { type BackendHandler, json, pixel, startBackend } from "./openai-backend
 
 const base64 = pixel.toString("base64");
 
-/** Servers that speak the interfaces of jobs exactly: what each answers to an order, to a question, and to a cancel. */
+/** Servers with exact job APIs: each has its answers to submit, poll and cancel requests. */
 export interface JobBackend {
   readonly type: "predictions" | "sdcpp" | "openrouter";
   readonly kind: "image" | "video";
-  /** After the origin. */
+  /** The path after the origin. */
   readonly base: string;
   readonly orderPath: string;
   readonly cancelPath: string | undefined;
@@ -16,7 +16,7 @@ export interface JobBackend {
   readonly done: BackendHandler;
   readonly failed: BackendHandler;
   readonly unknown: BackendHandler;
-  /** The server says one type, and the bytes are of another. */
+  /** The server claims one media type, but the bytes have another. */
   readonly lies: BackendHandler;
 }
 
@@ -103,7 +103,7 @@ export const jobBackends: readonly JobBackend[] = [
   },
 ];
 
-/** A server of that type. It answers questions one after the other from the list, the last one for ever. */
+/** Starts a server of this type. It answers polls in order from the list and repeats the last answer. */
 export async function startJobBackend(t: TestContext, of: JobBackend, answers: readonly BackendHandler[] = [of.done]) {
   let asked = 0;
   const { cancelPath } = of;

@@ -16,12 +16,12 @@ import { start } from "./test-service.ts";
 
 const quiet: Log = { error() {}, warn() {}, info() {}, debug() {} };
 
-/** The work of a job in these tests, given its name and how often it has run. */
+/** The work of a test job. It receives its name and the number of this run. */
 export type Work = (name: string, time: number, lease: Lease) => Promise<Outcome> | Outcome;
 
 /**
- * The job runner without a service: one store on a manual clock, with as many processes as a test needs. `runs` lists the
- * jobs that ran, and those that were given up.
+ * The job runner without a service: one store on a manual clock, with any number of processes. `runs` lists the jobs
+ * that ran and those that were given up.
  */
 export function startRunner(t: TestContext, work: Work, { again = false } = {}) {
   const { engine, database } = openMemory();

@@ -69,7 +69,7 @@ const rules: Readonly<Record<string, Rule>> = {
   maximum: (most: number, value, at) => when(typeof value === "number" && value > most, `${at} is above ${most}`),
 };
 
-/** `#/components/schemas/Project` of a document. */
+/** Resolves a reference such as `#/components/schemas/Project` in a document. */
 export function named(reference: string, root: Json): Json {
   const found = reference
     .split("/")
@@ -79,7 +79,7 @@ export function named(reference: string, root: Json): Json {
   return found;
 }
 
-/** All violations of a JSON Schema 2020-12 by a value. Throws for a keyword that it does not know. */
+/** Lists how a value violates a JSON Schema 2020-12. Throws for an unknown keyword. */
 export function faults(schema: Json, value: unknown, root: Json = schema, at = "it"): string[] {
   return Object.entries(schema).flatMap(([keyword, wanted]) => {
     if (annotations.includes(keyword)) return [];

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** An answer as it came over the socket. */
+/** An answer as received from the socket. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
@@ -22,8 +22,8 @@ interface Waiting {
 }
 
 /**
- * A client for very many requests: it sends any bytes as path, header or body, and reads answers for a third of the
- * processor time of Node's own. Requests that are sent at once are pipelined. It connects when it must.
+ * A client for very many requests. It sends arbitrary bytes as path, header or body, and reads answers with a third of
+ * the processor time of Node's client. Concurrent requests are pipelined. It reconnects if needed.
  */
 export function keepAliveClient(port: number) {
   let socket: Socket | undefined;
@@ -82,7 +82,7 @@ export function keepAliveClient(port: number) {
   };
 }
 
-/** The first answer in these bytes, if it is there whole. */
+/** The first answer in these bytes, if it is complete. */
 function read(bytes: Buffer, method: string): { answer: Answered; length: number } | undefined {
   const head = bytes.indexOf("\r\n\r\n");
   if (head < 0) return undefined;

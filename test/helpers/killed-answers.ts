@@ -7,8 +7,8 @@ import { bearer } from "./headers.ts";
 const count = 16;
 
 /**
- * Kills a server between the answers of one commit, starts another one on its database, and asks the same again: what was
- * answered is there, nothing is there twice, and the rest of that commit is whole.
+ * Kills a server between the answers of one commit, starts another server on its database, and repeats the requests.
+ * Asserts that everything answered exists, nothing exists twice, and the rest of that commit is complete.
  */
 export async function killBetweenAnswers(database: string, encryptionKey?: string): Promise<void> {
   const options = {

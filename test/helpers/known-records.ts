@@ -1,13 +1,13 @@
 import type { Reply } from "./test-service.ts";
 
-/** The first part of the path of each kind of identifier. */
+/** The path prefix of each kind of identifier. */
 const kinds: Readonly<Record<string, string>> = {
   ...{ proj: "projects", dep: "deployments", usr: "users", inv: "invitations", int: "integrations", wh: "webhooks" },
   ...{ gen: "generations", key: "api-keys", dlv: "deliveries" },
 };
 const identifier = /\b(proj|dep|usr|inv|int|wh|gen|key|dlv)_[0-9A-HJKMNP-TV-Z]{26}\b/g;
 
-/** What earlier answers showed: identifiers by kind, and cursors. It fills in the `@projects` of drafted requests. */
+/** Remembers identifiers and cursors from earlier answers. Fills in the `@projects` of drafted requests. */
 export function knownRecords() {
   const known = new Map<string, string[]>();
   const add = (kind: string, text: string) => known.set(kind, [...(known.get(kind) ?? []).slice(-20), text]);
@@ -19,7 +19,7 @@ export function knownRecords() {
       if (id && kind) add(kinds[kind] ?? "", id);
       if (body?.meta?.next_cursor) add("cursors", body.meta.next_cursor);
     },
-    /** Identifiers in this path led nowhere, or lead nowhere from now on. */
+    /** Forgets the identifiers in this path, because their records do not exist. */
     forget(path: string) {
       for (const [id = "", kind = ""] of path.matchAll(identifier))
         known.set(
@@ -27,7 +27,7 @@ export function knownRecords() {
           (known.get(kinds[kind] ?? "") ?? []).filter((one) => one !== id),
         );
     },
-    /** The text with each `@projects` exchanged for an identifier, and so on. */
+    /** Replaces each placeholder such as `@projects` with an identifier. */
     fill: (text: string, turn: number) =>
       text.replaceAll(/@([a-z-]+)/g, (whole, kind) => {
         const all = known.get(kind);

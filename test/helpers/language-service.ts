@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import type { TestContext } from "node:test";
 import { pathToFileURL } from "node:url";
 
-/** A place in a file, counted from 0. */
+/** A position in a file, counted from 0. */
 export interface Place {
   readonly line: number;
   readonly character: number;
 }
 
-/** TypeScript's language service, as editors start it: it answers what they show at a place of a file. */
+/** TypeScript's language service, as editors start it. It returns what an editor shows at a position of a file. */
 export function startLanguageService(t: TestContext) {
   const child = spawn(process.execPath, ["node_modules/typescript/bin/tsc", "--lsp", "--stdio"], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -29,7 +29,7 @@ export function startLanguageService(t: TestContext) {
   const take = (message: { id?: number; method?: string; result?: unknown; error?: { message: string } }) => {
     const { id, method, result, error } = message;
     if (id === undefined) return;
-    // A question of its own, such as for settings: none.
+    // A request from the server, for example for settings: answered with null.
     if (method !== undefined) return send({ id, result: null });
     if (error) waiting.get(id)?.refuse(new Error(error.message));
     else waiting.get(id)?.done(result);
@@ -51,7 +51,10 @@ export function startLanguageService(t: TestContext) {
     for (const { refuse } of waiting.values()) refuse(new Error(`the language service ended with ${code}`));
   });
   return {
-    /** Opens a file with this text, which need not be on the disk. Answers a function that asks what an editor shows at a place. */
+    /**
+     * Opens a file with this text, which need not exist on disk. Returns a function that asks what an editor shows at a
+     * position.
+     */
     async open(path: string, text: string) {
       const rootUri = pathToFileURL(process.cwd()).href;
       const uri = pathToFileURL(path).href;

@@ -3,17 +3,17 @@ import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
 
-/** A mail that a server has taken, or was offered. */
+/** A mail that a server accepted or was offered. */
 export interface Received {
   readonly from: string;
   readonly to: readonly string[];
-  /** Its headers and parts, as they came. */
+  /** Headers and parts as received. */
   readonly text: string;
   readonly user: string | undefined;
   readonly secure: boolean;
 }
 
-/** What a server answers instead of taking the next mails, in their order: to the recipient, or to the message. */
+/** What a server answers instead of accepting the next mails, in order: to the recipient, or to the message. */
 export interface Refusal {
   readonly at: "recipient" | "message";
   readonly code: number;
@@ -23,15 +23,15 @@ export interface Refusal {
 export interface MailServer {
   readonly port: number;
   readonly received: Received[];
-  /** What it answers next; after that it takes every mail. */
+  /** The next refusals. After them, it accepts every mail. */
   readonly refusals: Refusal[];
-  /** Resolves when it has been given so many mails. */
+  /** Resolves when this many mails have arrived. */
   count(wanted: number): Promise<void>;
 }
 
 const answer = ({ code, says }: Refusal) => Object.assign(new Error(says), { responseCode: code });
 
-/** A real mail server on a free port of this machine, without TLS or sign-in unless `options` ask for them. */
+/** A real mail server on a free port of this machine, without TLS or sign-in unless `options` require them. */
 export async function mailServer(
   t: Pick<TestContext, "after">,
   options: SMTPServerOptions = {},

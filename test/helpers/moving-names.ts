@@ -1,7 +1,7 @@
 import { names } from "./hostile-urls.ts";
 import type { Records } from "./name-server.ts";
 
-/** The records of all names in the network of `closed-network.ts`. */
+/** The DNS records in the network of `closed-network.ts`. */
 
 export const public4 = "93.184.215.14";
 export const public6 = "2606:4700::1111";
@@ -12,7 +12,9 @@ const forbidden = [
   ...["::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:7f00:1::1"],
 ];
 
-/** How a name moves from a public address to a forbidden one: `<kind>-<index of the forbidden address>.test`. */
+/**
+ * Ways in which a name changes from a public to a forbidden address: `<kind>-<index of the forbidden address>.test`.
+ */
 const kinds: Readonly<Record<string, (address: string, lookups: number) => Records>> = {
   flip: (address, lookups) => ({ addresses: [lookups % 2 === 0 ? address : public4] }),
   later: (address, lookups) => ({ addresses: [lookups > 2 ? address : public4] }),

@@ -2,7 +2,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { parseAddress } from "../../lib/kernel/ip-address.ts";
 
-/** The records of a name: addresses, and before them the names of a CNAME chain. */
+/** A name's records: its addresses, and the CNAME chain that leads to them. */
 export interface Records {
   readonly addresses: readonly string[];
   readonly chain?: readonly string[];
@@ -23,7 +23,7 @@ function decodeName(query: Buffer) {
   return { name: labels.join(".").toLowerCase(), end: at + 1 };
 }
 
-/** A record with a lifetime of 0 seconds. */
+/** A record with a TTL of 0 seconds. */
 const record = (owner: string, type: number, data: Buffer) => {
   const head = Buffer.alloc(10);
   head.writeUInt16BE(type, 0);
@@ -35,7 +35,7 @@ const record = (owner: string, type: number, data: Buffer) => {
 const bytesOf = ({ bits, value }: { bits: number; value: bigint }) =>
   Buffer.from(value.toString(16).padStart(bits / 4, "0"), "hex");
 
-/** The records that answer a question of this type. */
+/** The records that answer a query of this type. */
 function answersOf(name: string, type: number, { addresses, chain = [] }: Records): Buffer[] {
   const owners = [name, ...chain];
   const links = chain.map((to, i) => record(owners[i] ?? name, types.CNAME, encodeName(to)));
@@ -45,8 +45,8 @@ function answersOf(name: string, type: number, { addresses, chain = [] }: Record
 }
 
 /**
- * A name server on this address, on the port of DNS. `recordsOf` is asked once for each question for IPv4 addresses, with
- * the number of questions for that name so far, so that a name can change its addresses from one lookup to the next.
+ * A DNS server on this address, on the standard port. Each query calls `recordsOf` with the number of IPv4 queries for
+ * that name so far, so a name can change its addresses between lookups.
  */
 export async function startNameServer(
   address: string,
@@ -63,7 +63,7 @@ export async function startNameServer(
     const answers = records ? answersOf(name, type, records) : [];
     const head = Buffer.alloc(12);
     query.copy(head, 0, 0, 2);
-    // A response, authoritative, recursion available; NXDOMAIN where the name is unknown.
+    // Flags: response, authoritative, recursion available; NXDOMAIN if the name is unknown.
     head.writeUInt16BE(records ? 0x8580 : 0x8583, 2);
     head.writeUInt16BE(1, 4);
     head.writeUInt16BE(answers.length, 6);

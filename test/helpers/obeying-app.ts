@@ -1,10 +1,10 @@
 import type { ProtectionName } from "../../lib/drivers/box/protections.ts";
 import { lacks, type Running } from "./running-apps.ts";
 
-/** Skips a test, with the reason, where the machine lacks a part of the box. */
+/** Skips a test, with the reason, if the machine lacks a protection. */
 export const needs = (...parts: ProtectionName[]) => ({ skip: parts.map(lacks).find((one) => one !== false) ?? false });
 
-/** A program that answers `GET /?CODE` with what the code answers. */
+/** A program that evaluates the code in `GET /?CODE` and answers with the result. */
 const obeying = `
 const { createServer } = require("node:http");
 const net = require("node:net"), fs = require("node:fs"), { spawnSync } = require("node:child_process");
@@ -14,8 +14,8 @@ createServer(async (request, response) => {
   response.end(String(answer ?? ""));
 }).listen(process.env.PORT, process.env.HOST);
 `;
-/** A repository of that program. */
+/** A repository with that program. */
 export const obeyingApp = { "svc.json": { start: "node server.js" }, "server.js": obeying };
-/** Lets an app run code, and answers what it came to. */
+/** Runs code in an app; returns the result. */
 export const runIn = async (here: Running, code: string, name = "production-web.localhost") =>
   (await here.ask(name, `/?${encodeURIComponent(code)}`)).replace(/^200 /, "");

@@ -26,7 +26,7 @@ export const json =
 
 export const picture = json(200, { created: 1, data: [{ b64_json: pixel.toString("base64") }] });
 
-/** A server with the images interface of OpenAI over plain http, like one on an operator's own machine. */
+/** A server with the OpenAI images API over plain http, like one on an operator's own machine. */
 export async function startBackend(t: TestContext, answer: BackendHandler = picture) {
   const asked: BackendRequest[] = [];
   const server = createServer(async (request, response) => {

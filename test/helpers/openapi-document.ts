@@ -4,7 +4,7 @@ import { faults, named } from "./json-schema.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** The parts of the published document of one envelope that responses are checked against. */
+/** The parts of the published document for one envelope against which responses are checked. */
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
 }
@@ -25,7 +25,7 @@ const routesOf = (document: Document) =>
     Object.entries(methods).map(([method, operation]) => ({
       method: method.toUpperCase(),
       matches: new RegExp(`^/v1${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`),
-      // A path without parameters goes before a template that it would match.
+      // A path without parameters precedes a template that would match it.
       isExact: !path.includes("{"),
       operation,
     })),
@@ -41,7 +41,7 @@ export const resolved = <T>(part: Json, document: Json): T =>
 
 const ours = /^(x-request-id|x-ratelimit-\w+|location|retry-after|www-authenticate|idempotent-replayed)$/;
 
-/** Checks one response under `/v1` against the published document: status, headers and body. */
+/** Checks a response under `/v1` against the published document: status, headers and body. */
 export function conforms(
   method: string,
   path: string,

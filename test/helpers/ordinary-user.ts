@@ -9,11 +9,11 @@ import { quoted } from "../../lib/kernel/shell-words.ts";
 import { temporaryFolder } from "./program.ts";
 import { until } from "./until.ts";
 
-/** An id that nobody has, and its subordinate ids. */
+/** An unused user id. Its subordinate ids follow below. */
 const uid = 1_700_000_000 + (process.pid % 100_000);
 export const subordinate = { first: 1_800_000_000, count: 65_536 };
 
-/** Ends what runs in a control group, and removes it; answers whether it is gone. */
+/** Kills the processes of a control group and removes it; returns whether it is gone. */
 function removed(group: string): boolean {
   if (!existsSync(group)) return true;
   for (const one of readdirSync(group, { withFileTypes: true })) if (one.isDirectory()) removed(join(group, one.name));
@@ -22,14 +22,14 @@ function removed(group: string): boolean {
   try {
     rmdirSync(group);
   } catch {
-    // What was killed has not ended yet.
+    // The killed processes have not ended yet.
   }
   return !existsSync(group);
 }
 
 /**
- * An ordinary user with subordinate ids and control groups, as the shipped unit makes one. It exists in mount namespaces of the
- * test alone, whose files in `/etc` name it. `asRoot` are commands that root runs there before.
+ * An ordinary user with subordinate ids and control groups, set up as in the shipped unit. The user exists only in the
+ * test's mount namespaces, whose files in `/etc` list it. Root runs the commands `asRoot` there first.
  */
 export function ordinaryUser(t: TestContext, ...asRoot: string[]) {
   const folder = temporaryFolder(t);
@@ -64,7 +64,7 @@ export function ordinaryUser(t: TestContext, ...asRoot: string[]) {
   const script = [
     "[ -e /etc/fstab ] || : > /etc/fstab",
     ...Object.keys(files).map((name) => `mount --bind ${quoted(join(folder, name))} /etc/${name}`),
-    // udev lets everybody use it; a machine without udev may not.
+    // udev makes the device usable for everyone. Without udev, only root may use it.
     `mount --bind ${quoted(join(folder, "tun"))} /dev/net/tun`,
     ...asRoot,
     ...groups.map((group) => `echo $$ > ${quoted(join(group, "cgroup.procs"))}`),

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import type { Seed } from "../../lib/index.ts";
 import { expect, seed, type Who, type World } from "./test-service.ts";
 
-/** Following a list along its cursors. */
+/** Helpers for paging through lists with cursors. */
 
-/** `acme` with so many projects; the list is newest first. */
+/** A seed in which `acme` has this many projects. The list is newest first. */
 export const withProjects = (count: number): Seed => ({
   organizations: seed.organizations.map((one) =>
     one.name === "acme"
@@ -19,7 +19,7 @@ export interface Item {
 }
 type Between = (page: Item[]) => Promise<void>;
 
-/** The pages of a list, along its cursors. */
+/** The pages of a list, following its cursors. */
 export async function walk(here: World, path: string, per_page: number, between?: Between, as: Who = "viewer") {
   const pages: Item[][] = [];
   const join = path.includes("?") ? "&" : "?";

@@ -3,10 +3,10 @@ import type { Connection, Engine, Statement } from "../../lib/store/engine.ts";
 import type { Pauses } from "../../lib/store/pauses.ts";
 import type { SqliteEngine } from "../../lib/store/sqlite-engine.ts";
 
-// Taken before a test mocks them.
+// Imported before a test mocks timers.
 const { setImmediate } = timers;
 
-/** A number from 0 up to but not including 1, from the same seed always the same ones (mulberry32). */
+/** Numbers from 0 up to 1 (exclusive). The same seed gives the same sequence (mulberry32). */
 function numbersOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -18,12 +18,12 @@ function numbersOf(seed: number): () => number {
 }
 
 const turn = () => new Promise<void>((resolve) => void setImmediate(resolve));
-/** Turns of the event loop go by. */
+/** Waits for this many turns of the event loop. */
 export async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await turn();
 }
 
-/** The same statement, with something done before each run, or after it. */
+/** Wraps a statement so that something runs before or after it. */
 const around = (
   statement: Statement,
   { before = async () => {}, after = async () => {} }: { before?(): Promise<void>; after?(): Promise<void> },
@@ -41,8 +41,9 @@ const around = (
 };
 
 /**
- * After each statement of a transaction, a draw lets nothing else run, or up to 4 turns of the event loop go by, or up to
- * 40: other requests go on, answers arrive, timers fire. The database stays the transaction's alone.
+ * After each statement of a transaction, pauses at random: not at all, for up to 4, or for up to 40 event loop turns.
+ * During a pause other requests continue, answers arrive and timers fire. The database stays reserved for the
+ * transaction.
  */
 export function createPauses(seed: number): Pauses {
   const next = numbersOf(seed);

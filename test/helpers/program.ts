@@ -11,14 +11,14 @@ import { bearer } from "./headers.ts";
 
 export const program = compiled("bin/svc-server.js");
 
-/** A folder that is removed with the test. */
+/** A folder that is removed after the test. */
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Runs the program to its end; `more` sets its environment and its stdin. */
+/** Runs the program until it exits. `more` sets environment variables, and stdin by `input`. */
 export function run(
   words: readonly string[],
   cwd?: string,
@@ -35,7 +35,7 @@ export function run(
   });
 }
 
-/** Starts the program, and returns the lines of its stdout, its first words on stderr and its exit; `input` as for `run`. */
+/** Starts the program. Returns its stdout lines, its first text on stderr, and its exit. `input` works as in `run`. */
 export function stream(
   t: TestContext,
   words: readonly string[],
@@ -62,15 +62,15 @@ export function stream(
 interface LaunchOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly limits?: string;
-  /** A program that becomes the program. */
+  /** A command prefix that execs the program. */
   readonly within?: readonly string[];
-  /** Another user than that of the test. */
+  /** The user to run as, if it is not the test's. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
 
 /**
- * Starts the program with `--json`, and resolves once it listens. `env` are more variables of its environment, `limits`
- * options of the shell's `ulimit`.
+ * Starts the program with `--json` and resolves when it listens. `env` adds environment variables; `limits` are options
+ * for the shell's `ulimit`.
  */
 export async function launch(
   t: TestContext,
@@ -102,10 +102,10 @@ export async function launch(
   return {
     ...listening,
     pid: child.pid,
-    /** Its stderr so far. */
+    /** The program's stderr so far. */
     errors: () => errors,
     get: (path: string, key = listening.api_key) => fetch(listening.url + path, { headers: bearer(key) }),
-    /** Stops it, and returns the exit code and the rest of stdout. */
+    /** Stops the program. Returns the exit code and the rest of stdout. */
     async stop(signal: NodeJS.Signals = "SIGTERM") {
       child.kill(signal);
       const rest: string[] = [];

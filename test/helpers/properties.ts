@@ -1,12 +1,12 @@
 import fc from "fast-check";
 
-/** Whether a run with TEST_LONG=1 in its environment may take several times as long, to try more. */
+/** Whether this is a long run (TEST_LONG=1), which may take several times as long and tries more cases. */
 export const isLong = Boolean(process.env["TEST_LONG"]);
 
-/** How often a property is tried; ten times as often in a long run. */
+/** The number of runs of a property; ten times as many in a long run. */
 export const runs = (few: number) => ({ numRuns: isLong ? 10 * few : few });
 
-/** Any code points, like `fc.string({ unit: "binary" })`, which fills a table of a million characters first. */
+/** Arbitrary code points, like `fc.string({ unit: "binary" })`, which first fills a table of a million characters. */
 export const anyText = (lengths: { readonly maxLength?: number } = {}) =>
   fc.string({
     ...lengths,

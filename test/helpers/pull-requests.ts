@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { expect, type World } from "./test-service.ts";
 
-/** A commit id, or the one that a word stands for. */
+/** A commit id, or one derived from a word. */
 export const commitOf = (word: string) =>
   /^[0-9a-f]{40}$/.test(word) ? word : createHash("sha1").update(word).digest("hex");
 
-/** A change of a pull request, as a test tells it. `at` is in seconds of the code host's time. */
+/** A change to a pull request in a test. `at` is in seconds of the code host's time. */
 export interface Change {
   readonly number?: number;
   readonly commit?: string;
   readonly branch?: string;
-  /** The repository of its branch; null where it was deleted. */
+  /** The repository of the branch; null if it was deleted. */
   readonly from?: string | null;
   readonly at?: number;
 }
@@ -18,7 +18,7 @@ export interface Change {
 const timeOf = (at: number | undefined) =>
   at === undefined ? undefined : new Date(Date.UTC(2026, 0, 1) + at * 1000).toISOString().replace(".000Z", "Z");
 
-/** The body of GitHub, and of Gitea, which names a push `synchronized`. */
+/** A webhook body of GitHub, and of Gitea, which calls a push `synchronized`. */
 export function pullRequest(action: string, change: Change = {}) {
   const { number = 7, commit = "one", branch = "topic", from = "acme/web", at } = change;
   return {
@@ -36,7 +36,7 @@ export function pullRequest(action: string, change: Change = {}) {
   };
 }
 
-/** The body of GitLab. */
+/** A webhook body of GitLab. */
 export function mergeRequest(action: string, change: Change & { readonly oldrev?: string } = {}) {
   const { number = 7, commit = "one", branch = "topic", from = "acme/web", at, oldrev } = change;
   return {
@@ -59,11 +59,11 @@ export function mergeRequest(action: string, change: Change & { readonly oldrev?
 const eventOf = (body: object): Record<string, string> =>
   "object_kind" in body ? { "x-gitlab-event": "Merge Request Hook" } : { "x-github-event": "pull_request" };
 
-/** Posts a hook to an integration, and returns its answer. */
+/** Posts a webhook to an integration; returns the answer. */
 export const hook = async (here: World, id: string, body: object, headers: Record<string, string> = {}) =>
   here.call("nobody", "POST", `/hooks/code-host/${id}`, body, { ...eventOf(body), ...headers });
 
-/** An integration with previews; answers its id. */
+/** Creates an integration with previews; returns its id. */
 export const connectPreviews = async (here: World, more: object = {}): Promise<string> => {
   const config = { repo: "acme/web", branch: "main", environment: "staging", previews: true, ...more };
   return expect(await here.call("owner", "POST", "/v1/integrations", { type: "code_host", config }), 201).id;

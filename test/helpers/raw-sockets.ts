@@ -6,13 +6,13 @@ import type { Options } from "../../lib/index.ts";
 import { bearer } from "./headers.ts";
 import { keyOf, type World, world } from "./test-service.ts";
 
-/** Calls to a service over a real socket. */
+/** Calls a service over a real socket. */
 
 export interface ListeningWorld extends World {
   readonly port: number;
-  /** One request over Node's own client, with the owner's key unless `headers` say otherwise. */
+  /** Sends one request with Node's client, using the owner's key unless `headers` say otherwise. */
   send(method: string, path: string, more?: RequestParts): Promise<RawReply>;
-  /** Writes these bytes, and returns all bytes until the other side has closed. */
+  /** Writes these bytes. Returns everything received until the other side closes. */
   raw(text: string | Buffer): Promise<string>;
 }
 
@@ -32,7 +32,7 @@ export interface RawReply {
 
 export const owner = bearer(keyOf("owner"));
 
-/** A request as text, ready to be written. `lines` are further header lines. */
+/** A request as text to write to a socket. `lines` are additional header lines. */
 export const lines = (first: string, ...more: string[]): string =>
   `${[first, `Authorization: ${owner.authorization}`, ...more].join("\r\n")}\r\n\r\n`;
 
@@ -58,7 +58,7 @@ export async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-/** All bytes of a socket. A reset ends it like a close. */
+/** Reads all bytes of a socket. A reset counts as a close. */
 export function all(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
@@ -81,6 +81,6 @@ function send(at: RequestOptions, { headers = owner, body, agent }: RequestParts
   });
 }
 
-/** The status of each response in a stream of them. */
+/** The status of each response in a byte stream. */
 export const statusesIn = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((found) => Number(found[1]));

@@ -7,13 +7,13 @@ import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { promisify } from "node:util";
 
-/** The files of a commit. A value that is no text is written as JSON. */
+/** The files of a commit. Objects are written as JSON. */
 export type Files = Readonly<Record<string, string | object>>;
 
 const person = { GIT_AUTHOR_NAME: "t", GIT_AUTHOR_EMAIL: "t@acme.test" };
 const committer = { GIT_COMMITTER_NAME: "t", GIT_COMMITTER_EMAIL: "t@acme.test" };
 
-/** A folder of repositories, and git within it. */
+/** A folder of repositories, with helpers that run git. */
 export function repositories(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "svc-server-repos-"));
   t.after(() => rmSync(root, { recursive: true, force: true, maxRetries: 3 }));
@@ -23,11 +23,11 @@ export function repositories(t: TestContext) {
     /** Runs git in a repository. */
     git: (repo: string, ...args: string[]) =>
       execFileSync("git", args, { cwd: join(root, repo), env, encoding: "utf8", stdio: "pipe" }).trim(),
-    /** Runs git while this process serves what it asks for. */
+    /** Runs git while this process serves its requests. */
     async ask(repo: string, ...args: string[]): Promise<void> {
       await promisify(execFile)("git", args, { cwd: join(root, repo), env });
     },
-    /** Commits files onto the branch main of a working copy, which is made where there is none; answers the commit. */
+    /** Commits files to the branch main of a working copy, and creates it if needed; returns the commit. */
     commit(repo: string, files: Files): string {
       const folder = join(root, repo);
       mkdirSync(folder, { recursive: true });
@@ -43,19 +43,19 @@ export function repositories(t: TestContext) {
   };
 }
 
-/** How repositories are served; a change holds from the next request on. */
+/** How repositories are served. Changes apply from the next request on. */
 export interface Serving {
-  /** The password that it asks for. */
+  /** The password that the server requires. */
   token?: string | undefined;
-  /** Called with each path; another URL sends the client there. */
+  /** Called with each path. If it returns a URL, the client is redirected there. */
   redirect?: ((path: string) => string | undefined) | undefined;
-  /** Called with each path; true leaves the client without an answer. */
+  /** Called with each path. If it returns true, the request gets no answer. */
   hold?: ((path: string) => boolean) | undefined;
-  /** Called once a long answer has begun, which then stays as it is: the client waits for ever. */
+  /** Called when a long answer has begun. The answer then stalls, and the client waits forever. */
   onStalled?: (() => void) | undefined;
 }
 
-/** Serves a folder of repositories over smart HTTP, as code hosts do. */
+/** Serves a folder of repositories over smart HTTP, like a code host. */
 export async function serveRepositories(t: TestContext, root: string, serving: Serving = {}): Promise<string> {
   const server = createServer((request, response) => {
     const { token, redirect, onStalled } = serving;
@@ -89,7 +89,7 @@ export async function serveRepositories(t: TestContext, root: string, serving: S
     });
     request.pipe(child.stdin);
     child.stdin.on("error", () => {});
-    // A client that gives up leaves a pack that nobody reads, and git would wait for ever.
+    // If the client gives up, nobody reads the pack, and git would wait forever.
     response.once("close", () => {
       child.kill("SIGKILL");
       child.stdout.destroy();

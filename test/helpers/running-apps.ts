@@ -16,11 +16,11 @@ const tried = spawnSync("bwrap", ["--unshare-user", "--unshare-pid", "--ro-bind"
   encoding: "utf8",
 });
 
-/** Why tests of the sandbox are skipped; false where it works. */
+/** Why sandbox tests are skipped; false if the sandbox works. */
 export const noSandbox: string | false =
   tried.status === 0 ? false : `bubblewrap does not work here: ${tried.stderr || tried.error?.message}`;
 
-/** The parts of the box on this machine, as the service finds them. */
+/** The protections that the service finds on this machine. */
 const found = noSandbox
   ? undefined
   : await (async () => {
@@ -36,14 +36,14 @@ const found = noSandbox
       }
     })();
 
-/** Why tests of a part of the box are skipped; false where this machine has it. */
+/** Why tests of a protection are skipped; false if this machine has it. */
 export function lacks(name: ProtectionName): string | false {
   if (noSandbox) return noSandbox;
   const { missing } = found?.find((one) => one.name === name) ?? {};
   return missing === undefined ? false : `this machine lacks the part ${name} of the box: ${missing}`;
 }
 
-/** A program that answers with its version, its variables, and a word of each path. */
+/** A program that answers with its version, or with its environment at `/env`. `/crash` ends it. */
 export const server = (version: string) => `
 const { createServer } = require("node:http");
 console.log("listening as ${version}", process.env.TOKEN ?? "");
@@ -60,7 +60,7 @@ export const app = (version: string) => ({
   "server.js": server(version),
 });
 
-/** Asks an app at the port of the apps, by its host; answers status and body. */
+/** Calls an app by its host, at the port for apps; returns status and body. */
 export const askApp = (
   port: string,
   host: string,
@@ -84,20 +84,20 @@ export const askApp = (
 
 export interface Running extends World {
   readonly repos: ReturnType<typeof repositories>;
-  /** Deploys the repository acme/web and waits for the end. */
+  /** Deploys the repository acme/web and waits until the deployment ends. */
   // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field
   release(project_id: string, source?: object, environment?: string): Promise<any>;
-  /** Asks an app by its host; answers status and body. */
+  /** Calls an app by its host; returns status and body. */
   ask(host: string, path?: string, init?: { method?: string; body?: string }): Promise<string>;
-  /** The messages of a deployment's log. */
+  /** The messages in a deployment's log. */
   messages(id: string): Promise<string[]>;
-  /** Waits until the log of the environment production has a line that matches. */
+  /** Waits until the log of the environment production has a matching line. */
   printed(project_id: string, line: RegExp): Promise<string>;
-  /** Waits until the log of a deployment has a line that matches. */
+  /** Waits until the log of a deployment has a matching line. */
   logged(id: string, line: RegExp): Promise<string>;
 }
 
-/** A service that really runs what is deployed, with repositories in a folder. */
+/** A service that really runs deployments, with repositories in a folder. */
 export async function runtimeWorld(t: TestContext, options: Options = {}): Promise<Running> {
   const repos = repositories(t);
   const service = await createService({
@@ -152,8 +152,8 @@ const processesBy = (file: "cmdline" | "environ", text: string): string[] =>
     }
   });
 
-/** The ids of the processes whose command line contains a text. */
+/** The ids of processes whose command line contains a text. */
 export const processesWith = (text: string): string[] => processesBy("cmdline", text);
 
-/** The ids of the processes that belong to a deployment. */
+/** The ids of processes that belong to a deployment. */
 export const processesOf = (deployment_id: string): string[] => processesBy("environ", deployment_id);

@@ -11,7 +11,7 @@ export interface Sent {
   readonly data: any;
 }
 
-/** Parses Server-Sent Events by the standard's rules, as far as this service uses them. */
+/** Parses Server-Sent Events as in the standard, as far as this service uses it. */
 export function parse(text: string): Sent[] {
   return text
     .split("\n\n")
@@ -23,7 +23,7 @@ export function parse(text: string): Sent[] {
     });
 }
 
-/** Reads a followed log as it arrives. */
+/** Follows a log and reads it as it arrives. */
 export async function follow({ service }: World, id: string, headers: Record<string, string> = bearer(keyOf("owner"))) {
   const control = new AbortController();
   const path = `/v1/deployments/${id}/logs?follow=true`;
@@ -38,7 +38,7 @@ export async function follow({ service }: World, id: string, headers: Record<str
     /** The events so far. */
     seen: () => parse(text),
     raw: () => text,
-    /** Reads until this many have arrived, or to the end. */
+    /** Reads until this many events have arrived, or to the end. */
     async take(count = Number.POSITIVE_INFINITY): Promise<Sent[]> {
       while (parse(text.slice(0, text.lastIndexOf("\n\n") + 2)).length < count) {
         const { value, done } = await reader.read();

@@ -7,13 +7,13 @@ import { listeningWorld } from "./raw-sockets.ts";
 export const hosted = { mode: "start", clock: "real", random: undefined, rateLimit: 0, addressRateLimit: 0 } as const;
 
 interface More {
-  /** Changes of the option `dashboard.oidc`. */
+  /** Overrides for the option `dashboard.oidc`. */
   readonly oidc?: object;
   readonly keySignIn?: boolean;
   readonly options?: Options;
 }
 
-/** A hosted service, and a real issuer that knows the people of its organization `acme`, and others. */
+/** A hosted service, and a real issuer that knows members of the organization `acme` and other people. */
 export async function signingIn(t: TestContext, { oidc, keySignIn = true, options }: More = {}) {
   const at = await realIssuer(t);
   const setting = { issuer: at.issuer, ...client, name: "Acme ID", organization: "acme", ...oidc };

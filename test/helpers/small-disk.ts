@@ -7,12 +7,12 @@ import type { TestContext } from "node:test";
 
 export const cannotMount = "this user cannot mount a small disk";
 
-/** A disk of 24 MB, and a file that fills it; undefined where this user cannot mount one. */
+/** A 24 MB disk with a file that fills it; undefined if this user cannot mount one. */
 export function smallDisk(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), "svc-disk-"));
   const { status } = spawnSync("mount", ["-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], { stdio: "ignore" });
   t.after(() => {
-    // A service may still be open on it.
+    // A service may still have files open on it.
     if (status === 0) spawnSync("umount", ["-l", folder]);
     rmdirSync(folder);
   });
@@ -20,7 +20,7 @@ export function smallDisk(t: TestContext) {
   const ballast = join(folder, "ballast");
   return {
     database: join(folder, "svc.db"),
-    /** Leaves no space, or writes so many megabytes. */
+    /** Fills the disk completely, or writes this many megabytes. */
     fill(megabytes?: number) {
       if (megabytes !== undefined) return appendFileSync(ballast, Buffer.alloc(megabytes * 1024 * 1024));
       for (const bytes of [1024 * 1024, 4096]) {

@@ -3,13 +3,13 @@ import * as real from "../../lib/store/store.ts";
 
 export { stateReplaced } from "../../lib/store/store.ts";
 
-/** In place of `lib/store/store.ts`: the body of each transaction runs, is rolled back, and runs again. */
+/** Replaces `lib/store/store.ts`: each transaction's body runs, is rolled back, and runs again. */
 export function createStore(engine: Engine): real.Store {
   const transaction: Engine["transaction"] = (scope, work) =>
     engine.transaction(scope, async (connection) => {
       const control = (text: string) => connection.statement(text).run([]);
       await control("SAVEPOINT again");
-      // What a group has done is remembered for it, and a real rollback begins another group.
+      // A group remembers its work. A real rollback starts a new group, so the first run gets its own.
       await work(Object.create(connection, { group: { value: {} } }));
       await control("ROLLBACK TO again");
       await control("RELEASE again");

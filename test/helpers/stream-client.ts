@@ -4,9 +4,9 @@ import type { TestContext } from "node:test";
 import { WebSocket } from "ws";
 import { type ListeningWorld, owner } from "./raw-sockets.ts";
 
-/** Reading a service's stream over a WebSocket. */
+/** Reads a service's stream over a WebSocket. */
 
-/** A client of the stream, with the messages that it received. */
+/** A stream client with the messages that it received. */
 export function openStream(
   t: TestContext,
   here: Pick<ListeningWorld, "port">,
@@ -23,7 +23,7 @@ export function openStream(
     socket,
     messages,
     closed,
-    /** The service's first ping: from then on no message is missed. */
+    /** The service's first ping. No message is missed after it. */
     begun: once(socket, "ping"),
     opened: once(socket, "open"),
     async until(count: number) {
@@ -34,7 +34,7 @@ export function openStream(
   };
 }
 
-/** The response that refuses a connection. */
+/** The response that refuses a WebSocket connection. */
 export async function refusedStream(here: ListeningWorld, query = "", headers: Record<string, string> = owner) {
   const socket = new WebSocket(`ws://127.0.0.1:${here.port}/v1/stream${query}`, { headers });
   const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];

@@ -8,20 +8,20 @@ import { migrate } from "../../lib/store/migrate.ts";
 import { openDatabase } from "../../lib/store/sqlite.ts";
 import { createSqliteEngine, type SqliteEngine } from "../../lib/store/sqlite-engine.ts";
 
-/** A folder that is removed with the test. */
+/** A folder that is removed after the test. */
 export function folderOf(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-test-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** The files of a folder that contain the text. */
+/** The files in a folder that contain the text. */
 export const filesContaining = (folder: string, words: string): string[] =>
   readdirSync(folder).filter((name) => readFileSync(join(folder, name)).includes(words));
 
 const read = "select name from settings order by name";
 
-/** Writes a row of `settings`, the smallest table. */
+/** Writes a row into `settings`, the smallest table. */
 export const put = (connection: Connection, name: string, value = "") =>
   connection.statement("insert into settings (name, value) values (?, ?)").run([name, value]);
 
@@ -32,9 +32,9 @@ export interface TemporaryStore {
   readonly engine: SqliteEngine;
   readonly database: Database.Database;
   readonly path: string;
-  /** The statements sent to SQLite since the last call, transaction control included. */
+  /** The SQL sent to SQLite since the last call, including transaction control. */
   sent(): string[];
-  /** Another connection to the same file: it sees committed data only. */
+  /** Reads through another connection to the same file, which sees only committed data. */
   outside(): string[];
 }
 
@@ -67,7 +67,7 @@ export function openTemporaryStore(t: TestContext): TemporaryStore {
   };
 }
 
-/** A promise that the test resolves with `open`. */
+/** A promise that `open` resolves. */
 export function deferred<T = void>() {
   let open = (_: T) => {};
   const promise = new Promise<T>((resolve) => {

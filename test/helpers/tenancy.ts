@@ -3,13 +3,16 @@ import type { Answered, keepAliveClient } from "./keep-alive-client.ts";
 import type { ListeningWorld } from "./raw-sockets.ts";
 import { expect, git, keyOf, type Who, type World } from "./test-service.ts";
 
-/** Records of two organizations, and the helpers that the tests of identifiers share. */
+/** Records of two organizations, and helpers for tests of identifiers. */
 
 export type Ids = Readonly<Record<string, string>>;
-/** In either envelope. */
+/** The id, in either envelope. */
 const idOf = (body: { id?: string; data?: { id: string } }) => body.id ?? body.data?.id ?? "";
 
-/** A record of every kind, by the first part of its path; the environment is `environment`, the delivery one of the webhook. */
+/**
+ * Creates a record of every kind, keyed by the first part of its path. `environment` names the environment; the
+ * deliveries are those of the webhook and the integration.
+ */
 export async function records({ call, service }: World, as: Who, environment: string): Promise<Ids> {
   const made = async (path: string, body: object) => idOf(expect(await call(as, "POST", `/v1/${path}`, body), 201));
   const email = (name: string) => ({ email: `${name}.${environment}@guests.test`, role: "viewer" });
@@ -40,7 +43,7 @@ export async function records({ call, service }: World, as: Who, environment: st
   };
 }
 
-/** Deletes what `records` made, where that is possible. */
+/** Deletes the records from `records` that can be deleted. */
 async function remove({ call }: World, ids: Ids): Promise<void> {
   expect(await call("owner", "DELETE", `/v1/projects/${ids["projects"]}/environments/${ids["environment"]}`), 204);
   for (const kind of ["projects", "users", "invitations", "webhooks", "integrations", "api-keys"]) {
@@ -48,13 +51,13 @@ async function remove({ call }: World, ids: Ids): Promise<void> {
   }
 }
 
-/** One body for every operation that takes one: unknown fields are ignored. */
+/** One body for all operations with a body; unknown fields are ignored. */
 export const body = {
   ...{ name: "taken over", role: "viewer", description: "mine", since: "2026-01-01T00:00:00Z", status: "active" },
   variables: { PORT: "1" },
 };
 
-/** The same identifier, written in ways that are none. */
+/** Invalid spellings of an identifier. */
 export const malformed = (own: string) => spellings(own).filter((one) => one !== own);
 const spellings = (id: string) => [
   ...[
@@ -72,7 +75,7 @@ const spellings = (id: string) => [
 ];
 export const unknownOf = (id: string) => `${id.slice(0, id.indexOf("_") + 1)}01ARZ3NDEKTSV4RRFFQ69G5FAV`;
 
-/** Everything that could tell one answer from another. */
+/** Everything in an answer that could differ between two cases. */
 export const comparable = ({ status, text, headers }: Answered) =>
   JSON.stringify([status, text, [...headers].filter(([name]) => name !== "date").sort()]);
 
@@ -88,7 +91,7 @@ export function asking(client: ReturnType<typeof keepAliveClient>) {
     });
   return {
     send,
-    /** Calls an operation of the table with these identifiers. */
+    /** Calls an operation of the table with these ids. */
     of: (rule: Rule, who: Who, id: string, other = "none") =>
       send(
         who,
@@ -99,7 +102,7 @@ export function asking(client: ReturnType<typeof keepAliveClient>) {
   };
 }
 
-/** Both organizations with records, and records of acme that are gone. */
+/** Both organizations with records, and deleted records of acme. */
 export async function twoOrganizations(here: ListeningWorld) {
   const own = await records(here, "owner", "production");
   const foreign = await records(here, "stranger", "theirs");
@@ -108,5 +111,5 @@ export async function twoOrganizations(here: ListeningWorld) {
   return { own, foreign, deleted };
 }
 
-/** Whether the role may use a key of a colleague: "owner and admin see and revoke all". */
+/** Whether the role may manage a colleague's keys: "owner and admin see and revoke all". */
 export const managesKeys = (role: Role) => role === "owner" || role === "admin";

@@ -18,7 +18,7 @@ const member = (role: "owner" | "admin" | "developer" | "viewer") => ({
   keys: [{ name: role, key: keyOf(role) }],
 });
 
-/** Two organizations: `acme` with one user for each role, and `globex` with an owner who must never see data of acme. */
+/** Two organizations: `acme` with one user per role, and `globex` with an owner who must never see data of acme. */
 export const seed = {
   organizations: [
     { name: "acme", plan: "pro", users: [member("owner"), member("admin"), member("developer"), member("viewer")] },
@@ -39,7 +39,7 @@ export const seed = {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body; `undefined` without one. Untyped, so that tests can read any field. */
+  /** The parsed body; `undefined` if there is none. Untyped, so tests can read any field. */
   // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field of a response
   readonly body: any;
   readonly text: string;
@@ -47,7 +47,7 @@ export interface Reply {
 
 export interface World {
   readonly service: Service;
-  /** Calls the interface in process, and checks every response against the operation's declaration. */
+  /** Calls the API in process and checks every response against the operation's declaration. */
   call(who: Who, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   /** The names of the events of `acme`, oldest first. */
   events(): Promise<string[]>;
@@ -62,7 +62,7 @@ export interface World {
 export const start = "2026-01-01T00:00:00.000Z";
 export const git = { type: "git", repo: "acme/web", branch: "main" } as const;
 
-/** A service in memory, on a manual clock, with seeded randomness. It closes with the test. */
+/** An in-memory service with a manual clock and seeded randomness. It closes with the test. */
 export async function world(t: TestContext, options: Options = {}): Promise<World> {
   const service = await createService({
     clock: `manual@${start}`,
@@ -75,14 +75,14 @@ export async function world(t: TestContext, options: Options = {}): Promise<Worl
   return around(service, options.envelope === "full");
 }
 
-/** A fork of a world, which closes with the test too. */
+/** A fork of a world. It also closes with the test. */
 export async function forked(t: TestContext, { service }: World): Promise<World> {
   const fork = await service.fork();
   t.after(() => fork.close());
   return around(fork);
 }
 
-/** A world around a service. */
+/** Wraps a service as a world. */
 export function around(service: Service, full = false): World {
   const unwrap = (body: { data: unknown }) => (full ? body.data : body);
 
@@ -129,7 +129,7 @@ export function around(service: Service, full = false): World {
 const pattern = ({ path }: Operation) => new RegExp(`^/v1${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
 const routes = operations.map((operation) => ({ operation, matches: pattern(operation) }));
 
-/** Asserts what holds for every response under /v1: headers, meta, and its schema in the OpenAPI document. */
+/** Asserts what applies to every response under /v1: headers, meta, and its schema in the OpenAPI document. */
 function hold(method: string, path: string, reply: Reply, full: boolean): void {
   const { status, headers, body } = reply;
   const id = headers.get("x-request-id");
@@ -156,12 +156,12 @@ export interface Scenario<G> {
   readonly name: string;
   readonly as: Who;
   readonly options?: Options;
-  /** The state before. Its events do not count. */
+  /** Sets up the initial state. Its events are not counted. */
   readonly given?: (world: World) => Promise<G>;
   readonly when: readonly [method: string, path: string | ((given: G) => string)];
   readonly body?: unknown | ((given: G) => unknown);
   readonly headers?: Record<string, string>;
-  /** The status, or the status and the problem's code. */
+  /** The status, optionally with the problem's code. */
   readonly then: number | readonly [status: number, code: string];
   /** Exactly these events; none by default. */
   readonly events?: readonly string[];
@@ -191,7 +191,7 @@ export async function check<G>(t: TestContext, scenario: Scenario<G>): Promise<v
   });
 }
 
-/** Returns the record of a reply that must have this status. */
+/** Asserts the status of a reply; returns its record. */
 export function expect(reply: Reply, status: number) {
   assert.equal(reply.status, status, reply.text);
   return reply.body;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
-/** A name server on loopback that knows TXT records alone. `names` are those it was asked for, in their order. */
+/** A DNS server on loopback that only answers TXT queries. `names` lists the queried names in order. */
 export async function startTextServer(t: TestContext, records: Map<string, readonly string[]>) {
   const names: string[] = [];
   const server = createSocket("udp4");
@@ -17,7 +17,7 @@ export async function startTextServer(t: TestContext, records: Map<string, reado
     const name = labels.join(".").toLowerCase();
     names.push(name);
     const answers = (records.get(name) ?? []).map((text) => {
-      // A pointer to the question's name, type TXT, class IN, no lifetime; the text in parts of 255 bytes at most.
+      // A pointer to the query's name, type TXT, class IN, TTL 0; the text in parts of 20 bytes.
       const parts = (text.match(/.{1,20}/g) ?? [""]).flatMap((part) => [part.length, ...Buffer.from(part)]);
       return Buffer.from([0xc0, 12, 0, 16, 0, 1, 0, 0, 0, 0, parts.length >> 8, parts.length & 255, ...parts]);
     });

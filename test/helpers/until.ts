@@ -1,10 +1,7 @@
-/** More questions than any wait of ours needs: each reaches a process or a disk, and takes longer than 0.2 ms. */
+/** More polls than any wait here needs. Each poll reaches a process or a disk and takes longer than 0.2 ms. */
 const most = 100_000;
 
-/**
- * The first answer that counts, from a real process: it is asked again while it answers undefined. Rejects after so many
- * questions.
- */
+/** Polls a real process until it returns something other than undefined. Rejects after too many polls. */
 export async function firstOf<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (let asked = 0; asked < most; asked++) {
     const answer = await ask();
@@ -14,8 +11,8 @@ export async function firstOf<T>(ask: () => Promise<T | undefined>): Promise<T> 
 }
 
 /**
- * Asks a real process until something holds, where no event tells of it. Rejects with what it waited for when that has not
- * come after so many questions.
+ * Polls a real process until a condition holds, for cases without an event. Rejects with the condition after too many
+ * polls.
  */
 export async function until(holds: () => unknown, ask: () => unknown): Promise<void> {
   for (let asked = 0; asked < most; asked++) {

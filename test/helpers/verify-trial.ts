@@ -6,7 +6,7 @@ import { git, keyOf, seed, start } from "./test-service.ts";
 export type Json = Record<string, unknown>;
 export interface Request {
   readonly method: string;
-  /** Below the version, or of what is beside it; with the query. */
+  /** The path after the version prefix, or a path outside the API, with the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly key: string | undefined;
@@ -16,14 +16,14 @@ export interface Reply {
   status: number;
   headers: Headers;
   text: string;
-  /** The parsed text, which is sent instead of it. Typed loosely, as a fault may make anything of it. */
+  /** The parsed text. It is sent instead of `text`. Loosely typed, because a fault may change it into anything. */
   // biome-ignore lint/suspicious/noExplicitAny: as in test-service
   body: any;
 }
-/** Changes a request before the service gets it, or answers it instead. */
+/** Changes a request before the service receives it, or answers it instead. */
 export type Before = (request: Request, serve: (request: Request) => Promise<Reply>) => Promise<Reply>;
 
-/** A service on a manual clock, which moves as a trial waits. */
+/** A service on a manual clock. The waits of a trial advance the clock. */
 export async function emulator(t: TestContext, more: Options = {}): Promise<Service> {
   const service = await createService({
     clock: `manual@${start}`,
@@ -52,7 +52,7 @@ export async function emulator(t: TestContext, more: Options = {}): Promise<Serv
 
 export const usual: Before = (request, serve) => serve(request);
 
-/** Tries a service that answers through `fault`. */
+/** Runs a trial against a service whose answers pass through `fault`. */
 export async function trial(
   service: Service,
   fault: Before = usual,
@@ -95,7 +95,7 @@ export async function trial(
   return verify({ base: "http://service.test/v1", key: keyOf("owner"), fetch, pause, write, ...options });
 }
 
-/** Changes every record of an answer: one, or the items of a list. */
+/** Changes every record in an answer: the single record, or the items of a list. */
 export const each =
   (change: (record: Json, request: Request) => void): Before =>
   async (request, serve) => {
@@ -111,7 +111,7 @@ export const on =
     if (pattern.test(`${request.method} ${request.path}`)) change(reply, request);
     return reply;
   };
-/** Sends another request than the one that came. */
+/** Replaces a request with another one. */
 export const asked =
   (pattern: RegExp, change: (request: Request) => Partial<Request>): Before =>
   (request, serve) =>

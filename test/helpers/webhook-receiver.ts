@@ -10,25 +10,25 @@ import { type AddressInfo, createServer as createPlainServer, type Server, type 
 import { createServer as createTlsServer } from "node:tls";
 import { type Certificate, certificate } from "./certificates.ts";
 
-/** A received request. `body` is the raw text that the signature covers. */
+/** A received request. `body` is the raw text, which the signature covers. */
 export interface Received {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** The number of its connection, from 1. */
+  /** The number of its connection, counted from 1. */
   readonly connection: number;
 }
 
 export interface Receiver {
-  /** `https://localhost:<port>/hook`; with `plain` `http://` */
+  /** `https://localhost:<port>/hook`, or `http://` with `plain`. */
   readonly url: string;
   readonly port: number;
   readonly certificate: Certificate;
   readonly requests: readonly Received[];
   /** The number of accepted connections. */
   accepted(): number;
-  /** Closes idle connections from this side. */
+  /** Closes idle connections from the receiver's side. */
   closeIdle(): void;
   close(): Promise<void>;
 }
@@ -36,19 +36,19 @@ export interface Receiver {
 export interface ReceiverOptions {
   readonly certificate?: Certificate;
   readonly host?: string;
-  /** A port to listen on, such as that of another receiver on another address. */
+  /** The port to listen on, for example that of another receiver on another address. */
   readonly port?: number;
   /** Without TLS. */
   readonly plain?: boolean;
 }
 
-/** Responds to one request, after all of it has arrived; by default with 200. */
+/** Responds to a request after all of it has arrived; by default with 200. */
 export type Handler = (request: Received, response: ServerResponse) => void;
 
 const fine: Handler = (_, response) => response.end("fine");
 const usual = certificate();
 
-/** A receiver of webhooks: HTTPS on loopback, with its own certificate for `localhost`, or with `plain` HTTP. */
+/** A webhook receiver: HTTPS on loopback with its own certificate for `localhost`, or HTTP with `plain`. */
 export async function start(handler: Handler = fine, options: ReceiverOptions = {}): Promise<Receiver> {
   const pair = options.certificate ?? usual;
   const requests: Received[] = [];
@@ -74,8 +74,8 @@ export async function start(handler: Handler = fine, options: ReceiverOptions = 
 }
 
 /**
- * A receiver that writes raw bytes: `handler` gets every connection after its TLS handshake, or with `plain` without one.
- * `reset` breaks the connection with RST, on the TCP socket below, since Node refuses that for a TLS socket.
+ * A receiver that writes raw bytes. `handler` receives each connection after its TLS handshake, or a plain connection
+ * with `plain`. `reset` sends RST on the TCP socket below, because Node refuses that for a TLS socket.
  */
 export function startRaw(
   handler: (socket: Socket, reset: () => void) => void,
@@ -97,7 +97,7 @@ async function listening(server: Server, certificate: Certificate, { host = "127
     open.add(socket);
     socket.on("error", () => {}).on("close", () => open.delete(socket));
   });
-  // These tests are about clients that close in the middle.
+  // In these tests, clients close connections in the middle.
   server.on("tlsClientError", () => {}).on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
   await once(server.listen(port, host), "listening");
   const at = (server.address() as AddressInfo).port;

@@ -1,6 +1,6 @@
 import { asked, type Before, type Json, on, success } from "./verify-trial.ts";
 
-/** Servers with one fault each in deployments, and the sentence that finds it. */
+/** Servers with one fault each in deployments, and the sentence that detects it. */
 export const wrongDeployments: Readonly<Record<string, readonly [string, Before]>> = {
   "begins deployments at once": [
     "POST /deployments answers a queued deployment with version and completed_at null, and its whole source",
@@ -117,7 +117,7 @@ export const wrongDeployments: Readonly<Record<string, readonly [string, Before]
   ],
 };
 
-/** The same for users, integrations, webhooks and generations. */
+/** Servers with one fault each in users, integrations, webhooks or generations. */
 export const wrongConnections: Readonly<Record<string, readonly [string, Before]>> = {
   "lists suspended users": [
     "GET /users lists active members alone",

@@ -1,6 +1,6 @@
 import { asked, type Before, type Json, on, success } from "./verify-trial.ts";
 
-/** Changes what the inbox has caught. */
+/** Changes the deliveries in the inbox. */
 const caught = (change: (delivery: { headers: Record<string, string>; body: string }) => void): Before =>
   on(/^GET \/_svc\/inbox/, ({ body }) => {
     for (const one of body?.data ?? []) change(one);
@@ -12,7 +12,7 @@ const payloads = (change: (payload: Json & { data: Json }) => void) =>
     one.body = JSON.stringify(payload);
   });
 
-/** Servers with one fault each in events, in moves of deployments, and in answers that are seen beside a check. */
+/** Servers with one fault each in events, in state changes of deployments, or in answers outside the checks. */
 export const wrongEvents: Readonly<Record<string, readonly [string, Before]>> = {
   "does not tell of rollbacks": [
     "The events of a deployment and of a project are sent",

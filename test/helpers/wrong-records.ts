@@ -5,11 +5,11 @@ const items = (path: RegExp, change: (item: Json) => void) =>
   on(path, ({ body }) => {
     for (const one of body?.data ?? []) change(one);
   });
-/** Adds what a creation lacks. */
+/** Adds missing fields to a creation. */
 const filled = (path: RegExp, more: Json) => asked(path, ({ body }) => ({ body: { ...more, ...body } }));
 const everyEvent = { events: ["*"] };
 
-/** Servers with one fault each in the records that they show and take. */
+/** Servers with one fault each in the records that they return and accept. */
 export const wrongRecords: Readonly<Record<string, readonly [string, Before]>> = {
   "removes what it does not have": [
     "An unknown project is not removed",

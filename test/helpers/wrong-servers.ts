@@ -1,7 +1,7 @@
 import { keyOf } from "./test-service.ts";
 import { asked, type Before, each, is, on, success, without } from "./verify-trial.ts";
 
-/** Servers with one fault each in conventions and projects, and the sentence that finds it. */
+/** Servers with one fault each in conventions and projects, and the sentence that detects it. */
 export const wrongServers: Readonly<Record<string, readonly [string, Before]>> = {
   "answers without a key": [
     "A missing key yields 401 on every endpoint that reads",
