@@ -173,7 +173,7 @@ function testRunners(home) {
   }
 }
 
-/** The recipes with which a whole run shares one service, under their real runners. */
+/** The recipes in which a whole test run shares one service, under their real runners. */
 async function suites(home) {
   cpSync("fixtures/runners/suite", join(home, "suite"), { recursive: true });
   for (const name of ["suite-setup.mjs", "suite-teardown.mjs"]) cpSync(`fixtures/recipes/${name}`, join(home, name));

@@ -21,7 +21,7 @@ interface About {
   readonly apps_url: string | null;
   /** The runtimes for deployments; null if deployments are simulated. */
   readonly runtime?: string | null;
-  /** The active protections for builds and apps. */
+  /** One line per protection of builds and apps. */
   readonly protections?: readonly string[];
   readonly options: Options;
   /** Whether this start created the database. */

@@ -25,7 +25,10 @@ const environment = "trigger";
 /** A new name for each run. */
 const unique = () => `svc-trigger-${createRandom().alphanumeric(8).toLowerCase()}`;
 
-/** Creates a project in `demo`'s region, or in the first region that the service lists when it refuses that one. */
+/**
+ * Creates a project in `demo`'s region. If the service refuses the region, it uses the first one that the refusal
+ * lists.
+ */
 async function createProject({ client }: Emulator, name: string) {
   try {
     return await client.projects.create({ ...demo, name });

@@ -117,8 +117,8 @@ function projectOf(account: Account, { id, name, region, description, status }: 
 }
 
 /**
- * Answers never contain secrets, so each webhook gets a fixed one. It does not matter to a receiver that does not check
- * signatures.
+ * Answers never contain secrets, so each webhook gets a fixed secret. That is harmless for a receiver that does not
+ * check signatures.
  */
 const webhookOf = ({ url, events, status, headers }: Json, cleaner: Cleaner): Json => ({
   url: cleaner.url(String(url)),

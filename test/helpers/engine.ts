@@ -4,7 +4,7 @@ export const isPostgres = process.env["SVC_TEST_POSTGRES"] !== undefined;
 /** Runs everything that is ready without waiting for time. `call` sends a request to the service. */
 export async function drainEventLoop(call: () => Promise<unknown>): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise((go) => setImmediate(go));
-  // Answers of a database do not arrive with turns of the event loop. Earlier queries are answered before this call.
+  // PostgreSQL's answers are independent of event loop turns. It answers earlier queries before this call.
   for (let i = 0; i < 3 && isPostgres; i++) await call();
 }
 

@@ -12,7 +12,7 @@ export interface Reach {
 }
 
 /**
- * The addresses of the box, of the machine as the box sees it, and of its name server. They come from a reserved range.
+ * The addresses of the box, of the machine as the box sees it, and of its name server. No network routes this range.
  */
 const address = "198.18.0.2";
 const gateway = "198.18.0.1";

@@ -34,8 +34,8 @@ export function collision({ first, count }: UserRange, files = { passwd: "/etc/p
 }
 
 /**
- * Gives each organization a user id from a range. The id survives restarts because the organization's files belong to
- * it: a file in `folder` records the ids.
+ * Gives each organization a user id from a range. The organization's files belong to this id, so it must survive
+ * restarts: a file in `folder` records the ids.
  */
 export function createOrganizationUsers(folder: string, { first, count }: UserRange) {
   const file = join(folder, "users.json");

@@ -1,4 +1,4 @@
-/** The parts of the box. The first three keep organizations apart. */
+/** The protections that form the box. The first four keep organizations apart. */
 const meanings = {
   users: "each organization has a user id of its own",
   limits: "memory, processes and processor time of each app are limited together",
@@ -8,20 +8,20 @@ const meanings = {
 } as const;
 export type ProtectionName = keyof typeof meanings;
 
-/** A part of the box: present on this machine, or missing with the reason and the command that adds it. */
+/** A protection of the box: present on this machine, or missing with the reason and the command that adds it. */
 export interface Protection {
   readonly name: ProtectionName;
   readonly missing?: string;
   readonly command?: string;
 }
 
-/** Without these, one organization can read, stop or starve the apps of another. */
+/** Without these, an organization can read, stop or starve the apps of another one. */
 const separating: readonly ProtectionName[] = ["users", "limits", "network", "disk"];
 
 export const separationLacks = (protections: readonly Protection[]): Protection[] =>
   protections.filter(({ name, missing }) => missing !== undefined && separating.includes(name));
 
-/** One line for each part of the box. */
+/** The line that describes a protection. */
 export const describeProtection = ({ name, missing, command }: Protection): string =>
   missing === undefined
     ? `${name}: ${meanings[name]}`

@@ -163,7 +163,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
     endCommands: async (grace_ms: number) =>
       void (await Promise.all([...commands].map((child) => child.stop(grace_ms)))),
 
-    /** Ends all instances if no next process will take them over. */
+    /** Ends all instances. Used if the next process will not take them over. */
     stopAll: async (grace_ms: number) => void (await Promise.all([...all].map((one) => one.stop(grace_ms)))),
   };
 }

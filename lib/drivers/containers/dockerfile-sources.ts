@@ -125,8 +125,8 @@ async function readFrom(
 }
 
 /**
- * Refuses a foreign platform. One digest may name images for several platforms, but the engine keeps one of them: the
- * image of one build would become the base of all others.
+ * Refuses a foreign platform. One digest may name images for several platforms, but the engine keeps only one of them.
+ * So the image of one build would become the base of all other builds.
  */
 function checkPlatform(
   options: readonly string[],

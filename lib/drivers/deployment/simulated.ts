@@ -16,7 +16,7 @@ type Scripted = Subject & Pick<DeploymentWork, "outcome">;
 
 /**
  * Simulated deployments: they take time and write readable logs but have no effect. The deployment's scenario decides
- * the outcome, otherwise `script`. Without either, it succeeds in the default durations.
+ * the outcome, otherwise `script`. Without either, a deployment succeeds in the default durations.
  */
 export function simulatedDeployments(
   script: (work: Subject) => SimulatedOutcome | undefined = () => undefined,

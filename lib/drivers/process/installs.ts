@@ -15,7 +15,7 @@ interface Manager {
 }
 
 const npm = "--include=dev --no-audit --no-fund --prefer-offline";
-/** As a variable, this setting would make npm print a warning. */
+/** A flag, because npm would warn about the setting if it were a variable. */
 const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm"';
 
 /** The package managers. If a folder has several lock files, the first match in this order wins. */
@@ -95,7 +95,7 @@ function manifestAt(folder: string) {
   }
 }
 
-/** The workspace that a package may belong to: the nearest folder above it within the repository. */
+/** The workspace that a package may belong to: the nearest one at or above its folder, within the repository. */
 export function workspaceOf(root: string, top: string): string | undefined {
   const isWorkspace =
     manifestAt(root).workspaces !== undefined || readWithin(root, "pnpm-workspace.yaml") !== undefined;

@@ -159,7 +159,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
 
   /**
    * Merges small packs after the last concurrent push has its response. Unreachable objects stay. The next push may
-   * start meanwhile, because git needs no lock for this. If it fails, the next push tries again.
+   * start meanwhile, because git needs no lock for this. If the merge fails, the next push tries again.
    */
   const repack = async (path: string): Promise<void> => {
     if (pushing.get(path) !== 1) return;

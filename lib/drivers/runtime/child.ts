@@ -158,7 +158,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
 
 /**
  * The processes that receive the signal: the group, as with Ctrl+C in a terminal. In a sandbox: its inner processes
- * except the first, because that one's end would kill all others at once.
+ * except the first, because the end of the first would kill all others at once.
  */
 function membersOf(pid: number, isSandbox: boolean): number[] {
   if (!isSandbox) return [-pid];

@@ -5,7 +5,9 @@ import { monotonicNow } from "../../kernel/system.ts";
 import type { Run } from "./background-steps.ts";
 import { pause } from "./pause.ts";
 
-/** Finds a free port of 127.0.0.1. Another program may take it first; the app then exits and tries another port. */
+/**
+ * Finds a free port of 127.0.0.1. If another program takes it first, the app exits and is started with another port.
+ */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
