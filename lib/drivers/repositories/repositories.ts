@@ -134,21 +134,16 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       if (name.endsWith(".lock")) await rm(join(parentPath, name), { force: true });
   };
 
-  /** Counts a running request. The first of several concurrent pushes removes the leftovers of a killed push. */
-  const enter = async (organization_id: string, pushed: string | undefined): Promise<() => void> => {
-    const isFirst = pushed !== undefined && !pushing.has(pushed);
-    const leave = [count(serving, organization_id), ...(pushed === undefined ? [] : [count(pushing, pushed)])];
-    if (isFirst) tidied.set(pushed, removeLeftovers(pushed));
-    const left = () => {
-      for (const one of leave) one();
-    };
-    try {
-      await tidied.get(pushed ?? "");
-    } catch (error) {
-      left();
+  /** Counts a running push. The first of several concurrent pushes removes the leftovers of a killed push. */
+  const beginPush = async (repository: string): Promise<() => void> => {
+    const isFirst = !pushing.has(repository);
+    const leave = count(pushing, repository);
+    if (isFirst) tidied.set(repository, removeLeftovers(repository));
+    await tidied.get(repository)?.catch((error) => {
+      leave();
       throw error;
-    }
-    return left;
+    });
+    return leave;
   };
 
   const read = async (path: string, ...args: string[]) => {
@@ -192,16 +187,21 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
         throw new Problem(
           "rate_limited",
           `${mostRequests} git requests of this organization run already; try again later`,
-          {
-            headers: { "retry-after": "5" },
-          },
+          { headers: { "retry-after": "5" } },
         );
-      const isPush = request.service === "git-receive-pack";
-      // A repository that does not exist yet answers like an empty one.
-      const repository = isPush ? await make(name) : (find(name) ?? (mayMake ? template : undefined));
-      if (repository === undefined) return undefined;
-      const leave = await enter(organization_id, isPush ? repository : undefined);
+      const leaves = [count(serving, organization_id)];
+      const leave = () => {
+        for (const one of leaves) one();
+      };
       try {
+        const isPush = request.service === "git-receive-pack";
+        // A repository that does not exist yet answers like an empty one.
+        const repository = isPush ? await make(name) : (find(name) ?? (mayMake ? template : undefined));
+        if (repository === undefined) {
+          leave();
+          return undefined;
+        }
+        if (isPush) leaves.push(await beginPush(repository));
         const answer = await httpBackend({ ...request, repository }, env, closing.signal);
         void answer.closed.then(() => (isPush ? repack(repository) : undefined)).finally(leave);
         return answer;
