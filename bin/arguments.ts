@@ -121,7 +121,7 @@ export function databaseFileOf(args: Readonly<Record<string, unknown>>, instead:
   const database = databaseOf(args);
   if (!isPostgres(database)) return database;
   throw new UsageError(
-    `this command works on a database file; PostgreSQL has its own: ${instead(withoutPassword(database))}`,
+    `this command works only on a database file; for PostgreSQL, use: ${instead(withoutPassword(database))}`,
   );
 }
 

@@ -34,7 +34,8 @@ function requireSuccess(id: string, record: unknown): void {
 const fieldArg = {
   field: {
     type: "string",
-    description: "Print only this field of the answer, such as id or source.repo; of a list, that of each record.",
+    description:
+      "Print only this field of the answer, such as id or source.repo; for a list, the field of each record.",
   },
 } as const;
 
@@ -53,7 +54,7 @@ async function callAll(
 ): Promise<void> {
   const [{ properties }] = fields["allOf"] as [{ properties: object }];
   if (!Object.hasOwn(properties, "cursor"))
-    throw new UsageError(`option --all is for lists with pages, and ${id} is none`);
+    throw new UsageError(`option --all works only on lists with pages, which ${id} is not`);
   const client = clientOf(connection);
   const list = (given: Readonly<Record<string, unknown>>) => client.call(id, given) as Promise<Page<unknown>>;
   try {
@@ -90,7 +91,7 @@ async function call(args: Given): Promise<void> {
 
 const callCommand = command(
   "call",
-  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. Print one field alone with --field: ID=$(svc-server call projects.create name=web region=eu-west-1 --field id). With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
+  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. Print only one field with --field: ID=$(svc-server call projects.create name=web region=eu-west-1 --field id). With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
   {
     operation: { type: "positional", description: "The name of the operation, such as projects.list." },
     all: { type: "boolean", description: "Read every page of a list, and print each record as a line of JSON." },

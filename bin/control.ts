@@ -40,7 +40,7 @@ const advance = command(
     by: { type: "positional", description: "The duration: 30s, 2h, 7d.", required: false },
     to: {
       type: "string",
-      description: "The new time, such as 2027-01-01T00:00:00Z; next for the next due work, idle for the end of it.",
+      description: "The new time, such as 2027-01-01T00:00:00Z; next for the next due work, idle until no work is due.",
       valueHint: "INSTANT",
     },
     ...connectionArgs,

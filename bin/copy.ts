@@ -20,7 +20,7 @@ export const copy = command(
         "The folder of generated files beside PostgreSQL, for assets.store: folder. Without it they are in the database.",
       valueHint: "PATH",
     },
-    json: { ...json["json"], description: "Print one JSON object per line: the progress, and at last the result." },
+    json: { ...json["json"], description: "Print one JSON object per line: the progress, then the result." },
   },
   run,
 );
@@ -56,9 +56,7 @@ function progressLine(to: string): (progress: Progress) => void {
   const clear = "\r\u001b[K";
   return ({ step, what, done, total }) => {
     if (step === "remove")
-      say(
-        `An earlier copy into ${withoutPassword(to)} was not finished: it is removed, and this one begins from the start.`,
-      );
+      say(`An earlier copy into ${withoutPassword(to)} was not finished. It is removed, and this copy starts over.`);
     else if (process.stderr.isTTY) {
       const line = `${step === "copy" ? "copying" : "comparing"} ${what}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}`;
       process.stderr.write(clear + (done < total ? line : ""));
@@ -69,9 +67,9 @@ function progressLine(to: string): (progress: Progress) => void {
 function describe({ from, to }: { readonly from: string; readonly to: string }, result: CopyReport): string {
   const { was_complete, rows, files, lost_files } = result;
   const lost = lost_files.length > 0 ? `\nBut ${describeLost(lost_files)}, in ${from} already.` : "";
-  const how = was_complete ? "was a complete copy already" : "is a complete copy";
+  const how = was_complete ? "was already a complete copy" : "is a complete copy";
   const key = isPostgres(to)
     ? `Give the key in ${from}.key to its servers: svc-server start --database ${to} --key-file ${from}.key`
     : `Its key is in ${to}.key: svc-server start --database ${to}`;
-  return `${to} ${how} of ${from}: ${counted(rows, "rows")} and ${counted(files, "files")} were compared.${lost}\n${key}\nStart no server on ${from} any more: it would do the same work again.`;
+  return `${to} ${how} of ${from}: ${counted(rows, "rows")} and ${counted(files, "files")} were compared.${lost}\n${key}\nDo not start a server on ${from} again: it would do the same work twice.`;
 }

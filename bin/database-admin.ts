@@ -12,7 +12,7 @@ const inMemory = ":memory:";
 export const databaseArgs: ArgsDef = {
   database: {
     type: "string",
-    description: "The database file (./svc-data), or the URL of one of PostgreSQL. A server may be running on it.",
+    description: "The database file (./svc-data), or the URL of a PostgreSQL database. A server may be running on it.",
     valueHint: "PATH|URL",
   },
   "key-file": keyFileArg,
@@ -36,7 +36,7 @@ export async function withAdmin(
   const database = databaseOf(args);
   if (database === inMemory)
     throw new UsageError(
-      `option --database must be a file; a database in memory belongs to its server alone: ${throughServer}`,
+      `option --database must be a file; only its own server can use a database in memory: ${throughServer}`,
     );
   const settings = settingsOf(database, args);
   if (isMissing(database))

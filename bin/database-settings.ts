@@ -5,7 +5,7 @@ import type { Given } from "./define-command.ts";
 
 export const keyFileArg = {
   type: "string",
-  description: "A file with the encryption key of a database of PostgreSQL. SVC_ENCRYPTION_KEY is the key itself.",
+  description: "A file with the encryption key of a PostgreSQL database. SVC_ENCRYPTION_KEY can hold the key itself.",
   valueHint: "PATH",
 } as const;
 

@@ -12,16 +12,17 @@ import { say } from "./output.ts";
 import { failOnSignal } from "./signals.ts";
 
 const deployArgs: ArgsDef = {
-  folder: { type: "positional", description: "The folder to deploy (the present one).", required: false },
+  folder: { type: "positional", description: "The folder to deploy (the current folder).", required: false },
   project: {
     type: "string",
-    description: "The name or id of the project (the name of the folder). It is made where the key may do that.",
+    description:
+      "The name or id of the project (the name of the folder). A missing project is created if the key may do that.",
     valueHint: "NAME",
   },
   environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
   force: {
     type: "boolean",
-    description: "Replace the branch of the service where it has commits that the repository lacks.",
+    description: "Replace the service's branch even if it has commits that the repository lacks.",
   },
   ...connectionArgs,
 };
@@ -111,7 +112,7 @@ async function deployStored(
   project_id ??= (await client.projects.create({ name: project, region: "local" })).id;
   const source = { type: "git", repo, branch } as const;
   const { id } = await client.deployments.create({ project_id, environment, source });
-  show(`Deployment ${id}: a commit that the service has, to ${environment} of ${project}`);
+  show(`Deployment ${id} of a commit that the service already has, to ${environment} of ${project}`);
   for await (const { message } of client.followLogs(id)) show(message);
   return id;
 }
@@ -123,7 +124,7 @@ async function deployFolder(args: Given): Promise<void> {
   const client = clientOf(connection);
   const scratch = mkdtempSync(join(tmpdir(), "svc-server-deploy-"));
   process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
-  failOnSignal("deploy was stopped; a deployment that has begun goes on");
+  failOnSignal("deploy was stopped; a deployment that has started continues");
   const git = createGit(scratch);
   const target = targetOf(client, folder, args["project"]).catch((error: unknown) =>
     Promise.reject(explainedError(error, connection)),
@@ -142,7 +143,7 @@ async function deployFolder(args: Given): Promise<void> {
     ? await explained(deployStored(client, { project, environment, repo, branch: commit.branch }, show))
     : pushed.deployment_id;
   if (code !== 0 && deployment_id === undefined) throw new Error(refusalOf(said, commit.branch));
-  if (deployment_id === undefined) throw new EndedWith(1, "the folder was pushed, and not deployed");
+  if (deployment_id === undefined) throw new EndedWith(1, "the folder was pushed, but not deployed");
   const deployment = await explained(ended(client, deployment_id));
   if (isStored && deployment.status === "active")
     show(deployment.url ? `Live at ${deployment.url}` : "The deployment is active");
@@ -153,7 +154,7 @@ async function deployFolder(args: Given): Promise<void> {
 
 export const deploy = command(
   "deploy",
-  "Deploy a folder: push it to the service, print the log, and end with 0 once it is live and with 1 if it failed. A git repository is deployed as its last commit; of any other folder, the files that .gitignore leaves.",
+  "Deploy a folder: push it to the service and print the log. The exit code is 0 once the app is live, or 1 if it failed. In a git repository, the last commit is deployed; in any other folder, the files that .gitignore does not exclude.",
   deployArgs,
   deployFolder,
 );

@@ -58,7 +58,7 @@ export async function commitOf(
     writeFileSync(join(scratch, "objects/info/alternates"), `${quoted(objects)}\n`);
     const branch = (await there("symbolic-ref", "--quiet", "--short", "HEAD")) ?? usualBranch;
     const isDirty = (await there("status", "--porcelain", "--untracked-files=normal")) !== "";
-    const note = isDirty ? "changes that are not committed are not deployed" : undefined;
+    const note = isDirty ? "uncommitted changes are not deployed" : undefined;
     // A shallow clone, as in CI, cannot be pushed. Its files become a new commit.
     if ((await there("rev-parse", "--is-shallow-repository")) === "true")
       return { sha: await commitTree(`${head}^{tree}`), branch, isForced: true, note };

@@ -60,7 +60,7 @@ export function signInChecks(settings: Settings | undefined): [string, () => Pro
           throw new Error(
             `the issuer answers ${status} to a sign-in; register ${redirect_uri} there, and compare dashboard.oidc.clientId`,
           );
-        return `register ${redirect_uri} at the issuer, which tells only browsers whether it knows it`;
+        return `register ${redirect_uri} at the issuer; doctor cannot check that, because the issuer reveals it only to browsers`;
       },
     ],
     [
@@ -68,7 +68,7 @@ export function signInChecks(settings: Settings | undefined): [string, () => Pro
       async () => {
         const { headers } = await ask(`${issuer.replace(/\/+$/, "")}/.well-known/openid-configuration`);
         const theirs = Date.parse(headers?.date ?? "");
-        if (Number.isNaN(theirs)) return "the issuer does not tell its time";
+        if (Number.isNaN(theirs)) return "the issuer's answers have no time";
         const seconds = Math.round((createClock("real").now() - theirs) / 1000);
         if (Math.abs(seconds) <= apart_s) return `within ${Math.abs(seconds)} s of this machine's`;
         const which = seconds > 0 ? "ahead of" : "behind";

@@ -17,7 +17,7 @@ export async function checkPreviews(
   if (previews.length === 0) return "there are none";
   const outbound = createOutbound({ mode, allow });
   const host = createCodeHost(codeHost, outbound);
-  if (!host) return `${previews.length}, and no code host that can be asked for their requests`;
+  if (!host) return `${previews.length}; no code host is configured that knows their requests`;
   const closed: OpenPreview[] = [];
   const unseen: string[] = [];
   try {
@@ -33,6 +33,6 @@ export async function checkPreviews(
   }
   const wrong = closed.map((one) => `${one.environment} of ${one.project_id}, whose request ${nameOf(one)} is closed`);
   if (wrong.length > 0) throw new Error(`delete ${wrong.join("; ")}`);
-  const open = `${previews.length} environments of requests`;
+  const open = `${previews.length} environments of pull requests`;
   return unseen.length === 0 ? `${open}, which are open` : `${open}; cannot be asked: ${unseen.join("; ")}`;
 }

@@ -117,11 +117,12 @@ const revoke = command(
 
 const rotate = command(
   "rotate-encryption",
-  "Encrypt every secret in a database again with a new key, in one transaction. Stop its servers first. A kill leaves the old key or the new one in force; run the command again, and it says which.",
+  "Encrypt every secret in a database again with a new key, in one transaction. Stop its servers first. After a kill, either the old key or the new one is valid; run the command again to see which.",
   {
     database: {
       type: "string",
-      description: "The database file (./svc-data), or the URL of one of PostgreSQL. No server may be running on it.",
+      description:
+        "The database file (./svc-data), or the URL of a PostgreSQL database. No server may be running on it.",
       valueHint: "PATH|URL",
     },
     "key-file": keyFileArg,
@@ -135,7 +136,9 @@ const rotate = command(
   async (args) => {
     const database = databaseOf(args);
     if (database === ":memory:")
-      throw new UsageError("option --database must be a file or a URL: a key in memory ends with its server");
+      throw new UsageError(
+        "option --database must be a file or a URL: the key of a database in memory ends with its server",
+      );
     const settings = settingsOf(database, args);
     const file = args["new-key-file"];
     if (file === undefined)

@@ -103,10 +103,15 @@ async function sendTest(args: Given, to: string): Promise<void> {
 
 export const mail = command(
   "mail",
-  "Show the e-mails of the service, such as invitations, and how they went: of a running emulator, or of a database. With `test ADDRESS`, send one.",
+  "Show the e-mails of a running emulator or of a database, such as invitations, with their status. With `test ADDRESS`, send a test mail.",
   {
     test: { type: "positional", required: false, description: "The word `test`, to send a mail.", valueHint: "test" },
-    address: { type: "positional", required: false, description: "Where the test goes.", valueHint: "ADDRESS" },
+    address: {
+      type: "positional",
+      required: false,
+      description: "The address for the test mail.",
+      valueHint: "ADDRESS",
+    },
     database: databaseArgs["database"] as ArgsDef[string],
     "key-file": keyFileArg,
     config: listenArgs["config"] as ArgsDef[string],

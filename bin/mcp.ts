@@ -26,13 +26,13 @@ const { json: _, ...args } = connectionArgs;
 
 export const mcp = command(
   "mcp",
-  "Serve the Model Context Protocol on stdin and stdout, for editors and agents. Its tools are the operations of the service at --url, called with the key of the profile or of SVC_API_KEY; of an emulator also its clock, forks, inbox and scenarios.",
+  "Serve the Model Context Protocol on stdin and stdout, for editors and agents. Its tools are the operations of the service at --url, called with the key of the profile or of SVC_API_KEY. An emulator adds tools for its clock, forks, inbox and scenarios.",
   args,
   async (given) => {
     const { Server, ProtocolError, ProtocolErrorCode, serveStdio } = await loadProtocol();
     const { url } = connectionOf(given);
     const tools = createTools(given);
-    const instructions = `The tools call the service at ${url}. A list has pages: give the next_cursor of its meta as cursor.`;
+    const instructions = `The tools call the service at ${url}. Lists have pages: for the next page, pass meta.next_cursor as cursor.`;
     exitOnSignal();
     serveStdio(
       () => {

@@ -6,11 +6,11 @@ import { say } from "./output.ts";
 
 export const migrate = command(
   "migrate",
-  "Make or update the tables of a database, and nothing else. Servers with --migrate false leave this to you. The server on a database file must be stopped; on PostgreSQL, servers may be running.",
+  "Create or update the tables of a database, and do nothing else. Servers with --migrate false leave this to you. The server on a database file must be stopped; on PostgreSQL, servers may be running.",
   {
     database: {
       type: "string",
-      description: "The database file (./svc-data), or the URL of one of PostgreSQL.",
+      description: "The database file (./svc-data), or the URL of a PostgreSQL database.",
       valueHint: "PATH|URL",
     },
     ...json,
@@ -18,7 +18,7 @@ export const migrate = command(
   async (args) => {
     const database = databaseOf(args);
     if (database === ":memory:")
-      throw new UsageError("option --database must be a file or a URL: a server in memory makes its tables");
+      throw new UsageError("option --database must be a file or a URL: a server in memory makes its own tables");
     const { from, to } = await migrateDatabase(database);
     const name = withoutPassword(database);
     const done = from === 0 ? `has its tables now (schema ${to})` : `was updated from schema ${from} to ${to}`;

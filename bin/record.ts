@@ -76,7 +76,7 @@ function createWriter(save: () => void) {
     try {
       save();
     } catch (error) {
-      if (!hasFailed) warn(`the recording could not be written, and is tried again: ${(error as Error).message}`);
+      if (!hasFailed) warn(`the recording could not be written and will be tried again: ${(error as Error).message}`);
       hasFailed = true;
     }
     stopTimer = systemTimer(writeEvery, () => {
@@ -89,7 +89,7 @@ function createWriter(save: () => void) {
 
 export const record = command(
   "record",
-  "Pass requests on to a real service, and write what its answers show as a seed and scenarios, without secrets: svc-server record --upstream https://svc.example.com/v1. Then svc-server dev --seed svc-recording/seed.json starts from what the account looks like.",
+  "Forward requests to a real service, and turn its answers into a seed and scenarios, without secrets: svc-server record --upstream https://svc.example.com/v1. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
   {
     upstream: { type: "string", description: "The base URL of the service to record.", valueHint: "URL" },
     out: {
@@ -110,7 +110,7 @@ export const record = command(
     const host = String(args["host"] ?? "127.0.0.1");
     if (!isLoopbackHost(host))
       throw new UsageError(
-        "option --host must be a loopback address: whoever reaches the recorder reaches the upstream",
+        "option --host must be a loopback address: anybody who can reach the recorder can reach the upstream",
       );
     const upstream = upstreamOf(args["upstream"]);
     const files = openFiles(resolve(String(args["out"] ?? "svc-recording")));

@@ -138,7 +138,7 @@ const invite = ({ client }: Emulator, email: string) => client.users.invite({ em
 /** How to trigger each event. */
 const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unknown>>> = {
   "schedule.failed": async () => {
-    throw new Error("a schedule runs where an app runs: deploy one with a schedule that fails, with --runtime process");
+    throw new Error("only a running app has schedules: with --runtime process, deploy an app whose schedule fails");
   },
   "deployment.queued": (emulator) => deployUntil(emulator, "queued"),
   "deployment.started": (emulator) => deployUntil(emulator, "building"),

@@ -18,16 +18,16 @@ const count = (findings: readonly Finding[], result: Finding["result"]) =>
 
 export const verify = command(
   "verify",
-  "Try the sentences of the interface on any server that claims to have it: svc-server verify --url https://svc.example.com. It reads, and without an API key tries only what needs none; with --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
+  "Check whether a server behaves as the interface says: svc-server verify --url https://svc.example.com. It only reads, and without an API key it checks only what needs none. With --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
   {
     ...connectionArgs,
     key: {
       type: "string",
-      description: "The API key. Users of the machine can read arguments: SVC_API_KEY keeps it from them.",
+      description: "The API key. Other users of the machine can read arguments; SVC_API_KEY hides it from them.",
       valueHint: "KEY",
     },
-    write: { type: "boolean", description: "Try the sentences about changes too." },
-    junit: { type: "string", description: "Write a JUnit file for a CI.", valueHint: "FILE" },
+    write: { type: "boolean", description: "Also check the sentences about changes." },
+    junit: { type: "string", description: "Write a JUnit file for CI.", valueHint: "FILE" },
   },
   async (args) => {
     const connection = connectionOf(args);
@@ -42,7 +42,9 @@ export const verify = command(
     const base = baseOf(connection.url).replace(/\/$/, "");
     const stopping = new AbortController();
     const stop = () => {
-      process.stderr.write("\nsvc-server: stopping; what the trial made is removed first. A second signal leaves it\n");
+      process.stderr.write(
+        "\nsvc-server: stopping, after removing everything that the trial made. A second signal leaves it in place\n",
+      );
       stopping.abort(new EndedWith(1, "the trial was stopped"));
     };
     for (const signal of stopSignals) process.once(signal, stop);

@@ -88,7 +88,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });
     if (!store.engine.started())
-      log.warn("the disk is nearly full; make room, or deletes will fail too once it is full");
+      log.warn("the disk is nearly full; free some space, or deletes will fail too once it is full");
     const elsewhere = features.apps.runtimeName();
     const runtime =
       host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
@@ -106,7 +106,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
 const stoppedApps = ({ deployments }: Settings) =>
   deployments.apps === "stopped"
     ? [
-        "apps are stopped (--apps stopped): live releases were not started; a restart of an environment or a deployment to it starts its app, and a start without the option all of them",
+        "apps are stopped (--apps stopped): live releases were not started. A restart of an environment or a deployment to it starts its app; a start without the option starts all of them",
       ]
     : [];
 
@@ -121,6 +121,6 @@ function warnOfOpenings({ outbound: { allow }, trustNetwork: { names }, deployme
   const { driver, runtime, isolation } = deployments;
   if (driver === undefined && runtime.includes("process") && isolation === "none")
     log.warn(
-      "deployed code runs without isolation (--isolation none): it can read whatever the user of the service can",
+      "deployed code runs without isolation (--isolation none): it can read everything that the user of the service can",
     );
 }

@@ -108,8 +108,7 @@ export async function openRelay({ upstream, port, host, onExchange, afterPatienc
   const refuse = createRefusal(clock);
 
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    if (!isBelow(request))
-      return refuse(response, 404, "not_found", "the recorder passes on what is below /v1, and has nothing else");
+    if (!isBelow(request)) return refuse(response, 404, "not_found", "the recorder forwards only paths below /v1");
     const given = watched(request);
     let failure: unknown;
     const onAnswer = (answer: IncomingMessage) => {

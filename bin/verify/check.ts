@@ -93,7 +93,7 @@ export const field = (body: unknown, name: string): unknown =>
 export function recordOf(answer: Answer): Readonly<Record<string, unknown>> {
   const { body } = answer;
   const inner = field(body, "id") === undefined ? field(body, "data") : body;
-  expect(typeof inner === "object" && inner !== null && !Array.isArray(inner), answer, "the body is no object");
+  expect(typeof inner === "object" && inner !== null && !Array.isArray(inner), answer, "the body is not an object");
   return inner as Readonly<Record<string, unknown>>;
 }
 
@@ -110,9 +110,9 @@ export const pageOf = ({ body }: Answer) => {
 export function itemsOf(answer: Answer): readonly Readonly<Record<string, unknown>>[] {
   expectStatus(answer, 200);
   const data = field(answer.body, "data");
-  expect(Array.isArray(data), answer, "data is no array");
+  expect(Array.isArray(data), answer, "data is not an array");
   const isRecord = (item: unknown) => typeof item === "object" && item !== null;
-  expect(data.every(isRecord), answer, "an item of data is no object");
+  expect(data.every(isRecord), answer, "an item of data is not an object");
   return data as Readonly<Record<string, unknown>>[];
 }
 

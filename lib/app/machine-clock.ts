@@ -45,7 +45,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
     const [direction, why] = by < 0 ? ["back", ""] : ["forward", " (it was set, or the machine slept)"];
     if (!isTold)
       log.warn(
-        `the machine's clock went ${direction} by ${amount}, from ${from} to ${clock.iso()}${why}; waiting work keeps the time that it still had to wait`,
+        `the machine's clock went ${direction} by ${amount}, from ${from} to ${clock.iso()}${why}; waiting work keeps its remaining time`,
       );
     isTold = false;
     moved();

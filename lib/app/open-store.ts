@@ -126,7 +126,7 @@ function aheadWarning(clock: Clock, lastMode: string | undefined): string | unde
   const ahead = -clock.setBy();
   if (ahead <= 0 || lastMode === undefined || lastMode === "real") return undefined;
   const amount = formatDuration(Math.round(ahead / 1_000) * 1_000);
-  return `the clock of the database was ${amount} ahead of this machine's, because ${lastMode === "manual" ? "it was advanced" : "it ran fast"} in the mode dev; due times move back by as much, so waiting work keeps the time that it still had to wait`;
+  return `the clock of the database was ${amount} ahead of this machine's, because ${lastMode === "manual" ? "it was advanced" : "it ran fast"} in the mode dev; due times move back by as much, so waiting work keeps its remaining time`;
 }
 
 async function openDatabase(settings: Settings, exclusive: boolean): Promise<OpenDatabase> {

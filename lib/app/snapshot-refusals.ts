@@ -12,13 +12,13 @@ export const tooLarge = () =>
 export const reallyRuns = () =>
   new Problem(
     "limit_reached",
-    "what a runtime runs cannot be copied or set back, so there are no snapshots, forks and reset; start without --runtime",
+    "running apps cannot be copied or reset, so a service with a runtime has no snapshots, forks and reset; start without --runtime",
   );
 
 const noImages = () =>
   new Problem(
     "limit_reached",
-    "a database of PostgreSQL has no snapshots, forks and reset; use one in memory or in a file",
+    "a PostgreSQL database has no snapshots, forks and reset; use one in memory or in a file",
   );
 
 /** The copies of a database. Throws a Problem where there are none. */

@@ -52,7 +52,7 @@ export function stateTools<Fork>(host: ServiceInstance, wrap: (host: ServiceInst
     compare,
     restore,
     async reset(...given: unknown[]) {
-      refuseArgumentsButContext("reset", given, "it restores the state of just after the start");
+      refuseArgumentsButContext("reset", given, "it restores the state just after the start");
       return reset();
     },
     fork: async (given = {}) =>

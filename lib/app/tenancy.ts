@@ -16,6 +16,6 @@ export async function requireSeparation(
   if ((await organizations.all()).length < 2) return;
   throw new BadOptions(
     "deployments.runtime",
-    `must not be process here: the database has several organizations, and this machine does not keep their code apart (${missing.map(describeProtection).join(". ")}); add what is missing, or say with --tenancy trusted that they trust each other`,
+    `must not be process here: the database has several organizations, and this machine cannot isolate their code (${missing.map(describeProtection).join(". ")}); add what is missing, or set --tenancy trusted if they trust each other`,
   );
 }

@@ -42,7 +42,7 @@ const idleFor_ms = milliseconds("1h");
 const tooMany = () =>
   new Problem(
     "limit_reached",
-    `there are ${maxWorlds} worlds already; each goes an hour after its last request, or with DELETE /_svc/worlds/{name}`,
+    `there are ${maxWorlds} worlds already; each is removed an hour after its last request, or by DELETE /_svc/worlds/{name}`,
   );
 
 /**

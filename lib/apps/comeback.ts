@@ -91,7 +91,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
       const isSuspect = ([, { deployment_id }]: Returning) => deployment_id === suspect;
       const wait_ms = waitAfter(crashes);
       if (live.length > 0)
-        log.warn("the server before this one crashed: its apps come back one after the other", {
+        log.warn("the server crashed before this start: its apps start one after the other", {
           crashes,
           wait_ms,
           ...(suspect !== null && { last: suspect }),

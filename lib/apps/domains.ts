@@ -57,13 +57,13 @@ export function createDomains(ports: Ports) {
       return `the domain ${name} belongs to another environment; remove it there first`;
     const until = await keptFor(tx, key, name);
     if (until === undefined) return undefined;
-    return `the domain ${name} was given up by another organization, with which it stays until ${until}`;
+    return `another organization gave up the domain ${name}, and keeps it reserved until ${until}`;
   };
 
   const refuse = async (tx: Tx, key: AppKey, name: string, i: number) => {
     const domain = domains.find((one) => name === one || name.endsWith(`.${one}`));
     if (domain !== undefined)
-      throw invalid(`domains.${i}`, `must not be ${domain} or below it: the service gives out those hosts itself`);
+      throw invalid(`domains.${i}`, `must not be ${domain} or below it: the service assigns those hosts itself`);
     if (name === ownHost) throw invalid(`domains.${i}`, "must not be the host of this service");
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined) throw new Problem("domain_taken", reason);
@@ -120,7 +120,7 @@ export function createDomains(ports: Ports) {
     async verify(check: Check): Promise<Outcome> {
       const { tries, name, ...key } = check;
       const row = (await rows().domainsOf(key)).find((one) => one.name === name);
-      if (row?.status !== "pending") return discard("the domain was removed, or serves already");
+      if (row?.status !== "pending") return discard("the domain was removed, or is already active");
       const token = tokenOf(key.organization_id);
       const found = await textRecords(recordOf(name)).catch((error: Error) => error);
       const taken = await obstacle(key, name);

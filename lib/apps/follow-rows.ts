@@ -98,7 +98,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
     if (registry.own !== undefined && supervisor) {
       const taken = await registry.takeOver();
       if (taken.length > 0) {
-        log.warn("what ran on other servers runs here now", { servers: taken.join(", ") });
+        log.warn("apps of other servers run here now", { servers: taken.join(", ") });
         await registry.look();
         await onTaken();
       }

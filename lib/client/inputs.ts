@@ -125,7 +125,7 @@ export interface EnvironmentsPutInput {
    */
   name: string;
   /**
-   * User and password that a browser asks for before the app, by Basic authentication; null removes them. Left out, they stay as they are, and so does a password that is sent back as it is shown.
+   * The user and password that every request to the app needs, by Basic authentication; null removes them. Left out, they stay as they are. A password sent as `[redacted]` stays, too.
    * @example {"user":"guest","password":"registry_password_demo"}
    */
   protect?: {
@@ -146,12 +146,12 @@ export interface EnvironmentsPutInput {
    */
   root?: string | null | undefined;
   /**
-   * All host names of the environment's own. Left out, they stay as they are. At most 100 entries.
+   * The complete list of the environment's own host names. Left out, they stay as they are. At most 100 entries.
    * @example ["www.acme.example"]
    */
   domains?: string[] | undefined;
   /**
-   * All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored. Left out beside another field, they stay as they are.
+   * All variables: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the stored secret. Left out beside another field, they stay as they are.
    * @example {"PORT":"8080"}
    */
   variables?: Record<string, string | {
@@ -161,7 +161,7 @@ export interface EnvironmentsPutInput {
      */
     value: string;
     /**
-     * `true` encrypts the value, and no answer shows it.
+     * `true` encrypts the value, and no response shows it.
      * @example true
      */
     secret: boolean;
@@ -188,7 +188,7 @@ export interface EnvironmentsDeleteInput {
   name: string;
 }
 
-/** The input of `environments.logs`: read what the live release of an environment prints. */
+/** The input of `environments.logs`: read the output of the live release of an environment. */
 export interface EnvironmentsLogsInput {
   /**
    * The identifier of the project.
@@ -537,7 +537,7 @@ export interface IntegrationsCreateInput {
    */
   type: "code_host" | "chat" | "monitoring" | "custom";
   /**
-   * The settings of the type, without which none works.
+   * The settings of the type. Integrations without settings are refused.
    */
   config?: {
     /**
@@ -610,7 +610,7 @@ export interface IntegrationsCreateInput {
     service?: string | null | undefined;
   } | {
     /**
-     * Where events are posted to: an https URL. 1 to 2,048 characters.
+     * The https URL that events are posted to. 1 to 2,048 characters.
      * @example "https://hooks.acme.example/in"
      */
     url: string;
@@ -746,7 +746,7 @@ export interface IntegrationsUpdateInput {
     service?: string | null | undefined;
   } | {
     /**
-     * Where events are posted to: an https URL. 1 to 2,048 characters.
+     * The https URL that events are posted to. 1 to 2,048 characters.
      * @example "https://hooks.acme.example/in"
      */
     url?: string | undefined;
@@ -847,7 +847,7 @@ export interface IntegrationsRecoverInput {
 /** The input of `webhooks.create`: create a webhook. */
 export interface WebhooksCreateInput {
   /**
-   * Where events are posted to: an https URL. 1 to 2,048 characters.
+   * The https URL that events are posted to. 1 to 2,048 characters.
    * @example "https://hooks.acme.example/in"
    */
   url: string;
@@ -908,7 +908,7 @@ export interface WebhooksUpdateInput {
    */
   id: string;
   /**
-   * Where events are posted to. Left out, it stays. 1 to 2,048 characters.
+   * The URL that events are posted to. Left out, it stays. 1 to 2,048 characters.
    * @example "https://hooks.acme.example/in"
    */
   url?: string | undefined;
@@ -923,7 +923,7 @@ export interface WebhooksUpdateInput {
    */
   secret?: string | null | undefined;
   /**
-   * How long the previous secret goes on signing beside the new one, at most `7d`. Without it, the previous secret stops at once.
+   * How long the previous secret also signs, at most `7d`. Without it, the previous secret stops immediately.
    * @example "24h"
    */
   keep_previous_for?: string | undefined;
@@ -1118,7 +1118,7 @@ export interface EventsStreamInput {
    */
   events?: string | undefined;
   /**
-   * The last event that was received; later ones come first. Without it, only new events.
+   * The last event that you received; all later events are sent first. Without it, only new events are sent.
    * @example "evt_01KAJK2M00EVT0000000000000"
    */
   after?: string | undefined;

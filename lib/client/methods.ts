@@ -32,7 +32,7 @@ export interface EnvironmentsCalls {
   put(input: EnvironmentsPutInput, options?: CallOptions): Promise<Environment & WithMeta>;
   /** Delete an environment. `DELETE /projects/{id}/environments/{name}` with the scope `deployments:write`. */
   delete(input: EnvironmentsDeleteInput, options?: CallOptions): Promise<undefined>;
-  /** Read what the live release of an environment prints. `GET /projects/{id}/environments/{name}/logs` with the scope `deployments:read`. */
+  /** Read the output of the live release of an environment. `GET /projects/{id}/environments/{name}/logs` with the scope `deployments:read`. */
   logs(input: EnvironmentsLogsInput, options?: CallOptions): Promise<Page<LogEntry>>;
   /** List the runs of the schedules of an environment. `GET /projects/{id}/environments/{name}/runs` with the scope `deployments:read`. */
   runs(input: EnvironmentsRunsInput, options?: CallOptions): Promise<Page<ScheduleRun>>;

@@ -62,7 +62,7 @@ export interface Environment {
    */
   domains?: string[] | undefined;
   /**
-   * Each domain with its state. A `pending` one serves once the TXT record `record` has the value `token`; `reason` says why the last look-up failed.
+   * Each domain with its state. A `pending` domain becomes active once the TXT record `record` has the value `token`; `reason` says why the last look-up failed.
    */
   domain_status?: {
     /**
@@ -71,7 +71,7 @@ export interface Environment {
      */
     name: string;
     /**
-     * Whether it serves.
+     * Whether it is active.
      * @example "active"
      */
     status: "active" | "pending";
@@ -86,13 +86,13 @@ export interface Environment {
      */
     token: string;
     /**
-     * Why the last look-up did not prove it; null once it serves.
+     * Why the last look-up did not verify it; null once it is active.
      * @example "no TXT record"
      */
     reason: string | null;
   }[] | undefined;
   /**
-   * Where the live app answers; null if none is live, absent without a runtime.
+   * The URL of the live app; null if none is live, absent without a runtime.
    * @example "https://production-web.apps.example.com"
    */
   url?: string | null | undefined;
@@ -127,7 +127,7 @@ export interface Environment {
      */
     command: string;
     /**
-     * The longest that a run may take, in seconds.
+     * The time limit of a run, in seconds.
      * @example 600
      */
     timeout_s: number;
@@ -172,7 +172,7 @@ export interface Environment {
      */
     fork: boolean;
     /**
-     * What the request wants to merge, as `POST /deployments` takes it.
+     * The source that the request wants to merge, in the form for `POST /deployments`.
      * @example {"type":"git","repo":"acme/web","branch":"fix-login"}
      */
     source: {
@@ -194,7 +194,7 @@ export interface Environment {
     };
   } | undefined;
   /**
-   * What stands before the app; the password is never shown.
+   * The Basic authentication in front of the app; the password is never shown.
    * @example {"user":"guest","password":"[redacted]"}
    */
   protect?: {
@@ -241,7 +241,7 @@ export interface ScheduleRun {
    */
   name: string;
   /**
-   * How far it is.
+   * The status.
    * @example "running"
    */
   status: "running" | "succeeded" | "failed";
@@ -280,7 +280,7 @@ export interface DeploymentItem {
    */
   environment: string;
   /**
-   * How far it is. A deployment that is `active` has succeeded.
+   * The status. An `active` deployment has succeeded.
    * @example "active"
    */
   status: "queued" | "building" | "deploying" | "active" | "failed" | "cancelled" | "rolled_back";
@@ -305,12 +305,12 @@ export interface DeploymentItem {
    */
   completed_at: string | null;
   /**
-   * When it became `active`; only where it did. ISO 8601, in UTC.
+   * When it became `active`; absent if it did not. ISO 8601, in UTC.
    * @example "2026-11-21T09:00:00.000Z"
    */
   deployed_at?: string | undefined;
   /**
-   * Where its app answers; only while its release is the live one of the environment.
+   * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
    */
   url?: string | undefined;
@@ -334,7 +334,7 @@ export interface Deployment {
    */
   environment: string;
   /**
-   * How far it is. A deployment that is `active` has succeeded.
+   * The status. An `active` deployment has succeeded.
    * @example "active"
    */
   status: "queued" | "building" | "deploying" | "active" | "failed" | "cancelled" | "rolled_back";
@@ -390,12 +390,12 @@ export interface Deployment {
    */
   completed_at: string | null;
   /**
-   * When it became `active`; only where it did. ISO 8601, in UTC.
+   * When it became `active`; absent if it did not. ISO 8601, in UTC.
    * @example "2026-11-21T09:00:00.000Z"
    */
   deployed_at?: string | undefined;
   /**
-   * Where its app answers; only while its release is the live one of the environment.
+   * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
    */
   url?: string | undefined;
@@ -589,7 +589,7 @@ export interface Delivery {
    */
   event: string;
   /**
-   * Whether the delivery goes on, and how it ended.
+   * The status of the delivery; `pending` until it has ended.
    * @example "pending"
    */
   status: "pending" | "succeeded" | "abandoned" | "skipped";
@@ -653,7 +653,7 @@ export interface DeliveryDetail {
    */
   event: string;
   /**
-   * Whether the delivery goes on, and how it ended.
+   * The status of the delivery; `pending` until it has ended.
    * @example "pending"
    */
   status: "pending" | "succeeded" | "abandoned" | "skipped";
@@ -742,7 +742,7 @@ export interface Webhook {
    */
   id: string;
   /**
-   * Where events are posted to.
+   * The URL that events are posted to.
    * @example "https://hooks.acme.example/in"
    */
   url: string;
@@ -781,7 +781,7 @@ export interface Generation {
    */
   object: "generation";
   /**
-   * How far it is. A finished generation is `completed`, or `succeeded` with the option `generations.finishedStatus`.
+   * The status. A finished generation is `completed`, or `succeeded` with the option `generations.finishedStatus`.
    * @example "queued"
    */
   status: "queued" | "in_progress" | "completed" | "succeeded" | "failed";
@@ -838,12 +838,12 @@ export interface Generation {
    */
   error?: {
     /**
-     * A word for programs.
+     * The error code, for programs.
      * @example "cancelled"
      */
     code: string;
     /**
-     * A sentence for people.
+     * The message, for people.
      * @example "The generation was cancelled"
      */
     message: string;
@@ -1141,27 +1141,27 @@ export interface AuditEntry {
    */
   at: string;
   /**
-   * The name of the operation, such as `projects.delete`; `users.create` for a user whom their first sign-in made; or `sign-in.refused`.
+   * The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; or `sign-in.refused`.
    * @example "projects.delete"
    */
   action: string;
   /**
-   * The identifier of the record that was changed; null where there is none.
+   * The identifier of the record that was changed; null if there is none.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   target: string | null;
   /**
-   * The person who did it; null for nobody who is known.
+   * The person who made the change; null if unknown.
    * @example "usr_01KAJK2M00XSR0000000000000"
    */
   user_id: string | null;
   /**
-   * The API key of the call; null where there was none.
+   * The API key of the call; null if there was none.
    * @example "key_01KAJK2M00KEY0000000000000"
    */
   key_id: string | null;
   /**
-   * The way in: the interface, the dashboard, a hook of a code host such as of a pull request, or a command.
+   * How the change came in: the interface, the dashboard, a hook of a code host, such as for a pull request, or a command.
    * @example "api"
    */
   via: "api" | "dashboard" | "hook" | "command";

@@ -70,7 +70,7 @@ export function clientOver(sender: Sender): Client {
 
 function workOf(feature: string): string {
   if (works.some((work) => work === feature)) return feature;
-  throw new TypeError(`waitUntilDone is for ${works.join(" and ")}, which end, and not for ${feature}`);
+  throw new TypeError(`waitUntilDone works only for ${works.join(" and ")}, not for ${feature}`);
 }
 
 const byId: ReadonlyMap<string, string> = new Map(

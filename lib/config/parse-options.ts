@@ -108,7 +108,7 @@ function checkPostgres(settings: Settings): void {
       "must be a URL such as postgres://user:password@host/name; write / of a password as %2F, # as %23, and ? as %3F",
     );
   if (encryptionKey !== undefined && keyFile !== undefined)
-    throw new BadOptions("keyFile", "is for a start without encryptionKey; give one of the two");
+    throw new BadOptions("keyFile", "cannot be combined with encryptionKey; give only one of them");
   if ((assets.store === "folder") !== (assets.folder !== undefined))
     throw new BadOptions("assets.folder", 'and the value "folder" of assets.store belong together');
   if (runsForReal(settings) && apps.folder === undefined)

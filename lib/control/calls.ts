@@ -74,7 +74,7 @@ const receiverCalls = [
   }),
   call({
     id: "inbox.clear",
-    summary: "Remove the deliveries from the inbox; what it answers stays",
+    summary: "Remove the deliveries from the inbox; its next answers stay",
     method: "DELETE",
     path: "inbox",
     run(_, { inbox }) {

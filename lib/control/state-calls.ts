@@ -130,7 +130,7 @@ export const stateCalls: readonly ControlCall<StatePorts>[] = [
   }),
   call({
     id: "worlds.list",
-    summary: "List the worlds, each with the name in the header X-Svc-World that picks it",
+    summary: "List the worlds, each with the name in the header X-Svc-World that selects it",
     method: "GET",
     path: "worlds",
     run: (_, { worlds }) => worlds.list(),

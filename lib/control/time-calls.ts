@@ -51,7 +51,7 @@ export const timeCalls: readonly ControlCall<TimePorts>[] = [
   call({
     id: "clock.advance",
     summary:
-      "Advance a manual clock by a duration such as 2h, or to an instant, to the next due work (next) or to the end of it (idle), and run all work that falls due on the way",
+      "Advance a manual clock by a duration such as 2h, or to an instant, to the next due work (next) or until no work is due (idle), and run all work that falls due on the way",
     method: "POST",
     path: "clock/advance",
     body: target,
@@ -59,7 +59,7 @@ export const timeCalls: readonly ControlCall<TimePorts>[] = [
   }),
   call({
     id: "clock.freeze",
-    summary: "Stop the clock: from now on it is a manual one",
+    summary: "Stop the clock; from then on it is a manual clock",
     method: "POST",
     path: "clock/freeze",
     run(_, ports) {

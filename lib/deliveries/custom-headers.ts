@@ -74,7 +74,7 @@ export function keptHeaders(
     Object.entries(wanted).map(([one, text]) => {
       if (text !== redacted) return [one, text];
       const kept = stored.get(one.toLowerCase());
-      if (kept === undefined) throw invalid(`${field}.${one}`, "must be the value: none is stored that could be kept");
+      if (kept === undefined) throw invalid(`${field}.${one}`, "must be the value: there is no stored value to keep");
       if (moves) throw invalid(`${field}.${one}`, "must be given again for a URL of another origin");
       return [one, kept];
     }),

@@ -30,7 +30,7 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
       id: `${feature}.redeliver`,
       summary: "Send a delivery again",
       description:
-        "Queues one more attempt of this delivery, with the same identifier and the same bytes, even while the endpoint is inactive. The attempt is numbered on from the last one. If it fails, it is not retried and the endpoint stays as it is.",
+        "Queues one more attempt of this delivery, with the same identifier and the same bytes, even while the endpoint is inactive. Its number follows that of the last attempt. If it fails, it is not retried and the endpoint stays as it is.",
       method: "POST",
       path: `/${feature}/{id}/deliveries/{dlv}/redeliver`,
       needs: `${feature}:write`,
@@ -45,7 +45,7 @@ export const deliveryOperations = <const F extends Family>(family: F) => {
       id: `${feature}.recover`,
       summary: "Send missed deliveries again",
       description:
-        "Queues every failed, abandoned or skipped delivery since the given time, each with a new series of retries, and returns their number. The endpoint is not turned on by this; activate it first.",
+        "Queues every failed, abandoned or skipped delivery since the given time, each with a new series of retries, and returns their number. This does not turn the endpoint on; activate it first.",
       method: "POST",
       path: `/${feature}/{id}/recover`,
       needs: `${feature}:write`,

@@ -43,7 +43,7 @@ export const delivery = field(
   v.object({
     id: field(id("dlv"), "The identifier of the delivery, the same in all its attempts."),
     event: field(v.string(), "The event that is sent."),
-    status: field(v.picklist(lifecycle.states), "Whether the delivery goes on, and how it ended."),
+    status: field(v.picklist(lifecycle.states), "The status of the delivery; `pending` until it has ended."),
     created_at: field(datetime(), "When the delivery was created."),
     next_attempt_at: field(v.nullable(datetime()), "When the next attempt is due; null after the last one."),
     attempts: field(v.array(attempt), "The attempts so far, oldest first."),

@@ -40,7 +40,7 @@ export const deploymentsOperations = [
     id: "deployments.get",
     summary: "Get a deployment",
     description:
-      "Returns one deployment with its `source`. With `wait`, the response comes as soon as the deployment has ended, or after that many seconds with its state at that time; set your client's limit for the request higher than that.",
+      "Returns one deployment with its `source`. With `wait`, the response comes as soon as the deployment has ended, or after that many seconds with its state at that time; set your client's timeout higher than that.",
     method: "GET",
     path: "/deployments/{id}",
     needs: "deployments:read",

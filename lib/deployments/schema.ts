@@ -17,17 +17,15 @@ const fields = {
   id: field(id("dep"), "The identifier of the deployment."),
   project_id: field(id("proj"), "The project that it belongs to."),
   environment: field(v.string(), "The environment that it deploys to."),
-  status: field(v.picklist(lifecycle.states), "How far it is. A deployment that is `active` has succeeded."),
+  status: field(v.picklist(lifecycle.states), "The status. An `active` deployment has succeeded."),
 };
 const rest = {
   version: field(v.nullable(v.string()), "The commit, tag or digest that is deployed; null until it is known."),
   created_at: field(datetime(), "When the deployment was created."),
   updated_at: field(datetime(), "When its status last changed."),
   completed_at: field(v.nullable(datetime()), "When it ended; null until then."),
-  deployed_at: v.optional(field(datetime(), "When it became `active`; only where it did.")),
-  url: v.optional(
-    field(v.string(), "Where its app answers; only while its release is the live one of the environment."),
-  ),
+  deployed_at: v.optional(field(datetime(), "When it became `active`; absent if it did not.")),
+  url: v.optional(field(v.string(), "The URL of its app; present only while its release is live.")),
 };
 
 export const deployment = field(

@@ -25,7 +25,7 @@ export const outcomeFields = record({
     v.pipe(
       oneOf(["succeed", "fail", "rolled_back"]),
       v.description(
-        "How the work ends; `succeed` by default. `rolled_back`, of deployments, is `fail` at `health_check`.",
+        "How the work ends; `succeed` by default. For deployments, `rolled_back` means `fail` at `health_check`.",
       ),
     ),
   ),
@@ -39,7 +39,7 @@ export const outcomeFields = record({
     v.pipe(
       textOf(1, 4000),
       v.description(
-        "Why it fails: the last line of the log, and the `reason` of the event, which is `health_check` after a failed health check; of a generation the `error.message`.",
+        "Why it fails. For a deployment: the last line of the log, and the `reason` of the event, which is `health_check` after a failed health check. For a generation: the `error.message`.",
       ),
     ),
   ),
@@ -52,7 +52,7 @@ export const outcomeFields = record({
         in_progress: v.optional(duration),
       }),
       v.description(
-        "How long each state lasts, such as `30s`. By default `queued` 1 s, `building` 3 s, `deploying` 2 s; of generations `queued` 1 s, `in_progress` 2 s.",
+        "How long each state lasts, such as `30s`. By default `queued` 1 s, `building` 3 s, `deploying` 2 s; for generations `queued` 1 s, `in_progress` 2 s.",
       ),
     ),
   ),
@@ -77,7 +77,7 @@ export const outcomeFields = record({
     v.pipe(
       oneOf(["timed", "instant", "polls", "manual"]),
       v.description(
-        "How the work advances: `timed` (the default) by its durations, `instant` at once, `polls` by one state at each GET of it, `manual` by one state at each step of a tester.",
+        "How the work advances: `timed` (the default) by its durations, `instant` at once, `polls` by one state at each GET of it, `manual` by one state at each call that steps it.",
       ),
     ),
   ),

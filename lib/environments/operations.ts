@@ -27,7 +27,7 @@ export const environmentsOperations = [
     id: "environments.put",
     summary: "Set the variables, domains, root and protection of an environment",
     description:
-      'Changes what the body names, and creates the environment if it does not exist. `variables` are all of them: one that is left out is removed, and `{"secret": true}` without a value keeps the stored secret. They stay as they are where `variables` itself is left out beside another field. Running deployments are not changed; the next deployment and the next restart use the new values. `protect` is a user and a password that every request to its apps needs, from the answer on; null removes it, and it stays as it is where it is left out. `root` is the folder of the repository that is built from the next deployment on; null builds all of it, and it stays as it is where it is left out. `domains` are the own host names of the environment; they stay as they are if they are left out. Where domains are verified (option `domains.verify`), a new one serves once its TXT record holds the token of the organization, which `domain_status` shows; it is looked up at once, at each PUT, and by itself less and less often for seven days. A host that was given up stays with its organization for seven days: for others it is 409 `domain_taken`.',
+      'Changes the fields in the body, and creates the environment if it does not exist. Fields that are left out stay as they are. `variables` replaces all variables; `{"secret": true}` without a value keeps the stored secret. Running deployments are not changed; the next deployment and the next restart use the new values. `protect` is a user and a password that every request to the apps needs, as soon as this call has answered; null removes it. `root` is the folder of the repository that is built, from the next deployment on; null builds all of it. `domains` replaces all domains of the environment. If domains are verified (option `domains.verify`), a new one becomes active once its TXT record holds the token of the organization, which `domain_status` shows. The service looks the record up immediately, at each PUT, and automatically for seven days, less and less often. A host that was given up stays reserved for its organization for seven days: for others it is 409 `domain_taken`.',
     method: "PUT",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",
@@ -43,7 +43,7 @@ export const environmentsOperations = [
     id: "environments.delete",
     summary: "Delete an environment",
     description:
-      "Deletes the environment with its variables and domains, and stops what runs of it at once. Its deployments remain readable, and a later deployment creates the environment again without variables.",
+      "Deletes the environment with its variables and domains, and stops its apps immediately. Its deployments remain readable, and a later deployment creates the environment again without variables.",
     method: "DELETE",
     path: "/projects/{id}/environments/{name}",
     needs: "deployments:write",
@@ -55,7 +55,7 @@ export const environmentsOperations = [
   }),
   operation({
     id: "environments.logs",
-    summary: "Read what the live release of an environment prints",
+    summary: "Read the output of the live release of an environment",
     description:
       "Returns the last 10,000 lines that live releases of the environment printed, oldest first: all of them, or one page if `per_page` or `cursor` is given. With `follow=true` the response is a stream of Server-Sent Events that continues until the environment is deleted; `Last-Event-ID` resumes it. Where deployments are simulated, nothing runs and the log is empty.",
     method: "GET",
@@ -90,7 +90,7 @@ export const environmentsOperations = [
     id: "environments.restart",
     summary: "Restart the live release of an environment",
     description:
-      "Starts the live release anew with the present variables, beside the running one, which is stopped once the new one is healthy. The response comes after the restart. If the new one does not become healthy, the running one stays, and the log of the environment says why. If no release is live, the response is 409 `no_previous_version`. While the server that runs the environment is down, it is 503 `unavailable`.",
+      "Starts the live release again with the present variables, beside the running instance, which is stopped once the new one is healthy. The response comes after the restart. If the new instance does not become healthy, the running one stays, and the log of the environment says why. If no release is live, the response is 409 `no_previous_version`. While the server that runs the environment is down, it is 503 `unavailable`.",
     method: "POST",
     path: "/projects/{id}/environments/{name}/restart",
     needs: "deployments:write",

@@ -35,7 +35,7 @@ function named<T extends v.GenericSchema>(variable: T) {
 
 const given = v.strictObject({
   value: field(value, "The value of the variable."),
-  secret: field(v.boolean("must be true or false"), "`true` encrypts the value, and no answer shows it."),
+  secret: field(v.boolean("must be true or false"), "`true` encrypts the value, and no response shows it."),
 });
 
 /** Plain as text, secret as `{"value": "…", "secret": true}`. */
@@ -93,7 +93,7 @@ export const environmentChanges = v.pipe(
       v.pipe(
         v.nullable(protect),
         v.description(
-          "User and password that a browser asks for before the app, by Basic authentication; null removes them. Left out, they stay as they are, and so does a password that is sent back as it is shown.",
+          "The user and password that every request to the app needs, by Basic authentication; null removes them. Left out, they stay as they are. A password sent as `[redacted]` stays, too.",
         ),
       ),
     ),
@@ -107,7 +107,7 @@ export const environmentChanges = v.pipe(
       v.pipe(
         v.array(domainName, "must be a list"),
         v.maxLength(100, "must have at most 100 domains"),
-        v.description("All host names of the environment's own. Left out, they stay as they are."),
+        v.description("The complete list of the environment's own host names. Left out, they stay as they are."),
       ),
     ),
     variables: v.optional(
@@ -115,17 +115,17 @@ export const environmentChanges = v.pipe(
         named(
           v.union(
             [value, given, storedSecret],
-            'must be text, {"value", "secret"}, or {"secret": true} for a secret that is to stay as it is',
+            'must be text, {"value", "secret"}, or {"secret": true} to keep a stored secret',
           ),
         ),
-        'All of them: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the secret that is stored. Left out beside another field, they stay as they are.',
+        'All variables: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the stored secret. Left out beside another field, they stay as they are.',
       ),
     ),
   }),
   v.forward(
     v.check(
       (changes) => Object.values(changes).some((one) => one !== undefined),
-      "is required where nothing else is given",
+      "is required if no other field is given",
     ),
     ["variables"],
   ),
@@ -151,7 +151,7 @@ const preview = field(
         repo: field(v.string(), "The repository of the request's branch."),
         branch: field(v.string(), "The branch of the request.", "fix-login"),
       }),
-      "What the request wants to merge, as `POST /deployments` takes it.",
+      "The source that the request wants to merge, in the form for `POST /deployments`.",
     ),
   }),
   "The pull or merge request that this environment previews; absent for other environments.",
@@ -171,25 +171,25 @@ export const environment = v.object({
       v.array(
         v.object({
           name: field(v.string(), "The domain.", "www.acme.example"),
-          status: field(v.picklist(["active", "pending"]), "Whether it serves."),
+          status: field(v.picklist(["active", "pending"]), "Whether it is active."),
           record: field(v.string(), "The name of the TXT record that proves the domain."),
           token: field(v.string(), "The value that the record needs."),
           reason: field(
             v.nullable(v.string()),
-            "Why the last look-up did not prove it; null once it serves.",
+            "Why the last look-up did not verify it; null once it is active.",
             "no TXT record",
           ),
         }),
       ),
       v.description(
-        "Each domain with its state. A `pending` one serves once the TXT record `record` has the value `token`; `reason` says why the last look-up failed.",
+        "Each domain with its state. A `pending` domain becomes active once the TXT record `record` has the value `token`; `reason` says why the last look-up failed.",
       ),
     ),
   ),
   url: v.optional(
     field(
       v.nullable(v.string()),
-      "Where the live app answers; null if none is live, absent without a runtime.",
+      "The URL of the live app; null if none is live, absent without a runtime.",
       "https://production-web.apps.example.com",
     ),
   ),
@@ -207,7 +207,7 @@ export const environment = v.object({
           name: field(v.string(), "The name in `svc.json`.", "clean"),
           cron: field(v.string(), "When it runs: five fields, in UTC."),
           command: field(v.string(), "The command that runs."),
-          timeout_s: field(v.number(), "The longest that a run may take, in seconds."),
+          timeout_s: field(v.number(), "The time limit of a run, in seconds."),
           next_at: field(datetime(), "When it runs next."),
         }),
       ),
@@ -224,7 +224,7 @@ export const environment = v.object({
           password: field(v.literal(redaction), "Always `[redacted]`: only a hash is stored."),
         }),
       ),
-      "What stands before the app; the password is never shown.",
+      "The Basic authentication in front of the app; the password is never shown.",
     ),
   ),
 });
@@ -232,7 +232,7 @@ export const environment = v.object({
 export const scheduleRun = v.object({
   id: field(id("run"), "The id of the run."),
   name: field(v.string(), "The name of its schedule.", "clean"),
-  status: field(v.picklist(["running", "succeeded", "failed"]), "How far it is."),
+  status: field(v.picklist(["running", "succeeded", "failed"]), "The status."),
   started_at: field(datetime(), "When it started."),
   ended_at: field(v.nullable(datetime()), "When it ended; null while it runs."),
   exit_code: field(v.nullable(v.number()), "The exit code; null while it runs, and if a signal or a limit ended it."),

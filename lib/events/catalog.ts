@@ -20,8 +20,8 @@ const generation = {
   cost_usd: field(v.number(), "Its cost, in US dollars."),
 };
 const problem = v.object({
-  code: field(text, "A word for programs."),
-  message: field(text, "A sentence for people.", "The generation was cancelled"),
+  code: field(text, "The error code, for programs."),
+  message: field(text, "The message, for people.", "The generation was cancelled"),
 });
 const project = v.object({
   project_id: field(text, "The project."),

@@ -187,12 +187,12 @@ export interface GenerationFailedData {
    */
   error: {
     /**
-     * A word for programs.
+     * The error code, for programs.
      * @example "cancelled"
      */
     code: string;
     /**
-     * A sentence for people.
+     * The message, for people.
      * @example "The generation was cancelled"
      */
     message: string;

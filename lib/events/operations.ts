@@ -9,7 +9,7 @@ export const stream = operation({
   id: "events.stream",
   summary: "Open a WebSocket for events and state changes",
   description:
-    "Upgrades the connection to a WebSocket that sends every event and state change of the organization as it happens, as one JSON message each. `events` selects names; `after` first sends the events since that one. The API key is sent as a header or in the first message. A plain HTTP request is answered 426.",
+    "Upgrades the connection to a WebSocket that sends every event and state change of the organization as it happens, as one JSON message each. `events` selects names; with `after`, the events since that one are sent first. The API key is sent as a header or in the first message. A plain HTTP request is answered 426.",
   method: "GET",
   path: "/stream",
   needs: "webhooks:read",

@@ -42,7 +42,7 @@ export const streamQuery = v.object({
   after: v.optional(
     field(
       v.pipe(v.string("must be given once"), v.regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/, "must be the id of an event")),
-      "The last event that was received; later ones come first. Without it, only new events.",
+      "The last event that you received; all later events are sent first. Without it, only new events are sent.",
     ),
   ),
 });

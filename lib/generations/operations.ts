@@ -41,7 +41,7 @@ export const generationsOperations = [
     id: "generations.get",
     summary: "Get a generation",
     description:
-      "Returns one generation. When it is finished, `output.url` is a download link that needs no key and is valid for 24 hours; every request makes a new link. With `wait`, the response comes as soon as the generation has ended, or after that many seconds with its state at that time; set your client's limit for the request higher than that.",
+      "Returns one generation. When it is finished, `output.url` is a download link that needs no key and is valid for 24 hours; every request makes a new link. With `wait`, the response comes as soon as the generation has ended, or after that many seconds with its state at that time; set your client's timeout higher than that.",
     method: "GET",
     path: "/generations/{id}",
     needs: "generations:read",

@@ -13,7 +13,7 @@ export const generation = field(
     object: field(v.literal("generation"), "The kind of the record: always `generation`."),
     status: field(
       v.picklist(["queued", "in_progress", ...finished, "failed"]),
-      "How far it is. A finished generation is `completed`, or `succeeded` with the option `generations.finishedStatus`.",
+      "The status. A finished generation is `completed`, or `succeeded` with the option `generations.finishedStatus`.",
     ),
     progress: v.optional(
       field(
@@ -48,8 +48,8 @@ export const generation = field(
     error: v.optional(
       field(
         v.object({
-          code: field(v.string(), "A word for programs."),
-          message: field(v.string(), "A sentence for people.", "The generation was cancelled"),
+          code: field(v.string(), "The error code, for programs."),
+          message: field(v.string(), "The message, for people.", "The generation was cancelled"),
         }),
         "Why it failed; only when it did.",
       ),

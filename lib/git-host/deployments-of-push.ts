@@ -38,9 +38,9 @@ interface Begun {
 const defaultEnvironment = "production";
 const target = v.object({ environment: environmentName });
 const ends: Readonly<Record<string, string>> = {
-  failed: "The push is stored, and the deployment failed: what ran before runs on",
-  rolled_back: "The push is stored, and the deployment was rolled back: the release before it stays live",
-  cancelled: "The push is stored, and the deployment was cancelled",
+  failed: "The push is stored, but the deployment failed: the previous release stays live",
+  rolled_back: "The push is stored, but the deployment was rolled back: the previous release stays live",
+  cancelled: "The push is stored, but the deployment was cancelled",
 };
 
 /** The project of a repository `owner/repo` is named like it. */
@@ -89,15 +89,15 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     const id = await pushes.deployOwn(caller, order);
     if (id !== undefined) return [{ id, what: `${commit.slice(0, 12)} to ${environment} of ${name}` }];
     yield (await projects.get(caller, project_id)).status === "archived"
-      ? `The push is stored, and not deployed: the project ${name} is archived; unarchive it first`
-      : `The push is stored, and not deployed: it changes nothing below the root of ${environment} in ${name}`;
+      ? `The push is stored, but not deployed: the project ${name} is archived; unarchive it first`
+      : `The push is stored, but not deployed: it changes nothing below the root of ${environment} in ${name}`;
     return [];
   }
 
   /** Integrations that name the branch decide; without one, the default branch goes to the project of the same name. */
   async function* deployAsNamed(caller: Caller, pushed: Branch, isDefault: boolean): AsyncGenerator<string, Begun[]> {
     const made = await pushes.receiveOwn(caller, pushed);
-    const what = `${pushed.commit.slice(0, 12)}, as an integration says`;
+    const what = `${pushed.commit.slice(0, 12)}, by the rules of an integration`;
     if (made.length > 0) return made.map(({ deployment_id: id }) => ({ id, what }));
     if (isDefault) return yield* deploy(caller, pushed, nameIn(pushed.repo), defaultEnvironment);
     yield `The branch ${pushed.branch} deploys nothing: it is not the default branch, and no integration names it. Push with -o environment=NAME to deploy it`;
@@ -115,7 +115,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
       url?: string | null;
     };
     if (status === "active") yield url ? `Live at ${url}` : "The deployment is active";
-    else yield ends[status] ?? `The deployment goes on: svc-server deployments logs ${id} --follow`;
+    else yield ends[status] ?? `The deployment continues: svc-server deployments logs ${id} --follow`;
   }
 
   /** A failure of one branch is a line, and the others go on. */
@@ -123,7 +123,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     try {
       return yield* work;
     } catch (error) {
-      if (error instanceof Problem) yield `The push is stored, and not deployed: ${sentence(error)}`;
+      if (error instanceof Problem) yield `The push is stored, but not deployed: ${sentence(error)}`;
       else {
         log.error("the deployments of a push failed", { repo, reason: reasonOf(error) });
         yield "The push is stored. The service failed while it deployed it";

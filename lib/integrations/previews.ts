@@ -162,7 +162,7 @@ export function previewsService(ports: Ports) {
       const isOurs = before?.status === "open" && before.project_id === project_id && before.repo === row.repo;
       if (before?.status === "open" && !isOurs) await endAudited(before);
       if (!isOurs && (await environments.exists(tx, place))) {
-        const message = `the project has an environment ${environment} already, of a person or of another integration; delete it, and push again`;
+        const message = `the project already has an environment ${environment}, made by a person or another integration; delete it, and push again`;
         return { ...told, deployment_id: null, message };
       }
       await environments.copy(tx, place, template, { secrets: !isFork, root });

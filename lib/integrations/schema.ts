@@ -35,7 +35,7 @@ const configs = types.map((type) => v.pipe(integrationTypes[type].schema, titleO
 const changes = types.map((type) => v.pipe(v.partial(integrationTypes[type].schema), titleOf(type)));
 export const newIntegration = v.object({
   type: field(oneOf(types), "The tool to connect."),
-  config: documented(v.union(configs), "The settings of the type, without which none works."),
+  config: documented(v.union(configs), "The settings of the type. Integrations without settings are refused."),
 });
 /** Fields that `config` leaves out stay as they are. */
 export const integrationChanges = v.object({

@@ -11,7 +11,7 @@ export const invitationsOperations = [
     id: "users.invite",
     summary: "Invite a user by email",
     description:
-      "Sends a single-use token to the address; the invitation is valid for 7 days. The event `user.invited` is sent. Only an owner may invite an owner, with a key that has the scope `*`. The first API key of the invited has the scopes of the key that sent the invitation. If the sender is suspended or removed, the invitation expires. An address that belongs to a member or has a pending invitation is refused with 409; an expired invitation is replaced.",
+      "Sends a single-use token to the address; the invitation is valid for 7 days. The event `user.invited` is sent. Only an owner may invite an owner, with a key that has the scope `*`. The first API key of the invited person has the scopes of the key that sent the invitation. If the sender is suspended or removed, the invitation expires. An address that belongs to a member or has a pending invitation is refused with 409; an expired invitation is replaced.",
     method: "POST",
     path: "/users/invite",
     needs: "users:write",
@@ -68,7 +68,7 @@ export const invitationsOperations = [
     id: "invitations.resend",
     summary: "Resend an invitation",
     description:
-      "Sends a new email with a new token that is valid for 7 days; the previous token stops working. An expired invitation can be resent. It is the caller's from then on, as if the caller had sent it first. No event is sent.",
+      "Sends a new email with a new token that is valid for 7 days; the previous token stops working. An expired invitation can be resent. From then on it counts as sent by the caller. No event is sent.",
     method: "POST",
     path: "/invitations/{id}/resend",
     needs: "users:write",

@@ -27,7 +27,7 @@ export const keysOperations = [
     id: "keys.create",
     summary: "Create an API key",
     description:
-      "Creates an API key for the caller. The key is shown only in this response. It cannot have a scope that the calling key lacks, nor expire later than it, nor have a higher rate limit (0 is none); fields that are left out get the values of the calling key. A user can have 100 keys.",
+      "Creates an API key for the caller. The key is shown only in this response. It cannot have a scope that the calling key lacks, nor expire later than it, nor have a higher rate limit (0 means no limit); fields that are left out get the values of the calling key. A user can have 100 keys.",
     method: "POST",
     path: "/api-keys",
     needs: "users:write",
@@ -43,7 +43,7 @@ export const keysOperations = [
     id: "keys.get",
     summary: "Get an API key, without its secret",
     description:
-      "Returns the name, scopes, rate limit and times of one API key, and the key that made it. A `rate_limit` of null is that of the service. Members read their own keys; an owner or admin reads every key of the organization.",
+      "Returns the name, scopes, rate limit and times of one API key, and the key that made it. A `rate_limit` of null means the limit of the service. Members read their own keys; an owner or admin reads every key of the organization.",
     method: "GET",
     path: "/api-keys/{id}",
     needs: "users:read",
@@ -58,7 +58,7 @@ export const keysOperations = [
     id: "keys.revoke",
     summary: "Revoke an API key",
     description:
-      "Deletes the key, which stops working immediately. With `cascade=true` the keys that it made end too, and theirs, even where one between them is gone; so do the open invitations that were sent with them. Members revoke their own keys; an owner or admin revokes any key of the organization.",
+      "Deletes the key, which stops working immediately. With `cascade=true`, the keys that it made are revoked too, and the keys that those made, even if a key in between no longer exists; so are the open invitations sent with any of these keys. Members revoke their own keys; an owner or admin revokes any key of the organization.",
     method: "DELETE",
     path: "/api-keys/{id}",
     needs: "users:write",

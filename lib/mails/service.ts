@@ -98,7 +98,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
     if (handed.kind === "sent") return done((tx) => settle(tx, row, "sent", null), scope);
     const error = redact(handed.error);
     const wait_ms = handed.kind === "refused" ? undefined : waits_ms[attemptsOf(row).length];
-    log.warn("a mail was not handed over", { mail: row.id, reason: error, tries_again: wait_ms !== undefined });
+    log.warn("a mail could not be sent", { mail: row.id, reason: error, tries_again: wait_ms !== undefined });
     return wait_ms === undefined
       ? done((tx) => settle(tx, row, "failed", error), scope)
       : snooze(wait_ms, (tx) => settle(tx, row, "pending", error), scope);
@@ -129,9 +129,9 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
     /** One try. If the lease is lost, another process makes it. */
     async handOver(key: Key, lease: Lease): Promise<Outcome> {
       const row = await mails().find(key);
-      if (row?.status !== "pending") return discard("the mail waits no more");
+      if (row?.status !== "pending") return discard("the mail is no longer pending");
       if (!mailer) return done((tx) => settle(tx, row, "kept"), { organization_id: row.organization_id });
-      if (!lease.isHeld()) return discard("another process hands it over");
+      if (!lease.isHeld()) return discard("another process sends it");
       const { text, html = "" } = open(row);
       const { recipient: to, subject, message_id } = row;
       const date = new Date(row.sent_at);

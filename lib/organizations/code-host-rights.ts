@@ -65,7 +65,7 @@ export async function codeHostWarnings({ store, codeHost: { organizations = {} }
       (await rows().all({})).map((one) => one.name),
     );
     warnings.push(
-      `no organization is called "${name}", which the option codeHost.organizations names, so it serves nobody until there is one${near}`,
+      `the option codeHost.organizations names the organization "${name}", which does not exist; until it does, that entry has no effect${near}`,
     );
   }
   return warnings;

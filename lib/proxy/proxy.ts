@@ -25,7 +25,7 @@ const texts = {
   401: "This app is protected: it needs a user and a password\n",
   404: "No app is at this host\n",
   502: "The app ended the connection without an answer\n",
-  429: "Too many passwords wait for their check: try again in a moment\n",
+  429: "Too many passwords are being checked: try again in a moment\n",
   503: "The app is down\n",
 } as const;
 

@@ -76,7 +76,7 @@ export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
       const kind = kindOf({ match, next });
       if (!takesDeployments && kind !== "generation")
         log.warn(
-          `deployments are not simulated here and take no scenario, so the new one decides about ${kind === "deployment" ? "nothing" : "generations alone"}`,
+          `deployments are not simulated here and take no scenario, so the new one applies to ${kind === "deployment" ? "nothing" : "generations only"}`,
         );
       const row = {
         id: ids.next("scn"),

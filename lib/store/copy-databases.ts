@@ -27,7 +27,7 @@ export async function copyDatabases(request: CopyRequest, report: (progress: Pro
     return await copyService(source, target, report);
   } catch (error) {
     if (error instanceof DatabaseError || !target) throw error;
-    const reason = `${reasonOf(error)}; then run the same command again, which begins from the start`;
+    const reason = `${reasonOf(error)}; then run the same command again, which starts over`;
     throw new Error(`the copy is not finished: ${reason}`, { cause: error });
   } finally {
     await target?.close().catch(() => {});
@@ -48,7 +48,7 @@ async function openSource({ from, folder }: CopyRequest): Promise<Source> {
 async function openTarget({ from, to, key, folder }: CopyRequest, source: Source): Promise<Target> {
   if (key !== undefined && fingerprintOf(key) !== (await vaultOf(source))) {
     if (isPostgres(from)) throw wrongKey(withoutPassword(from), "the key");
-    throw new DatabaseError(from, `its key is in ${keyFileOf(from)}, and another one was given; leave that one out`);
+    throw new DatabaseError(from, `its key is in ${keyFileOf(from)}, but another key was given; leave that one out`);
   }
   if (!isPostgres(to)) return openSqliteTarget(to, key ?? readKey(keyFileOf(from)));
   return openPostgresTarget(to, folder);

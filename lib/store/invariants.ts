@@ -65,18 +65,18 @@ const deploymentRules: Readonly<Record<string, string>> = {
     select d.id, d.status, count(j.id) as jobs from deployments d
     left join jobs j on j.kind || '@' like 'deployments.advance@%' and json_extract(j.args, '$.deployment_id') = d.id
     where d.status in ('building', 'deploying') and ${kept} and ${movedByTime} group by d.id having count(j.id) <> 1`,
-  "the first of a queue has lined up where nothing of its environment runs, and no other one": `
+  "the first deployment of a queue is lined up if nothing runs in its environment, and no other one is": `
     select d.id, d.lined_up from deployments d where d.status = 'queued' and ${kept}
       and (d.lined_up > 0) = (
         exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
           and o.status in ('building', 'deploying'))
         or exists (select 1 from deployments o where o.project_id = d.project_id and o.environment = d.environment
           and o.status = 'queued' and o.id < d.id))`,
-  "a job comes when those that have lined up are ready": `
+  "a job is there once lined-up deployments are ready": `
     select id, ready_at from deployments d where status = 'queued' and lined_up = 1 and ${kept} and ${movedByTime}
       and not exists (select 1 from jobs where kind = 'deployments.turns'
         and coalesce(json_extract(args, '$.organization_id'), d.organization_id) = d.organization_id)`,
-  "a job or a running deployment starts those that are queued": `
+  "a job or a running deployment starts queued deployments": `
     select id from deployments where status = 'queued' and ${kept} and ${movedByTime}
       and not exists (select 1 from jobs where kind = 'deployments.turns')
       and not exists (select 1 from deployments where status in ('building', 'deploying'))`,
@@ -141,7 +141,7 @@ export const invariants: Readonly<Record<string, string>> = {
   ...deploymentRules,
   ...deliveryRules,
   ...generationRules,
-  "a mail that waits has exactly one job that hands it over": `
+  "a pending mail has exactly one job that sends it": `
     select m.id, count(j.id) as jobs from mails m
     left join jobs j on j.kind = 'mails.send' and json_extract(j.args, '$.id') = m.id
     where m.status = 'pending' group by m.id having count(j.id) <> 1`,
@@ -158,7 +158,7 @@ export const invariants: Readonly<Record<string, string>> = {
       where e.organization_id <> d.organization_id
     union all select a.delivery_id from delivery_attempts a join deliveries d on d.id = a.delivery_id
       where a.organization_id <> d.organization_id`,
-  "a job that was begun was counted, and has a holder": `
+  "a running job was counted, and has a lease owner": `
     select id, state, attempt, failures, crashes, lease_owner from jobs
     where (state = 'running' and (attempt < 1 or lease_owner is null or lease_until is null))
       or crashes > attempt or failures > attempt or state not in ('waiting', 'running')`,

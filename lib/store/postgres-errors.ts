@@ -22,11 +22,12 @@ export function describePostgres(error: unknown): string {
   if (error instanceof Problem && error.cause) return describePostgres(error.cause);
   if (code === "28P01" || /^SASL/.test(message) || (code === "28000" && message.endsWith(" does not exist")))
     return "its server refuses the user or the password; correct the URL, or set PGPASSWORD";
-  if (/^28/.test(code)) return `its server lets nobody in like this (${message}); change its pg_hba.conf, or the URL`;
+  if (/^28/.test(code))
+    return `its server refuses this kind of connection (${message}); change its pg_hba.conf, or the URL`;
   if (code === "3D000") return "its server has no database of this name; make it first";
   if (code === "42501") return `the user may not make or use the tables there (${message}); give that right`;
   if (code === "53300")
-    return `its server takes no more connections, and a process of the service needs up to 14 (${message}); raise the limit, or stop other programs`;
+    return `its server accepts no more connections, and a process of the service needs up to 14 (${message}); raise the limit, or stop other programs`;
   if (code === "08P01")
     return `a connection pooler in between refuses the connection (${message}); connect to the server of PostgreSQL itself`;
   if (code === "25006") return message;

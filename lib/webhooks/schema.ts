@@ -10,7 +10,7 @@ import { datetime, id, oneOf, paging } from "../kernel/validation.ts";
 export const webhook = field(
   v.object({
     id: field(id("wh"), "The identifier of the webhook."),
-    url: field(v.string(), "Where events are posted to."),
+    url: field(v.string(), "The URL that events are posted to."),
     events: field(v.array(v.string()), "The events that it receives; `*` is all of them."),
     status: field(v.picklist(endpointLifecycle.states), "An inactive webhook receives nothing."),
     created_at: field(datetime(), "When the webhook was created."),
@@ -25,13 +25,13 @@ const longestOverlap = milliseconds("7d");
 const signs = "The secret that signs each delivery.";
 
 export const newWebhook = v.object({
-  url: field(urlRule, "Where events are posted to: an https URL."),
+  url: field(urlRule, "The https URL that events are posted to."),
   events: field(eventsRule, "The events to receive, or `*` for all."),
   secret: secret(`${signs} Without it, deliveries are not signed.`),
   headers: headers("Headers that go with every delivery, by their names. Without them, none are added."),
 });
 export const webhookChanges = v.object({
-  url: v.optional(field(urlRule, "Where events are posted to. Left out, it stays.")),
+  url: v.optional(field(urlRule, "The URL that events are posted to. Left out, it stays.")),
   events: v.optional(field(eventsRule, "The complete list of events to receive, or `*` for all. Left out, it stays.")),
   secret: secret(`${signs} null removes it; left out, it stays.`),
   keep_previous_for: v.optional(
@@ -43,7 +43,7 @@ export const webhookChanges = v.object({
           return ms !== undefined && ms > 0 && ms <= longestOverlap;
         }, 'must be a duration of at most 7 days, such as "24h"'),
       ),
-      "How long the previous secret goes on signing beside the new one, at most `7d`. Without it, the previous secret stops at once.",
+      "How long the previous secret also signs, at most `7d`. Without it, the previous secret stops immediately.",
     ),
   ),
   headers: headers(

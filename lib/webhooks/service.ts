@@ -100,7 +100,7 @@ export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
       if (changes.keep_previous_for !== undefined && !changes.secret)
         throw invalid(
           "keep_previous_for",
-          "must come with the new secret, before which the present one goes on signing",
+          "must come with a new secret: it says how long the present secret still signs",
         );
       await refuseUrl(changes.url);
       return store.transaction(caller, async (tx) => {

@@ -145,7 +145,7 @@ test("where deployments are not simulated, a trigger and a scenario say so", { s
   await here.program("scenarios", "add", "match.model=x", "outcome.result=fail");
   assert.doesNotMatch(here.server.errors(), /take no scenario.*alone/);
   await here.program("scenarios", "add", "outcome.result=fail");
-  assert.match(here.server.errors(), /deployments .* take no scenario, so the new one decides about generations alone/);
+  assert.match(here.server.errors(), /deployments .* take no scenario, so the new one applies to generations only/);
 });
 
 test("a missing control interface and an unreachable service are named", async (t) => {

@@ -33,7 +33,7 @@ test("doctor --deep finds the previews whose request the code host has closed", 
     previews: [false, `delete pr-8 of ${project_id}, whose request acme/web#8 is closed`],
   });
   host.requests.set(8, "open");
-  const found = "3 environments of requests";
+  const found = "3 environments of pull requests";
   assert.deepEqual((await look()).previews, [true, `${found}; cannot be asked: acme/web#9`]);
   host.requests.set(9, "open");
   assert.deepEqual((await look()).previews, [true, `${found}, which are open`]);

@@ -37,7 +37,10 @@ test("a missing identifier, a database in memory and a wrong configuration are n
   await refuses(here, 2, [
     [["call", "projects.get"], /projects\.get needs id: svc-server call projects\.get proj_…/],
     [["call", "webhooks.redeliver", "wh_1"], /needs dlv: svc-server call webhooks\.redeliver wh_… dlv_…/],
-    [["keys", "list", "--database", ":memory:"], /belongs to its server alone: .*svc-server call keys\.create name=ci/],
+    [
+      ["keys", "list", "--database", ":memory:"],
+      /only its own server can use a database in memory: .*svc-server call keys\.create name=ci/,
+    ],
     [["doctor", "--config", "wrong.json"], /wrong\.json: option colour is unknown/],
     [["doctor", "--config", "none.json"], /the configuration file none\.json cannot be read/],
   ]);

@@ -195,7 +195,7 @@ test("an answer of the issuer is good once, and in the browser that began", asyn
   const replayed = new URL(callback);
   replayed.searchParams.set("state", again.get("state") ?? "");
   const reply = await other.send(replayed);
-  assert.deepEqual([reply.status, /takes this code no more/.test(reply.text)], [403, true], reply.text);
+  assert.deepEqual([reply.status, /no longer accepts this code/.test(reply.text)], [403, true], reply.text);
 });
 
 test("an answer of the issuer is good for ten minutes", onMachineTime, async (t) => {

@@ -144,6 +144,6 @@ test("what never ends is not waited for", async (t) => {
   for (const feature of ["projects", "users", "nothing", undefined])
     await assert.rejects(waitUntilDone(untyped(feature), id), {
       name: "TypeError",
-      message: `waitUntilDone is for deployments and generations, which end, and not for ${feature}`,
+      message: `waitUntilDone works only for deployments and generations, not for ${feature}`,
     });
 });

@@ -72,9 +72,12 @@ test("a user that the server does not let in or who has no rights, and a replica
     at(url, { username, password, pathname: "/hers" });
   refused(as("alice", "wrong-but-trusted"), /refuses the user or the password; correct the URL, or set PGPASSWORD/);
   refused(as("alice", ""), /refuses the user or the password; correct the URL, or set PGPASSWORD/);
-  refused(as("stranger"), /lets nobody in like this \(pg_hba.conf rejects .*\); change its pg_hba.conf, or the URL/);
+  refused(
+    as("stranger"),
+    /refuses this kind of connection \(pg_hba.conf rejects .*\); change its pg_hba.conf, or the URL/,
+  );
   refused(as("eve"), /may not make or use the tables there \(permission denied for schema public\); give that right/);
-  refused(as("full"), /takes no more connections, .*\(too many connections for role "full"\); raise the limit/);
+  refused(as("full"), /accepts no more connections, .*\(too many connections for role "full"\); raise the limit/);
   const port = String(await server.replica());
   refused(at(url, { port }), /its server is a read-only replica; name its primary/);
   // The right password, and the first start after all these.

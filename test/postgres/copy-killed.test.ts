@@ -74,11 +74,11 @@ test("a copy whose database goes away says so, ends with 1, and begins again whe
   assert.equal(code, 1);
   assert.match(
     errors,
-    /^svc-server: the copy is not finished: .*; then run the same command again, which begins from the start\n$/,
+    /^svc-server: the copy is not finished: .*; then run the same command again, which starts over\n$/,
   );
   const again = run(words);
   assert.equal(again.status, 0, again.stderr);
-  assert.match(again.stdout, /^An earlier copy into postgres:.* was not finished: .* begins from the start\.\n/);
+  assert.match(again.stdout, /^An earlier copy into postgres:.* was not finished\. .* starts over\.\n/);
   assert.deepEqual(await rowsOfPostgres(url), rowsOfFile(file));
 });
 

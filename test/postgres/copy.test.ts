@@ -43,7 +43,7 @@ test("a service goes to PostgreSQL and back with everything, and goes on with it
   assert.deepEqual(await rowsOfPostgres(url), before);
   const again = await run(["copy", "--from", file, "--to", url]);
   assert.equal(again.status, 0, again.stderr);
-  assert.match(again.stdout, /was a complete copy already .*: \d+ rows and 1 file were compared\./);
+  assert.match(again.stdout, /was already a complete copy .*: \d+ rows and 1 file were compared\./);
   assert.match(
     again.stdout,
     /svc-server start --database postgres:\/\/svc@127.0.0.1:\d+\/\w+ --key-file .*svc\.db\.key/,
@@ -103,7 +103,7 @@ test("copy refuses databases that are used, of another service, of another schem
     1,
     /no server answers there; start PostgreSQL, or correct the URL/,
   );
-  await refused([...there, "--key-file", at("b.db.key")], 1, /its key is in .*a\.db\.key, and another one was given/);
+  await refused([...there, "--key-file", at("b.db.key")], 1, /its key is in .*a\.db\.key, but another key was given/);
   assert.deepEqual(await ask("select to_regclass('settings') as made"), [{ made: null }]);
 
   const running = await world(t, { database: at("a.db") });

@@ -6,7 +6,7 @@ test('"In dev and in the library PostgreSQL has no snapshots, forks and reset: 4
   const { services } = await severalServices(t, 1, { mode: "dev" });
   const service = services[0];
   assert.ok(service);
-  const message = "a database of PostgreSQL has no snapshots, forks and reset; use one in memory or in a file";
+  const message = "a PostgreSQL database has no snapshots, forks and reset; use one in memory or in a file";
   const { url } = await service.listen({ port: 0 });
   const paths = ["/_svc/snapshots", "/_svc/snapshots/snap_1/restore", "/_svc/forks", "/_svc/reset"];
   for (const path of paths) {

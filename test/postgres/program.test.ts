@@ -64,7 +64,7 @@ test("the program starts on PostgreSQL with its key in a file, and commands besi
   );
   const shown = url.replace(":wrong-but-trusted", "");
   const secret = { SVC_ENCRYPTION_KEY: key };
-  const backup = `this command works on a database file; PostgreSQL has its own: pg_dump --format=custom --file=copy ${shown}`;
+  const backup = `this command works only on a database file; for PostgreSQL, use: pg_dump --format=custom --file=copy ${shown}`;
   refused(["backup", "copy", "--database", url], secret, new RegExp(backup), 2);
   refused(
     ["restore", "copy", "--database", url],

@@ -10,7 +10,7 @@ import { expect, git, type Who } from "../helpers/test-service.ts";
 
 const token = "hush-token-of-the-operator";
 const refused =
-  /acme\/web cannot be read: the code host refuses a fetch without a credential, and the service's own does not serve this organization/;
+  /acme\/web cannot be read: the code host refuses a fetch without a credential, and the service's credential is not for this organization/;
 
 type CodeHost = NonNullable<Options["codeHost"]>;
 

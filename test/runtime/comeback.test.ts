@@ -63,7 +63,7 @@ test("After a crash apps come back in turn, the one that was started last at the
 
   const second = await begin(t, folder, repos.root);
   const afterOne = await second.starts();
-  assert.match(second.errors(), /come back one after the other/);
+  assert.match(second.errors(), /apps start one after the other/);
   assert.deepEqual(
     afterOne.map(([name]) => name),
     ["two", "three", "one"],
@@ -92,6 +92,6 @@ test("After a crash apps come back in turn, the one that was started last at the
   // A server that ended as it was asked to is no reason to wait.
   const fifth = await begin(t, folder, repos.root);
   await fifth.starts();
-  assert.doesNotMatch(fifth.errors(), /come back one after the other/);
+  assert.doesNotMatch(fifth.errors(), /apps start one after the other/);
   assert.equal((await fifth.stop()).code, 0);
 });

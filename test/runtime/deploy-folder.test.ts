@@ -76,7 +76,7 @@ test("a repository is deployed as its last commit, and stays as it is", async (t
   const { code, out, errors } = await here.deploy([folder, "--json"]);
   assert.equal(code, 0, out + errors);
   assert.equal(JSON.parse(out).version, commit);
-  assert.match(errors, /changes that are not committed are not deployed/);
+  assert.match(errors, /uncommitted changes are not deployed/);
   assert.deepEqual(stateOf(folder), before);
   assert.equal(await here.ask("production-web.localhost"), "200 one");
 

@@ -57,9 +57,9 @@ for (const kind of kinds) {
     put("trap", "1", { ...answering("trap"), config: { OnBuild: [`COPY --from=${id} /srv /srv`] } });
     const base = `FROM ${place}/base:1\n`;
     const read = "RUN cat /srv/code\n";
-    const noImage = /line \d of the Dockerfile: .*: this is no image with its registry/;
+    const noImage = /line \d of the Dockerfile: .*: this is not an image with its registry/;
     const unknown = /line \d of the Dockerfile: .* the registry docker\.io\b.* (has no image|gives|does not answer)/;
-    const denied = /line \d of the Dockerfile: .*: the registry 127\S+ gives secret to nobody without a credential/;
+    const denied = /line \d of the Dockerfile: .*: the registry 127\S+ does not give secret without a credential/;
     const cases = [
       [`FROM ${id.slice(0, 12)}\n${read}`, unknown],
       [`FROM ${id}\n${read}`, noImage],
@@ -76,12 +76,12 @@ for (const kind of kinds) {
       [`${base}RUN --mount=type=bind,from=${id},target=/x cat /x/srv/code\n`, noImage],
       [
         `FROM ${place}/base:1 AS one\nONBUILD COPY --from=${id} /srv /srv\nFROM one\n${read}`,
-        /a trigger names no source/,
+        /a trigger must not name an image/,
       ],
-      [`FROM ${place}/trap:1\n${read}`, /it has a trigger|a trigger names no source/],
+      [`FROM ${place}/trap:1\n${read}`, /it has a trigger|a trigger must not name an image/],
       [`${base}RUN <<EOF\nFROM ${id}\nEOF\n`, /RUN <<EOF needs BuildKit/],
       [`${base}COPY "--from=${id}" /srv /srv\n${read}`, /the build failed/],
-      [`${base}COPY --from="${id}" /srv /srv\n${read}`, /have quotes or an escape; write them plainly/],
+      [`${base}COPY --from="${id}" /srv /srv\n${read}`, /have quotes or an escape; write them without/],
       [`${base}COPY\u00a0--from=${id} /srv /srv\n${read}`, /it has the character U\+00A0/],
     ] as const;
     const project = await projectOf("stranger", "theirs");
@@ -95,7 +95,7 @@ for (const kind of kinds) {
     const image = { type: "image", image_url: `${place}/secret@${digest}` };
     const { status, log } = await deployed("stranger", project, image);
     assert.equal(status, "failed");
-    assert.match(log, /gives secret to nobody without a credential/);
+    assert.match(log, /does not give secret without a credential/);
   });
 
   test(`${kind}: A step is cached for its own environment alone`, { skip }, async (t) => {
@@ -177,7 +177,7 @@ for (const kind of kinds) {
 
     for (const [step, reason] of [
       ["COPY one", kind === "docker" ? /error line 6: COPY requires at least two arguments/ : /COPY requires at least/],
-      ["BUILD x", /line 6 of the Dockerfile: BUILD is no instruction/],
+      ["BUILD x", /line 6 of the Dockerfile: BUILD is not an instruction/],
     ] as const) {
       const Dockerfile = `FROM ${place}/base:1\nRUN echo 2 \\\n  3 \\\n  4\n\n${step}\n`;
       here.repos.commit("acme/web", { Dockerfile });

@@ -70,7 +70,7 @@ test("What engines read differently is refused, with its line", async () => {
     ["RUN a", /line 1 of the Dockerfile: RUN comes before the first FROM/],
     ["# c\n", /line 1 of the Dockerfile: it has no FROM/],
     ["FROM $A", /line 1 of the Dockerfile: FROM \$A names no image; give its variable a value/],
-    [`FROM ${"$"}{A:-$B}`, /has a form of variables or quotes that is not read here/],
+    [`FROM ${"$"}{A:-$B}`, /has a form of variables or quotes that is not supported/],
     ["FROM a b", /is not of the form FROM image AS stage/],
     ["FROM a AS 1", /is not of the form/],
     ["FROM --from=b a", /FROM has no option --from=b/],
@@ -78,8 +78,8 @@ test("What engines read differently is refused, with its line", async () => {
       "FROM --platform=linux/s390x a",
       /--platform=linux\/s390x is another platform than the engine's, which is linux\//,
     ],
-    ["FROM --platform=a,b a", /is no platform such as linux\/amd64/],
-    ["FROM a\n\nBUILD b", /line 3 of the Dockerfile: BUILD is no instruction/],
+    ["FROM --platform=a,b a", /is not a platform such as linux\/amd64/],
+    ["FROM a\n\nBUILD b", /line 3 of the Dockerfile: BUILD is not an instruction/],
     ["FROM a\nRUN b \\\\\nFROM c", /line 2 of the Dockerfile: RUN ends with \\; nothing continues it/],
     ["FROM a\nRUN b\u2028FROM c", /line 2 of the Dockerfile: it has the character U\+2028/],
     ["FROM a\nRUN b\rFROM c", /line 2 of the Dockerfile: it has the character U\+000D/],
@@ -90,9 +90,9 @@ test("What engines read differently is refused, with its line", async () => {
       /RUN --mount=type=cache is not allowed: a mount is of the type bind or tmpfs/,
     ],
     ["FROM a\nRUN --network=host b", /RUN --network=host is not allowed/],
-    ["FROM a\nONBUILD FROM b", /ONBUILD FROM b is not built here: a trigger names no source/],
-    ["FROM a\nonbuild\tadd --from=b x y", /ONBUILD ADD --from=b x y is not built here/],
-    ["FROM a\nONBUILD RUN --mount=from=b x", /is not built here/],
+    ["FROM a\nONBUILD FROM b", /ONBUILD FROM b is not supported: a trigger must not name an image/],
+    ["FROM a\nonbuild\tadd --from=b x y", /ONBUILD ADD --from=b x y is not supported/],
+    ["FROM a\nONBUILD RUN --mount=from=b x", /is not supported/],
   ] as const;
   for (const [text, reason] of cases) await assert.rejects(pinned(text), reason, text);
   checkTrigger("RUN a\n");

@@ -83,8 +83,8 @@ test("Private registries open with the file of docker login, and with the helper
   const refused = await here.release(id, { type: "image", image_url: `${helped.host}/web:2` });
   assert.equal(refused.status, "failed");
   const lines = (await here.messages(refused.id)).join("\n");
-  assert.match(lines, /The credential helper absent gives nothing for 127\S+: it is not installed/);
-  assert.match(lines, /gives web to nobody without a credential/);
+  assert.match(lines, /The credential helper absent returned no credential for 127\S+: it is not installed/);
+  assert.match(lines, /does not give web without a credential/);
 });
 
 test("With engine before process, a Dockerfile comes first, and what has none runs as processes", {
@@ -105,7 +105,7 @@ test("With engine before process, a Dockerfile comes first, and what has none ru
   );
   assert.match(
     String(await here.messages(first.id)),
-    /The runtime process has its turn: .*needs a Dockerfile at the top/,
+    /The runtime process is tried next: .*needs a Dockerfile at the top/,
   );
   assert.deepEqual(await engine.containers(), []);
 

@@ -150,7 +150,7 @@ test("What a code host or a repository names is not asked: redirects, submodules
   assert.equal(site.status, "active", String(await here.messages(site.id)));
   const lines = await here.messages(site.id);
   assert.ok(lines.includes("Submodules are not fetched"));
-  assert.ok(lines.includes("Files of Git LFS are not fetched: the release holds their pointers"));
+  assert.ok(lines.includes("Files of Git LFS are not fetched: the release has only their pointers"));
   assert.match(await here.ask(host, "/large.bin"), /^200 version https:\/\/git-lfs/);
 
   for (const path of [/info\/refs$/, /git-upload-pack$/]) {
@@ -158,7 +158,7 @@ test("What a code host or a repository names is not asked: redirects, submodules
     repos.commit("acme/web", { "index.html": String(path) });
     const { id: failed, status } = await here.release(id);
     const reason =
-      "acme/web cannot be read: the code host leads elsewhere, and redirects are not followed; has it moved?";
+      "acme/web cannot be read: the code host redirects elsewhere, and redirects are not followed; has the repository moved?";
     assert.equal(status, "failed");
     assert.ok((await here.messages(failed)).includes(reason), String(await here.messages(failed)));
   }

@@ -164,7 +164,7 @@ test("Apps that do not behave are rolled back with the reason, and the old relea
     [`console.log("no database"); ${http("r.statusCode = 500; r.end()")}`, /no database\n.*GET \/ answered 500/s],
     [
       http("r.end()", "0"),
-      /The app listens on port (\d+), and not on \d+, .*\nThe app starts again, with the port \1 .*\nThe app printed nothing\n.*nothing listens on port \1,/s,
+      /The app listens on port (\d+) instead of \d+, .*\nThe app starts again, with the port \1 .*\nThe app printed nothing\n.*nothing listens on port \1,/s,
     ],
     [http(""), /GET \/ got no answer/],
     ["", /ended with the exit code 0/],

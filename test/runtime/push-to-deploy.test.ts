@@ -60,7 +60,7 @@ test("keys, rights and names decide who may push and fetch, and organizations se
   assert.equal(pushed.code, 0, pushed.text);
   assert.match(
     pushed.text,
-    /remote: The push is stored, and not deployed: there is no project hello, and this key cannot/,
+    /remote: The push is stored, but not deployed: there is no project hello, and this key cannot/,
   );
   const list = (who: string, repo = "me/hello") =>
     here.run("me/hello", ["ls-remote", here.urlOf(repo, who.startsWith("sk_") ? who : keyOf(who as "owner"))]);
@@ -129,7 +129,7 @@ test("a branch goes where an integration says, a push option names a target, and
   );
   assert.match(
     (await here.push("me/hello", "developer", "main:try2", ["-o", "environment=No Good"])).text,
-    /^remote: The push is stored, and not deployed: environment must /m,
+    /^remote: The push is stored, but not deployed: environment must /m,
   );
   // A tag and a deletion change nothing that runs.
   here.repos.git("me/hello", "tag", "v1");
@@ -154,7 +154,7 @@ test("a push of several branches makes all of its deployments first, and one tha
     ...["main", "main:release", "main:trial"],
   ]);
   assert.equal(code, 0, text);
-  assert.match(text, /^remote: The push is stored, and not deployed: there is no project hello, and this key cannot/m);
+  assert.match(text, /^remote: The push is stored, but not deployed: there is no project hello, and this key cannot/m);
   for (const environment of ["release", "trial"])
     assert.match(text, new RegExp(`^remote: Live at http://${environment}-shop\\.`, "m"));
   const { data } = expect(await here.call("viewer", "GET", "/v1/deployments"), 200);
@@ -185,7 +185,7 @@ test("a failed build fails no push, and hooks of a pushed repository never run",
   const { code, text } = await here.push("me/hello", "owner");
   assert.equal(code, 0, text);
   assert.match(text, /^remote: oh no/m);
-  assert.match(text, /^remote: The push is stored, and the deployment failed/m);
+  assert.match(text, /^remote: The push is stored, but the deployment failed/m);
 });
 
 test("a push beyond the limit is refused with the reason, two pushes at once leave one of them, and a cut push nothing", async (t) => {

@@ -63,7 +63,7 @@ test("Where the top has nothing to run, the reason names the folders that have",
   assert.equal(status, "failed");
   assert.match(
     (await here.messages(release)).join("\n"),
-    /nothing to run was found: .* Below the top there is something in apps\/api, site: set root/,
+    /nothing to run was found: .* There may be apps in apps\/api, site: set root/,
   );
 });
 

@@ -15,23 +15,20 @@ test("What a failing app printed says what would help", () => {
   const writes = ["EROFS: read-only file system, mkdir '/etc/todos'", "open /etc/todos: read-only file system"];
   const made = "Error: ENOENT: no such file or directory, mkdir '/etc/todos'";
   for (const line of [...writes, made, "OSError: [Errno 30] Read-only file system: '/etc/todos'"])
-    assert.match(advice(line), /^; it writes to \/etc\/todos, which is read-only: files that stay belong into \/data/);
+    assert.match(advice(line), /^; it writes to \/etc\/todos, which is read-only: permanent files belong in \/data/);
   for (const line of [
     "Error: connect ECONNREFUSED 127.0.0.1:6379",
     "dial tcp 127.0.0.1:6379: connect: connection refused",
     "Error 111 connecting to localhost:6379. Connection refused.",
     `connection to server at "127.0.0.1", port 6379 failed: Connection refused`,
   ])
-    assert.match(advice(line), /deployments.reach has 127.0.0.1:6379$/, line);
+    assert.match(advice(line), /adds 127.0.0.1:6379 to the option deployments.reach$/, line);
   for (const line of ["EROFS: read-only file system, open './_site/a.html'", "EROFS: unlink '/app/dist/a.html'"])
-    assert.match(
-      advice(line),
-      /^; it writes to its release, which is read-only: what it builds belongs into the script build/,
-    );
+    assert.match(advice(line), /^; it writes to its release, which is read-only: build it in the script build/);
   const refused = { message: "connect ECONNREFUSED 127.0.0.1:6379" };
   assert.equal(adviceOf([refused], { reachesLoopback: true, isPruned: false }), "");
   const absent = "Error: Cannot find module '@acme/dev/register'";
-  assert.match(advice(absent), /no development dependencies: move @acme\/dev to dependencies/);
+  assert.match(advice(absent), /no development dependencies: if @acme\/dev is one, move it to dependencies/);
   assert.equal(advice("Error: Cannot find module './own.js'"), "");
   assert.equal(advice("connect ECONNREFUSED 10.0.0.1:6379"), "");
   const printed = [
@@ -156,7 +153,7 @@ require("node:http").createServer((_, response) => response.end("at ${port}")).l
     const messages = (await here.messages(deployment)).join("\n");
     assert.equal(status, "active", messages);
     assert.equal(await here.ask(host), "200 at 3000");
-    const found = /^The app listens on port 3000, and not on \d+, which the variable PORT names$/m;
+    const found = /^The app listens on port 3000 instead of \d+, which the variable PORT names$/m;
     assert.equal(found.test(messages), !known, messages);
     assert.match(messages, /^told true$/m);
   }

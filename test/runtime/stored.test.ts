@@ -33,13 +33,13 @@ test("After a start with a runtime, what was simulated has a host, no release to
   const { data } = expect(await here.call("viewer", "GET", "/v1/deployments"), 200);
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${data[0].id}/rollback`), 201);
   assert.equal(expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200).status, "failed");
-  assert.match(String(await here.messages(back)), /was deployed without a runtime, so nobody knows its commit/);
+  assert.match(String(await here.messages(back)), /was deployed without a runtime, so its commit is unknown/);
   here.repos.commit("acme/web", { "index.html": "real" });
   const { status } = await here.release(id);
   assert.deepEqual([status, await here.ask(host)], ["active", "200 real"]);
   assert.deepEqual(readdirSync(join(caches, id)).sort(), ["git", "packages-production"]);
 
-  await assert.rejects(here.service.fork(), /what a runtime runs cannot be copied or set back/);
+  await assert.rejects(here.service.fork(), /running apps cannot be copied or reset/);
   await assert.rejects(here.service.snapshot(), /start without --runtime/);
   await assert.rejects(here.service.reset(), /start without --runtime/);
 });

@@ -62,8 +62,8 @@ test("a name in codeHost.organizations that no organization has gives a warning,
   const organizations = { ACME: ["acme/*"], globe: ["globe/*"], initech: ["initech/*"] };
   const here = await world(t, { codeHost: { organizations }, logger });
   assert.deepEqual(told, [
-    'no organization is called "globe", which the option codeHost.organizations names, so it serves nobody until there is one; did you mean globex?',
-    'no organization is called "initech", which the option codeHost.organizations names, so it serves nobody until there is one',
+    'the option codeHost.organizations names the organization "globe", which does not exist; until it does, that entry has no effect; did you mean globex?',
+    'the option codeHost.organizations names the organization "initech", which does not exist; until it does, that entry has no effect',
   ]);
   await here.service.organizations.create({ name: "initech" });
 });

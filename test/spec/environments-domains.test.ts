@@ -111,7 +111,7 @@ for (const [how, end] of [
     const foreign = await projectOf(here, "stranger");
     const { error } = expect(await put(here, "stranger", foreign), 409);
     assert.equal(error.code, "domain_taken");
-    assert.match(error.message, /was given up by another organization, with which it stays until 2026-01-08T/);
+    assert.match(error.message, /another organization gave up the domain \S+, and keeps it reserved until 2026-01-08T/);
     const again = await projectOf(here, "owner", "again");
     expect(await put(here, "owner", again), 200);
     expect(await put(here, "owner", again, []), 200);

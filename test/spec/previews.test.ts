@@ -162,7 +162,7 @@ test("an environment of the same name that a person made is left alone", async (
   expect(await here.call("owner", "PUT", `${path}/pr-7`, { variables: { MINE: "1" } }), 200);
   const [told] = await pull("opened");
   assert.deepEqual([told.deployment_id, told.environment], [null, "pr-7"]);
-  assert.match(told.message, /already, of a person or of another integration/);
+  assert.match(told.message, /already has an environment \S+, made by a person or another integration/);
   assert.deepEqual(await pull("closed"), []);
   assert.deepEqual((await environment()).variables, { MINE: "1" });
 });

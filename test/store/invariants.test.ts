@@ -31,11 +31,11 @@ const breaks: Readonly<Record<string, string>> = {
       (select max(id) from events where event = 'deployment.started' and data like '%production%')`,
   "the times and the version of a deployment are those of its state": "update deployments set completed_at = null",
   "a deployment that runs has exactly one job that advances it": "delete from jobs where kind = 'deployments.advance'",
-  "the first of a queue has lined up where nothing of its environment runs, and no other one":
+  "the first deployment of a queue is lined up if nothing runs in its environment, and no other one is":
     "update deployments set lined_up = 2 where status = 'queued'",
-  "a job comes when those that have lined up are ready": `
+  "a job is there once lined-up deployments are ready": `
     delete from jobs where kind = 'deployments.turns'; update deployments set lined_up = 1 where status = 'queued'`,
-  "a job or a running deployment starts those that are queued": `
+  "a job or a running deployment starts queued deployments": `
     delete from jobs where kind = 'deployments.turns'; update deployments set status = 'queued'`,
   "a log has no gap, and is as long as its deployment says": "delete from deployment_logs where seq = 1",
   "a job removes the rows of a deleted project or endpoint": "insert into removals select id from projects",
@@ -50,10 +50,10 @@ const breaks: Readonly<Record<string, string>> = {
   "a generation in progress has exactly one job that advances it":
     "delete from jobs where kind = 'generations.advance'",
   "usage counts each completed generation once": "update generation_usage set cost_micros = cost_micros + 1",
-  "a mail that waits has exactly one job that hands it over": "update mails set status = 'pending'",
+  "a pending mail has exactly one job that sends it": "update mails set status = 'pending'",
   "an open preview has its environment, and a job that ends it": "delete from jobs where kind = 'previews.end'",
   "the rows of a record belong to its organization": "update deployment_logs set organization_id = 'org_x'",
-  "a job that was begun was counted, and has a holder": "update jobs set state = 'running'",
+  "a running job was counted, and has a lease owner": "update jobs set state = 'running'",
   "every reference leads to a row": "update deployments set project_id = 'proj_x' where environment = 'staging'",
   "the pages and the indexes of the file are whole": `pragma writable_schema = on;
     update sqlite_schema set sql = replace(sql, 'WHERE status = ''queued''', '') where name = 'deployments_queue';

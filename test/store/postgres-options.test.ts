@@ -23,7 +23,7 @@ test("a database of PostgreSQL needs its key, and takes no option of a file; a f
     assert.match(error.message, /postgres:\/\/svc@127\.0\.0\.1:1\/service cannot be used: it needs its encryption key/);
     return true;
   });
-  await refused({ database, encryptionKey, keyFile: "key" }, /^option keyFile is for a start without encryptionKey/);
+  await refused({ database, encryptionKey, keyFile: "key" }, /^option keyFile cannot be combined with encryptionKey/);
   await refused({ database, encryptionKey: "short" }, /^option encryptionKey must be 32 bytes in base64 or hex/);
   await refused({ database: "postgres://[", encryptionKey }, /^option database must be a URL such as postgres:/);
   await refused(
@@ -94,7 +94,7 @@ test("a server that refuses the password, and a pooler between, are named as suc
   const answers: Readonly<Record<string, readonly [message: string, words: RegExp]>> = {
     "28P01": ['password authentication failed for user "svc"', /refuses the user or the password/],
     "3D000": ['database "service" does not exist', /no database of this name; make it first/],
-    "53300": ["sorry, too many clients already", /takes no more connections/],
+    "53300": ["sorry, too many clients already", /accepts no more connections/],
     "57P03": ["the database system is starting up", /is starting or stopping; try again in a few seconds/],
     "08P01": [
       "unsupported startup parameter: statement_timeout",

@@ -31,7 +31,7 @@ export const apps = v.optional(
     ),
     host: v.optional(
       option(textLike(253, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address"), {
-        help: "The address at which the port of the apps is open. The commands use `--host` unless it is set.",
+        help: "The address on which the apps' port listens. The commands use `--host` by default.",
       }),
       "127.0.0.1",
     ),
@@ -45,7 +45,7 @@ export const apps = v.optional(
     ),
     url: v.optional(
       option(appsUrl, {
-        help: "What people open where a proxy is in front of the apps: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments shows it, and its hosts lead to the apps beside those of `apps.domain`. Without it, the port of the apps is shown.",
+        help: "The public URL of the apps behind a proxy: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments uses it, and its hosts lead to the apps, as the hosts of `apps.domain` do. Without it, `url` has the port of the apps.",
         example: '"https://*.apps.example.com"',
         flag: "apps-url",
         value: "URL",
@@ -53,7 +53,7 @@ export const apps = v.optional(
     ),
     folder: v.optional(
       option(textOf(1, 4096), {
-        help: "The folder of this server's builds, releases and caches, on a disk of its own machine. A runtime with PostgreSQL needs it; a database file has it beside itself, so only PostgreSQL takes the option.",
+        help: "The folder for this server's builds, releases and caches, on a local disk. A runtime with PostgreSQL needs it. Beside a database file, the folder has a fixed place, so the option is for PostgreSQL only.",
         example: '"/var/lib/svc-server/apps"',
         flag: "apps-folder",
         value: "DIR",

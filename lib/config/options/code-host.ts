@@ -42,26 +42,26 @@ export const codeHost = v.optional(
           ),
         ),
         {
-          help: "The base address of the code host's interface, where `token` sets the status of commits. One that ends with `/api/v4` is GitLab's, with `/api/v1` Gitea's, any other GitHub's. Without it, it follows from `url`.",
+          help: "The base URL of the code host's API, where `token` sets the status of commits. A URL that ends with `/api/v4` means GitLab, with `/api/v1` Gitea, any other GitHub. Without it, the URL is derived from `url`.",
           example: '"https://git.example.com/api/v1"',
         },
       ),
     ),
     token: v.optional(
       option(textLike(4096, /^[\x21-\x7e]+$/, "must be a token of visible ASCII characters"), {
-        help: "The token that fetches private repositories over https, and sets the status of the commits that are deployed. Without it, only public ones can be read, and no status is set.",
+        help: "The token that fetches private repositories over https, and sets the status of deployed commits. Without it, only public repositories can be read, and no status is set.",
         example: '"ghp_demo"',
       }),
     ),
     organizations: v.optional(
       option(v.record(textOf(1, 64), v.array(repositories, "must be a list")), {
-        help: 'Whose deployments and pushes the token and the connected app serve: the names of organizations, each with globs of repositories: `{"acme":["acme/*"]}`. Left out, they serve the only organization of the service, and none where there are several. For others a repository must be public: it is read without the token.',
+        help: 'The organizations whose deployments and pushes the token and the connected app serve, each with globs of repositories: `{"acme":["acme/*"]}`. Without it, they serve the only organization of the service, or none if there are several. Other organizations can read only public repositories, without the token.',
         example: '{ acme: ["acme/*"] }',
       }),
     ),
     repos: v.optional(
       option(textOf(1, 4096), {
-        help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, `url` is asked.",
+        help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, repositories come from `url`.",
         example: '"./repositories"',
         flag: "repos",
         value: "DIR",
@@ -80,7 +80,7 @@ export const codeHost = v.optional(
 
 export const previewLifetime = v.optional(
   option(duration, {
-    help: "How long the environment of a pull or merge request stays after its last deployment, where the request does not end before.",
+    help: "How long the environment of a pull or merge request stays after its last deployment, unless the request ends earlier.",
   }),
   "14d",
 );

@@ -29,7 +29,7 @@ const oidc = v.strictObject({
     help: "The identifier of this service at the issuer.",
     example: '"svc-server"',
   }),
-  clientSecret: option(visible("a secret"), { help: "The secret that belongs to it.", example: '"secret_of_svc"' }),
+  clientSecret: option(visible("a secret"), { help: "The client secret from the issuer.", example: '"secret_of_svc"' }),
   name: v.optional(
     option(textOf(1, 64, { trim: true }), {
       help: "The name of the issuer on the page: “Sign in with NAME”. Without it, the host of the issuer.",
@@ -44,7 +44,7 @@ const oidc = v.strictObject({
   ),
   create: v.optional(
     option(oneOf(created), {
-      help: "The role of a person who signs in for the first time and is no user yet: `admin`, `developer` or `viewer`. Without it, such a person is refused.",
+      help: "The role for a person who signs in for the first time and has no user yet: `admin`, `developer` or `viewer`. Without it, such a person is refused.",
       example: '"viewer"',
     }),
   ),

@@ -74,7 +74,7 @@ export const deployments = v.optional(
           v.transform((given) => [given].flat()),
         ),
         {
-          help: "What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL the option concerns this server, and a runtime on one of several servers is enough; `simulated` forgets the runtimes of servers that are down.",
+          help: "What runs deployments: `simulated`, or a list of `process` and `engine`; the first one that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL, the option applies only to this server, and one server with a runtime is enough; `simulated` forgets the runtimes of servers that are down.",
           flag: "runtime",
           value: "NAME",
         },
@@ -83,7 +83,7 @@ export const deployments = v.optional(
     ),
     apps: v.optional(
       option(oneOf(["running", "stopped"]), {
-        help: "Whether a start brings live releases back. With `stopped` it does not: a restart of an environment or a deployment to it starts its app. It is for a server that its apps bring down.",
+        help: "Whether a start of the service starts the live releases. With `stopped`, an app starts only at a restart of its environment or a deployment to it. Use it if the apps crash the server.",
         flag: "apps",
         value: "STATE",
       }),
@@ -91,7 +91,7 @@ export const deployments = v.optional(
     ),
     isolation: v.optional(
       option(oneOf(["bubblewrap", "none"]), {
-        help: "How `process` separates builds and apps from the service: in a sandbox of bubblewrap, or not at all. With `none`, deployed code can read whatever the user of the service can read.",
+        help: "How `process` separates builds and apps from the service: in a sandbox of bubblewrap, or not at all. With `none`, deployed code can read everything that the user of the service can read.",
         flag: "isolation",
         value: "NAME",
       }),
@@ -99,7 +99,7 @@ export const deployments = v.optional(
     ),
     tenancy: v.optional(
       option(oneOf(["separate", "trusted"]), {
-        help: "Whether the organizations of the service trust each other's code. `separate` refuses a start with more than one of them and the runtime `process` on a machine that cannot keep them apart: by users, limits, networks and build disks of their own.",
+        help: "Whether the organizations of the service trust each other's code. With `separate`, a start with several organizations and the runtime `process` is refused if the machine cannot give each organization its own users, limits, networks and build disks.",
         flag: "tenancy",
         value: "NAME",
       }),
@@ -107,45 +107,53 @@ export const deployments = v.optional(
     ),
     users: v.optional(
       option(users, {
-        help: "Where `process` runs as root: the kernel's user ids that it gives to organizations, one each, as `FIRST:COUNT`. Nobody else may have them: neither users of the machine, nor another svc-server on it.",
+        help: "The kernel's user ids that `process`, as root, assigns to organizations, one each, as `FIRST:COUNT`. No user of the machine and no other svc-server on it may use these ids.",
       }),
       "1879048192:65536",
     ),
     reach: v.optional(
       option(v.array(reached, "must be a list"), {
-        help: 'Ports of this machine\'s loopback that builds and apps of `process` reach, at the same address: `["127.0.0.1:5432"]`. They reach public addresses and `outbound.allow` besides, and no other port of this machine.',
+        help: 'Ports of this machine\'s loopback that builds and apps of `process` can reach, at the same address: `["127.0.0.1:5432"]`. Besides these, they reach public addresses and `outbound.allow`, but no other port of this machine.',
       }),
       [],
     ),
     registries: v.optional(
       option(v.record(registryHost, credential), {
-        help: 'The credentials of registries from which `engine` pulls, by host: `{"registry.example.com":{"username","password"}}`. For others, those of `docker login` are used.',
+        help: 'The credentials of registries from which `engine` pulls, by host: `{"registry.example.com":{"username","password"}}`. For other registries, the credentials of `docker login` are used.',
       }),
       {},
     ),
     buildVariables: v.optional(
       option(v.record(buildVariable, textOf(0, 32_768)), {
-        help: 'Variables for all builds, such as `{"npm_config_registry":"https://npm.example.com/","HTTPS_PROXY":"http://proxy.example.com:3128","NODE_EXTRA_CA_CERTS":"/etc/ssl/certs/ca-certificates.crt"}`: a registry, a proxy, a certificate authority below `/etc/ssl`. Those of an environment win. No running app gets them; whoever may deploy can read them in a build. Logs show none whose name speaks of a secret, nor a password in a URL.',
+        help: 'Variables for all builds, such as `{"npm_config_registry":"https://npm.example.com/","HTTPS_PROXY":"http://proxy.example.com:3128","NODE_EXTRA_CA_CERTS":"/etc/ssl/certs/ca-certificates.crt"}`: for a registry, a proxy, or a certificate authority below `/etc/ssl`. Variables of an environment override them. Running apps do not get them, but everybody who may deploy can read them in a build. Logs hide the values of variables with names like those of secrets, and passwords in URLs.',
       }),
       {},
     ),
-    buildTimeout: v.optional(option(duration, { help: "The longest build, from the fetch on." }), "15m"),
-    buildMemory: v.optional(option(byteSize, { help: "The memory of all processes of a build together." }), "2GiB"),
+    buildTimeout: v.optional(
+      option(duration, { help: "The time limit of a build, from the start of the fetch." }),
+      "15m",
+    ),
+    buildMemory: v.optional(
+      option(byteSize, { help: "The memory limit of all processes of a build together." }),
+      "2GiB",
+    ),
     // Next.js with yarn 1, which fetches the packages of all platforms, writes 2.5 GiB.
-    buildDisk: v.optional(option(byteSize, { help: "What a build may write to the disk." }), "3GiB"),
+    buildDisk: v.optional(option(byteSize, { help: "How much a build may write to the disk." }), "3GiB"),
     buildDisks: v.optional(
       option(textOf(1, 4096), {
-        help: "A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root: without it, files that a build has deleted and still holds do not count. A service of root makes file systems of its own.",
+        help: "A folder in which root has mounted file systems, at least as many as `deployments.concurrency`; each build of `process` writes only to one of them. It is for a service that does not run as root: without it, files that a build has deleted but keeps open do not count. A service that runs as root makes its own file systems.",
         example: "/var/lib/svc-server-disks",
       }),
     ),
     appMemory: v.optional(
-      option(byteSize, { help: "The memory of all processes of an app together. An app that uses more starts again." }),
+      option(byteSize, {
+        help: "The memory limit of all processes of an app together. An app that uses more is restarted.",
+      }),
       "1GiB",
     ),
     dataLimit: v.optional(
       option(byteSize, {
-        help: "What the apps of an environment may keep in `/data`. It is checked every minute; more than that is an error in the log of the environment.",
+        help: "How much the apps of an environment may store in `/data`. The size is checked every minute; above the limit, the log of the environment has an error.",
       }),
       "10GiB",
     ),
@@ -159,7 +167,7 @@ export const deployments = v.optional(
     ),
     driver: v.optional(
       option(driver, {
-        help: "A driver of your own that builds and rolls out deployments. It takes the place of `runtime`; without it, `runtime` decides.",
+        help: "Your own driver, which builds and rolls out deployments instead of `runtime`. Without it, `runtime` decides.",
         example: "simulatedDeployments()",
       }),
     ),

@@ -14,13 +14,13 @@ export const domains = v.optional(
   v.strictObject({
     verify: v.optional(
       option(v.boolean(), {
-        help: "Whether a domain of an environment serves only once the TXT record `_svc.<domain>` holds the token of its organization. Without it, in `start` with more than one organization.",
+        help: "Whether a domain of an environment works only once the TXT record `_svc.<domain>` holds the token of its organization. Without this option, that is so in `start` with more than one organization.",
         example: "true",
       }),
     ),
     servers: v.optional(
       option(v.array(server, "must be a list"), {
-        help: "The name servers that are asked for these records: addresses, with a port or without. Without it, those of the machine.",
+        help: "The addresses of the name servers to ask for these records, with or without a port. Without it, the name servers of the machine.",
       }),
       [],
     ),

@@ -42,11 +42,11 @@ const remote = {
   idempotent: v.optional(
     field(
       v.boolean("must be true or false"),
-      "Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.",
+      "Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only if it costs nothing.",
     ),
     false,
   ),
-  url: field(httpUrl, "The URL of its interface, with the version.", "https://models.example.com/v1"),
+  url: field(httpUrl, "The URL of its API, with the version.", "https://models.example.com/v1"),
   key: v.optional(
     field(
       textLike(4096, /^[\x21-\x7e]+$/, "must be a key of visible ASCII characters"),
@@ -91,17 +91,17 @@ const backend = v.variant(
   "type",
   [
     v.strictObject({
-      type: type("openai", "A server with the images interface of OpenAI."),
+      type: type("openai", "A server with OpenAI's image API."),
       ...remote,
       timeout: v.optional(field(duration, "How long one request may take, such as `5m`."), "5m"),
     }),
-    v.strictObject({ type: type("predictions", "A server with the predictions of Replicate and Cog."), ...jobs }),
-    v.strictObject({ type: type("sdcpp", "The server of stable-diffusion.cpp, with its jobs."), ...jobs }),
+    v.strictObject({ type: type("predictions", "A server with the predictions API of Replicate and Cog."), ...jobs }),
+    v.strictObject({ type: type("sdcpp", "The server of stable-diffusion.cpp, with its job API."), ...jobs }),
     v.strictObject({
       type: type("openrouter", "OpenRouter, for images and films."),
       ...jobs,
       url: v.optional(
-        field(httpUrl, "The URL of its interface, with the version.", "https://models.example.com/v1"),
+        field(httpUrl, "The URL of its API, with the version.", "https://models.example.com/v1"),
         "https://openrouter.ai/api/v1",
       ),
     }),

@@ -23,7 +23,7 @@ export const mail = v.optional(
   v.strictObject({
     url: v.optional(
       option(url, {
-        help: "The server that takes the mails: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it mails are kept, and `svc-server mail` shows them. It holds a password, so it has no flag.",
+        help: "The mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it, mails are only stored, and `svc-server mail` shows them. The URL holds a password, so there is no flag for it.",
         example: '"smtp://svc:password@mail.example.com:587"',
       }),
     ),
@@ -35,7 +35,7 @@ export const mail = v.optional(
     ),
     insecure: v.optional(
       option(v.boolean(), {
-        help: "Send mails, and the password of `mail.url`, without TLS where the server offers none, and accept every certificate.",
+        help: "Send mails, and the password of `mail.url`, without TLS if the server offers none, and accept every certificate.",
       }),
       false,
     ),
@@ -43,7 +43,7 @@ export const mail = v.optional(
       option(
         v.custom<MailTransport>((value) => typeof value === "function", "must be a function"),
         {
-          help: "A function that takes each mail in place of a server: `({ messageId, from, to, subject, text, html }) => …`. The option `mail` may be this function itself. Without it, `mail.url` decides.",
+          help: "A function that gets each mail instead of a server: `({ messageId, from, to, subject, text, html }) => …`. The option `mail` may be this function itself. Without it, `mail.url` decides.",
           example: "(mail) => outbox.push(mail)",
         },
       ),

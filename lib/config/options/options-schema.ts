@@ -83,7 +83,7 @@ export const optionsSchema = v.strictObject({
   ),
   database: v.optional(
     option(textOf(1, 4096), {
-      help: "The path of the database file, `:memory:`, or the URL of a database of PostgreSQL: `postgres://user:password@host/name`. The default of `svc-server start` is `./svc-data`.",
+      help: "The path of the database file, `:memory:`, or the URL of a PostgreSQL database: `postgres://user:password@host/name`. The default of `svc-server start` is `./svc-data`.",
       flag: "database",
       value: "PATH|URL",
     }),

@@ -21,7 +21,7 @@ export interface Options {
    */
   strict?: boolean | undefined;
   /**
-   * The path of the database file, `:memory:`, or the URL of a database of PostgreSQL: `postgres://user:password@host/name`. The default of `svc-server start` is `./svc-data`. 1 to 4,096 characters.
+   * The path of the database file, `:memory:`, or the URL of a PostgreSQL database: `postgres://user:password@host/name`. The default of `svc-server start` is `./svc-data`. 1 to 4,096 characters.
    * @default ":memory:"
    * @example ":memory:"
    */
@@ -33,13 +33,13 @@ export interface Options {
    */
   create?: boolean | undefined;
   /**
-   * Whether a start may update the schema of its database. With `false` it ends where `svc-server migrate` must run first.
+   * Whether a start may update the schema of its database. With `false`, the start fails if `svc-server migrate` must run first.
    * @default true
    * @example true
    */
   migrate?: boolean | undefined;
   /**
-   * The key that encrypts secrets in a database of PostgreSQL: 32 bytes in base64 or hex. Without it, `keyFile` names its file; one of them is required there.
+   * The key that encrypts secrets in a PostgreSQL database: 32 bytes in base64 or hex. Without it, `keyFile` names its file; one of them is required there.
    * @example "4jhZ4Bf3mTnVx0cM8uJrYb7QwKpLs2eD5gHaXtNiOz0="
    */
   encryptionKey?: string | undefined;
@@ -121,7 +121,7 @@ export interface Options {
    */
   hosts?: string[] | undefined;
   /**
-   * Networks in which other machines are trusted as this one is, such as that of the containers of a test: there the control interface answers without a key, inboxes forward to plain http, and webhooks may have plain http URLs (`dev`).
+   * Networks whose machines are trusted like this one, such as the container network of a test: the control interface answers them without a key, and inboxes and webhooks may send to them over plain http (`dev`).
    * @default []
    * @example []
    */
@@ -163,7 +163,7 @@ export interface Options {
        */
       clientId: string;
       /**
-       * The secret that belongs to it. At most 4,096 characters.
+       * The client secret from the issuer. At most 4,096 characters.
        * @example "secret_of_svc"
        */
       clientSecret: string;
@@ -178,7 +178,7 @@ export interface Options {
        */
       organization?: string | undefined;
       /**
-       * The role of a person who signs in for the first time and is no user yet: `admin`, `developer` or `viewer`. Without it, such a person is refused.
+       * The role for a person who signs in for the first time and has no user yet: `admin`, `developer` or `viewer`. Without it, such a person is refused.
        * @example "viewer"
        */
       create?: "admin" | "developer" | "viewer" | undefined;
@@ -206,43 +206,43 @@ export interface Options {
      */
     autoRollback?: boolean | undefined;
     /**
-     * What runs deployments: `simulated`, or a list of `process` and `engine`, of which the first that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL the option concerns this server, and a runtime on one of several servers is enough; `simulated` forgets the runtimes of servers that are down.
+     * What runs deployments: `simulated`, or a list of `process` and `engine`; the first one that accepts a source runs it. `process` builds git repositories and runs them as processes of this machine; it needs Linux. `engine` runs images, and git repositories with a `Dockerfile`, as containers of Docker or Podman. Both need the real clock. With PostgreSQL, the option applies only to this server, and one server with a runtime is enough; `simulated` forgets the runtimes of servers that are down.
      * @default "simulated"
      * @example "simulated"
      */
     runtime?: ("simulated" | "process" | "engine")[] | "simulated" | "process" | "engine" | undefined;
     /**
-     * Whether a start brings live releases back. With `stopped` it does not: a restart of an environment or a deployment to it starts its app. It is for a server that its apps bring down.
+     * Whether a start of the service starts the live releases. With `stopped`, an app starts only at a restart of its environment or a deployment to it. Use it if the apps crash the server.
      * @default "running"
      * @example "running"
      */
     apps?: "running" | "stopped" | undefined;
     /**
-     * How `process` separates builds and apps from the service: in a sandbox of bubblewrap, or not at all. With `none`, deployed code can read whatever the user of the service can read.
+     * How `process` separates builds and apps from the service: in a sandbox of bubblewrap, or not at all. With `none`, deployed code can read everything that the user of the service can read.
      * @default "bubblewrap"
      * @example "bubblewrap"
      */
     isolation?: "bubblewrap" | "none" | undefined;
     /**
-     * Whether the organizations of the service trust each other's code. `separate` refuses a start with more than one of them and the runtime `process` on a machine that cannot keep them apart: by users, limits, networks and build disks of their own.
+     * Whether the organizations of the service trust each other's code. With `separate`, a start with several organizations and the runtime `process` is refused if the machine cannot give each organization its own users, limits, networks and build disks.
      * @default "separate"
      * @example "separate"
      */
     tenancy?: "separate" | "trusted" | undefined;
     /**
-     * Where `process` runs as root: the kernel's user ids that it gives to organizations, one each, as `FIRST:COUNT`. Nobody else may have them: neither users of the machine, nor another svc-server on it.
+     * The kernel's user ids that `process`, as root, assigns to organizations, one each, as `FIRST:COUNT`. No user of the machine and no other svc-server on it may use these ids.
      * @default "1879048192:65536"
      * @example "1879048192:65536"
      */
     users?: string | undefined;
     /**
-     * Ports of this machine's loopback that builds and apps of `process` reach, at the same address: `["127.0.0.1:5432"]`. They reach public addresses and `outbound.allow` besides, and no other port of this machine.
+     * Ports of this machine's loopback that builds and apps of `process` can reach, at the same address: `["127.0.0.1:5432"]`. Besides these, they reach public addresses and `outbound.allow`, but no other port of this machine.
      * @default []
      * @example []
      */
     reach?: string[] | undefined;
     /**
-     * The credentials of registries from which `engine` pulls, by host: `{"registry.example.com":{"username","password"}}`. For others, those of `docker login` are used.
+     * The credentials of registries from which `engine` pulls, by host: `{"registry.example.com":{"username","password"}}`. For other registries, the credentials of `docker login` are used.
      * @default {}
      * @example {}
      */
@@ -259,42 +259,42 @@ export interface Options {
       password: string;
     }> | undefined;
     /**
-     * Variables for all builds, such as `{"npm_config_registry":"https://npm.example.com/","HTTPS_PROXY":"http://proxy.example.com:3128","NODE_EXTRA_CA_CERTS":"/etc/ssl/certs/ca-certificates.crt"}`: a registry, a proxy, a certificate authority below `/etc/ssl`. Those of an environment win. No running app gets them; whoever may deploy can read them in a build. Logs show none whose name speaks of a secret, nor a password in a URL.
+     * Variables for all builds, such as `{"npm_config_registry":"https://npm.example.com/","HTTPS_PROXY":"http://proxy.example.com:3128","NODE_EXTRA_CA_CERTS":"/etc/ssl/certs/ca-certificates.crt"}`: for a registry, a proxy, or a certificate authority below `/etc/ssl`. Variables of an environment override them. Running apps do not get them, but everybody who may deploy can read them in a build. Logs hide the values of variables with names like those of secrets, and passwords in URLs.
      * @default {}
      * @example {}
      */
     buildVariables?: Record<string, string> | undefined;
     /**
-     * The longest build, from the fetch on.
+     * The time limit of a build, from the start of the fetch.
      * @default "15m"
      * @example "15m"
      */
     buildTimeout?: string | undefined;
     /**
-     * The memory of all processes of a build together.
+     * The memory limit of all processes of a build together.
      * @default "2GiB"
      * @example "2GiB"
      */
     buildMemory?: string | undefined;
     /**
-     * What a build may write to the disk.
+     * How much a build may write to the disk.
      * @default "3GiB"
      * @example "3GiB"
      */
     buildDisk?: string | undefined;
     /**
-     * A folder in which root has mounted file systems, at least as many as `deployments.concurrency`: builds of `process` write to them alone, each to one. For a service whose user is not root: without it, files that a build has deleted and still holds do not count. A service of root makes file systems of its own. 1 to 4,096 characters.
+     * A folder in which root has mounted file systems, at least as many as `deployments.concurrency`; each build of `process` writes only to one of them. It is for a service that does not run as root: without it, files that a build has deleted but keeps open do not count. A service that runs as root makes its own file systems. 1 to 4,096 characters.
      * @example /var/lib/svc-server-disks
      */
     buildDisks?: string | undefined;
     /**
-     * The memory of all processes of an app together. An app that uses more starts again.
+     * The memory limit of all processes of an app together. An app that uses more is restarted.
      * @default "1GiB"
      * @example "1GiB"
      */
     appMemory?: string | undefined;
     /**
-     * What the apps of an environment may keep in `/data`. It is checked every minute; more than that is an error in the log of the environment.
+     * How much the apps of an environment may store in `/data`. The size is checked every minute; above the limit, the log of the environment has an error.
      * @default "10GiB"
      * @example "10GiB"
      */
@@ -312,7 +312,7 @@ export interface Options {
      */
     keep?: number | undefined;
     /**
-     * A driver of your own that builds and rolls out deployments. It takes the place of `runtime`; without it, `runtime` decides.
+     * Your own driver, which builds and rolls out deployments instead of `runtime`. Without it, `runtime` decides.
      * @example simulatedDeployments()
      */
     driver?: DeploymentDriver | undefined;
@@ -328,7 +328,7 @@ export interface Options {
      */
     port?: number | undefined;
     /**
-     * The address at which the port of the apps is open. The commands use `--host` unless it is set. At most 253 characters.
+     * The address on which the apps' port listens. The commands use `--host` by default. At most 253 characters.
      * @default "127.0.0.1"
      * @example "127.0.0.1"
      */
@@ -340,12 +340,12 @@ export interface Options {
      */
     domain?: string | undefined;
     /**
-     * What people open where a proxy is in front of the apps: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments shows it, and its hosts lead to the apps beside those of `apps.domain`. Without it, the port of the apps is shown.
+     * The public URL of the apps behind a proxy: `https://*.apps.example.com`, with `*` for the environment's part of the host. The `url` of environments and deployments uses it, and its hosts lead to the apps, as the hosts of `apps.domain` do. Without it, `url` has the port of the apps.
      * @example "https://*.apps.example.com"
      */
     url?: string | undefined;
     /**
-     * The folder of this server's builds, releases and caches, on a disk of its own machine. A runtime with PostgreSQL needs it; a database file has it beside itself, so only PostgreSQL takes the option. 1 to 4,096 characters.
+     * The folder for this server's builds, releases and caches, on a local disk. A runtime with PostgreSQL needs it. Beside a database file, the folder has a fixed place, so the option is for PostgreSQL only. 1 to 4,096 characters.
      * @example "/var/lib/svc-server/apps"
      */
     folder?: string | undefined;
@@ -355,12 +355,12 @@ export interface Options {
    */
   domains?: {
     /**
-     * Whether a domain of an environment serves only once the TXT record `_svc.<domain>` holds the token of its organization. Without it, in `start` with more than one organization.
+     * Whether a domain of an environment works only once the TXT record `_svc.<domain>` holds the token of its organization. Without this option, that is so in `start` with more than one organization.
      * @example true
      */
     verify?: boolean | undefined;
     /**
-     * The name servers that are asked for these records: addresses, with a port or without. Without it, those of the machine.
+     * The addresses of the name servers to ask for these records, with or without a port. Without it, the name servers of the machine.
      * @default []
      * @example []
      */
@@ -407,18 +407,18 @@ export interface Options {
      */
     backends?: Record<string, {
       /**
-       * A server with the images interface of OpenAI.
+       * A server with OpenAI's image API.
        * @example "openai"
        */
       type: "openai";
       /**
-       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only if it costs nothing.
        * @default false
        * @example true
        */
       idempotent?: boolean | undefined;
       /**
-       * The URL of its interface, with the version.
+       * The URL of its API, with the version.
        * @example "https://models.example.com/v1"
        */
       url: string;
@@ -478,18 +478,18 @@ export interface Options {
       timeout?: string | undefined;
     } | {
       /**
-       * A server with the predictions of Replicate and Cog.
+       * A server with the predictions API of Replicate and Cog.
        * @example "predictions"
        */
       type: "predictions";
       /**
-       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only if it costs nothing.
        * @default false
        * @example true
        */
       idempotent?: boolean | undefined;
       /**
-       * The URL of its interface, with the version.
+       * The URL of its API, with the version.
        * @example "https://models.example.com/v1"
        */
       url: string;
@@ -549,18 +549,18 @@ export interface Options {
       timeout?: string | undefined;
     } | {
       /**
-       * The server of stable-diffusion.cpp, with its jobs.
+       * The server of stable-diffusion.cpp, with its job API.
        * @example "sdcpp"
        */
       type: "sdcpp";
       /**
-       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only if it costs nothing.
        * @default false
        * @example true
        */
       idempotent?: boolean | undefined;
       /**
-       * The URL of its interface, with the version.
+       * The URL of its API, with the version.
        * @example "https://models.example.com/v1"
        */
       url: string;
@@ -625,13 +625,13 @@ export interface Options {
        */
       type: "openrouter";
       /**
-       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only where it costs nothing.
+       * Whether it answers a repeated `Idempotency-Key` without making and billing a second file. If not, an order that a crash of the service interrupted is sent again only if it costs nothing.
        * @default false
        * @example true
        */
       idempotent?: boolean | undefined;
       /**
-       * The URL of its interface, with the version.
+       * The URL of its API, with the version.
        * @default "https://openrouter.ai/api/v1"
        * @example "https://models.example.com/v1"
        */
@@ -804,22 +804,22 @@ export interface Options {
      */
     url?: string | undefined;
     /**
-     * The base address of the code host's interface, where `token` sets the status of commits. One that ends with `/api/v4` is GitLab's, with `/api/v1` Gitea's, any other GitHub's. Without it, it follows from `url`.
+     * The base URL of the code host's API, where `token` sets the status of commits. A URL that ends with `/api/v4` means GitLab, with `/api/v1` Gitea, any other GitHub. Without it, the URL is derived from `url`.
      * @example "https://git.example.com/api/v1"
      */
     api?: string | undefined;
     /**
-     * The token that fetches private repositories over https, and sets the status of the commits that are deployed. Without it, only public ones can be read, and no status is set. At most 4,096 characters.
+     * The token that fetches private repositories over https, and sets the status of deployed commits. Without it, only public repositories can be read, and no status is set. At most 4,096 characters.
      * @example "ghp_demo"
      */
     token?: string | undefined;
     /**
-     * Whose deployments and pushes the token and the connected app serve: the names of organizations, each with globs of repositories: `{"acme":["acme/*"]}`. Left out, they serve the only organization of the service, and none where there are several. For others a repository must be public: it is read without the token.
+     * The organizations whose deployments and pushes the token and the connected app serve, each with globs of repositories: `{"acme":["acme/*"]}`. Without it, they serve the only organization of the service, or none if there are several. Other organizations can read only public repositories, without the token.
      * @example { acme: ["acme/*"] }
      */
     organizations?: Record<string, string[]> | undefined;
     /**
-     * A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, `url` is asked. 1 to 4,096 characters.
+     * A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, repositories come from `url`. 1 to 4,096 characters.
      * @example "./repositories"
      */
     repos?: string | undefined;
@@ -830,7 +830,7 @@ export interface Options {
     secret?: string | undefined;
   } | undefined;
   /**
-   * How long the environment of a pull or merge request stays after its last deployment, where the request does not end before.
+   * How long the environment of a pull or merge request stays after its last deployment, unless the request ends earlier.
    * @default "14d"
    * @example "14d"
    */
@@ -856,7 +856,7 @@ export interface Options {
    */
   mail?: {
     /**
-     * The server that takes the mails: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it mails are kept, and `svc-server mail` shows them. It holds a password, so it has no flag.
+     * The mail server: `smtp://user:password@host:587`, or `smtps://` for TLS from the start. Without it, mails are only stored, and `svc-server mail` shows them. The URL holds a password, so there is no flag for it.
      * @example "smtp://svc:password@mail.example.com:587"
      */
     url?: string | undefined;
@@ -866,13 +866,13 @@ export interface Options {
      */
     from?: string | undefined;
     /**
-     * Send mails, and the password of `mail.url`, without TLS where the server offers none, and accept every certificate.
+     * Send mails, and the password of `mail.url`, without TLS if the server offers none, and accept every certificate.
      * @default false
      * @example false
      */
     insecure?: boolean | undefined;
     /**
-     * A function that takes each mail in place of a server: `({ messageId, from, to, subject, text, html }) => …`. The option `mail` may be this function itself. Without it, `mail.url` decides.
+     * A function that gets each mail instead of a server: `({ messageId, from, to, subject, text, html }) => …`. The option `mail` may be this function itself. Without it, `mail.url` decides.
      * @example (mail) => outbox.push(mail)
      */
     transport?: MailTransport | undefined;
@@ -903,7 +903,7 @@ export interface Options {
    */
   logger?: Log | undefined;
   /**
-   * Spans of OpenTelemetry for requests, transactions, jobs, deliveries and builds, at the tracer provider that the program has registered before the start. It needs the package `@opentelemetry/api`.
+   * Sends OpenTelemetry spans for requests, transactions, jobs, deliveries and builds to the tracer provider that the program has registered before the start. It needs the package `@opentelemetry/api`.
    * @default false
    * @example false
    */

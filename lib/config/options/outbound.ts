@@ -27,7 +27,7 @@ export const trustNetwork = v.optional(
       v.transform((names) => networksOf(names)),
     ),
     {
-      help: "Networks in which other machines are trusted as this one is, such as that of the containers of a test: there the control interface answers without a key, inboxes forward to plain http, and webhooks may have plain http URLs (`dev`).",
+      help: "Networks whose machines are trusted like this one, such as the container network of a test: the control interface answers them without a key, and inboxes and webhooks may send to them over plain http (`dev`).",
       flag: "trust-network",
       value: "CIDR,…",
       mode: "dev",

@@ -13,7 +13,7 @@ export const encryptionKey = v.optional(
       ),
     ),
     {
-      help: "The key that encrypts secrets in a database of PostgreSQL: 32 bytes in base64 or hex. Without it, `keyFile` names its file; one of them is required there.",
+      help: "The key that encrypts secrets in a PostgreSQL database: 32 bytes in base64 or hex. Without it, `keyFile` names its file; one of them is required there.",
       example: '"4jhZ4Bf3mTnVx0cM8uJrYb7QwKpLs2eD5gHaXtNiOz0="',
     },
   ),
@@ -30,7 +30,7 @@ export const keyFile = v.optional(
 
 export const migrate = v.optional(
   option(v.boolean(), {
-    help: "Whether a start may update the schema of its database. With `false` it ends where `svc-server migrate` must run first.",
+    help: "Whether a start may update the schema of its database. With `false`, the start fails if `svc-server migrate` must run first.",
     flag: "migrate",
     value: "true|false",
     mode: "start",

@@ -3,7 +3,7 @@ import { option } from "./option-types.ts";
 
 export const tracing = v.optional(
   option(v.boolean(), {
-    help: "Spans of OpenTelemetry for requests, transactions, jobs, deliveries and builds, at the tracer provider that the program has registered before the start. It needs the package `@opentelemetry/api`.",
+    help: "Sends OpenTelemetry spans for requests, transactions, jobs, deliveries and builds to the tracer provider that the program has registered before the start. It needs the package `@opentelemetry/api`.",
     flag: "tracing",
   }),
   false,

@@ -111,7 +111,7 @@ export function createBuildDisks(): BuildDisks {
     const ended = new Promise<void>((resolve) => keeper.once("close", () => resolve()));
     const before = await new Promise<string>((resolve, reject) => {
       keeper.once("error", reject);
-      keeper.once("close", () => reject(new Error(said() || "it ended without a word")));
+      keeper.once("close", () => reject(new Error(said() || "it ended without a message")));
       keeper.stdout.once("data", (chunk: Buffer) => resolve(String(chunk)));
     }).catch(async (error) => {
       await rm(join(packages, `disk.${name}`), { force: true });

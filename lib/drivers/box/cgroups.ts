@@ -95,7 +95,7 @@ export function createGroups(): Groups | string {
     for (const folder of foldersOf(parent)) mkdirSync(folder);
     if (parent.version === 2) delegate(parent.memory);
   } catch (error) {
-    return `this user may make no control groups (${(error as Error).message})`;
+    return `this user may not make control groups (${(error as Error).message})`;
   }
   let boxes = 0;
   const left = new Set<Hierarchies>();

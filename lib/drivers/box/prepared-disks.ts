@@ -32,7 +32,7 @@ const isWritable = (path: string) => {
 
 /** Why builds cannot use these file systems; undefined if they can. */
 export function lackOf({ folder, count, bytes }: PreparedDisks): string | undefined {
-  if (!existsSync(folder)) return `${folder}, which deployments.buildDisks names, is not there`;
+  if (!existsSync(folder)) return `the folder ${folder}, which deployments.buildDisks names, does not exist`;
   const mounts = mountsIn(folder);
   if (mounts.length < count)
     return `${folder} has ${mounts.length} mounted file systems, and deployments.concurrency is ${count}`;

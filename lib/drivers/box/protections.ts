@@ -1,10 +1,10 @@
 /** The protections that form the box. The first four keep organizations apart. */
 const meanings = {
-  users: "each organization has a user id of its own",
+  users: "each organization has its own user id",
   limits: "memory, processes and processor time of each app are limited together",
-  network: "each app has a network of its own, which leads to public addresses",
-  disk: "whatever a build writes is limited, files without a name too",
-  "system calls": "calls of the kernel that no app needs are refused",
+  network: "each app has its own network, which reaches public addresses",
+  disk: "everything that a build writes is limited, unlinked files too",
+  "system calls": "system calls that no app needs are refused",
 } as const;
 export type ProtectionName = keyof typeof meanings;
 

@@ -33,7 +33,7 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
   const { engine, images, registries, outbound, limits } = ports;
   const pin = async (name: string) => {
     if (idForm.test(name) || !isImageName(name))
-      throw new Failure("this is no image with its registry, such as registry.example.com/team/app:1.4.2");
+      throw new Failure("this is not an image with its registry, such as registry.example.com/team/app:1.4.2");
     const reference = parseReference(name);
     const credential = await credentialFor(reference.registry, registries, log);
     const digest = await resolveDigest(reference, { outbound, credential, signal });

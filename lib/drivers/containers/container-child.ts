@@ -117,7 +117,7 @@ async function endOf(
       const reason = problem === "" ? killed : `ended: ${problem}`;
       if (!Running) return { code: ExitCode, signal: null, ...(reason && { reason }) };
     } catch (error) {
-      if (!isAway) take({ level: "error", message: `The engine is away: ${reasonOf(error)}` });
+      if (!isAway) take({ level: "error", message: `The engine cannot be reached: ${reasonOf(error)}` });
       isAway = true;
     }
     await pause(pause_ms);

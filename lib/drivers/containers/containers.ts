@@ -60,7 +60,7 @@ export function createEngineDriver(
   let begun: Begun | undefined;
 
   const ports = () => {
-    if (!begun) throw new Error("the runtime has not begun");
+    if (!begun) throw new Error("the runtime has not started");
     return begun;
   };
 

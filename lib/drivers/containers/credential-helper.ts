@@ -12,7 +12,7 @@ export async function askCredentialHelper(
   helper: string,
   server: string,
 ): Promise<{ username: string; password: string } | undefined> {
-  if (!helperName.test(helper)) throw new Error("this is no name of a credential helper");
+  if (!helperName.test(helper)) throw new Error("this is not the name of a credential helper");
   const { code, text } = await run(`docker-credential-${helper}`, server);
   if (code !== 0) {
     if (/credentials not found/i.test(text)) return undefined;

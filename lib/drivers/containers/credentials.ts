@@ -58,7 +58,10 @@ async function fromLogin(registry: string, log: (line: LogLine) => void): Promis
       if (found) return found;
     } catch (error) {
       const { message } = error as Error;
-      log({ level: "warn", message: `The credential helper ${helper} gives nothing for ${registry}: ${message}` });
+      log({
+        level: "warn",
+        message: `The credential helper ${helper} returned no credential for ${registry}: ${message}`,
+      });
     }
   const decoded = Buffer.from(its(file.auths)?.auth ?? "", "base64").toString();
   const [, username, password] = /^([^:]+):(.*)$/s.exec(decoded) ?? [];

@@ -79,7 +79,7 @@ function refuseTriggers({ line, keyword, rest }: Instruction, escapeCharacter: s
   const hasSource =
     options.some((option) => option.startsWith("--from")) || (one.keyword === "RUN" && options.length > 0);
   if (hasSource || ["FROM", "ONBUILD"].includes(one.keyword))
-    throw at(line, `ONBUILD ${formatInstruction(one)} is not built here: a trigger names no source`);
+    throw at(line, `ONBUILD ${formatInstruction(one)} is not supported: a trigger must not name an image`);
 }
 
 /** Reads the `ARG` defaults before the first stage. `FROM` may use them. */
@@ -95,7 +95,7 @@ function expanded(word: string, line: number, values: ReadonlyMap<string, string
   if (text !== undefined) return text;
   throw at(
     line,
-    `${word} has a form of variables or quotes that is not read here; write \${NAME} or \${NAME:-default}`,
+    `${word} has a form of variables or quotes that is not supported; write \${NAME} or \${NAME:-default}`,
   );
 }
 
@@ -138,7 +138,7 @@ function checkPlatform(
     const [, written] = /^--platform=(.+)$/.exec(option) ?? [];
     if (written === undefined) throw at(line, `FROM has no option ${option}`);
     const platform = expanded(written, line, values);
-    if (!platformForm.test(platform)) throw at(line, `${option} is no platform such as linux/amd64`);
+    if (!platformForm.test(platform)) throw at(line, `${option} is not a platform such as linux/amd64`);
     if (platform !== own) throw at(line, `${option} is another platform than the engine's, which is ${own}`);
   }
 }

@@ -30,7 +30,7 @@ export const at = (line: number, why: string) => new Failure(`line ${line} of th
 
 /** The advice for a feature that needs BuildKit. */
 export const withoutBuildKit =
-  "needs BuildKit, which the engine's own builder is not: write the step without it, or deploy an image that was built elsewhere";
+  "needs BuildKit, which the engine's own builder does not have: write the step without it, or deploy an image that was built elsewhere";
 
 /**
  * Parses a Dockerfile. Refuses forms that engines read differently, so every engine reads the output of
@@ -78,7 +78,7 @@ export function readInstruction(text: string, line: number, escapeCharacter: str
   }
   const [word = ""] = /\S+/.exec(text) ?? [];
   const keyword = keywords.find((one) => one.toLowerCase() === word.toLowerCase());
-  if (keyword === undefined) throw at(line, `${word} is no instruction`);
+  if (keyword === undefined) throw at(line, `${word} is not an instruction`);
   let rest = text.trim().slice(word.length).trim();
   const options: string[] = [];
   for (let option = optionOf(rest); option !== undefined; option = optionOf(rest)) {
@@ -86,7 +86,7 @@ export function readInstruction(text: string, line: number, escapeCharacter: str
     rest = rest.slice(option.length).trim();
   }
   if (options.some((one) => /["'\\`]/.test(one)))
-    throw at(line, `the options of ${keyword} have quotes or an escape; write them plainly`);
+    throw at(line, `the options of ${keyword} have quotes or an escape; write them without`);
   if (rest.endsWith(escapeCharacter)) throw at(line, `${keyword} ends with ${escapeCharacter}; nothing continues it`);
   const [, here] = ["RUN", "COPY", "ADD", "ONBUILD"].includes(keyword) ? (hereDocument.exec(rest) ?? []) : [];
   if (here !== undefined) throw at(line, `${keyword} ${here} ${withoutBuildKit}`);

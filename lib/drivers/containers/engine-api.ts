@@ -105,7 +105,7 @@ function send(socketPath: string, method: Method, path: string, call: EngineCall
 
 function reasonOf({ code, message }: NodeJS.ErrnoException, socketPath: string): string {
   if (code === "EACCES") return `this user may not use the engine at ${socketPath}; add it to the socket's group`;
-  if (code === "ENOENT" || code === "ECONNREFUSED") return `the engine at ${socketPath} does not run`;
+  if (code === "ENOENT" || code === "ECONNREFUSED") return `the engine at ${socketPath} is not running`;
   return `the engine at ${socketPath} went away: ${message}`;
 }
 

@@ -174,7 +174,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
         await download(image, digest, pull);
         const pulled = await inspect(name, pull.signal);
         if (pulled) return pulled;
-        throw new Failure("the image went away as soon as it was there");
+        throw new Failure("the image was removed as soon as it was stored");
       });
     },
 

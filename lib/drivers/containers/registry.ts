@@ -97,7 +97,7 @@ async function ask({ registry }: ImageReference, { outbound, signal }: Ports, qu
       `${of} is at an address that is not public; the operator opens it with the option outbound.allow`,
     );
   if (speaksPlainHttp.test(answer.error ?? ""))
-    throw new Failure(`${of} answers in plain http, which is for a registry on this machine alone; give it TLS`);
+    throw new Failure(`${of} answers in plain http, which is allowed only for a registry on this machine; give it TLS`);
   if (answer.status === null) throw new Failure(`${of} does not answer: ${answer.error}`);
   return answer;
 }
@@ -112,7 +112,7 @@ function refuse(image: ImageReference, { status }: BackendResponse, { credential
     throw new Failure(
       credential
         ? `the registry ${registry} refuses ${repository} to ${credential.username}; correct deployments.registries`
-        : `the registry ${registry} gives ${repository} to nobody without a credential; add one to deployments.registries`,
+        : `the registry ${registry} does not give ${repository} without a credential; add one to deployments.registries`,
     );
   if (status === 429) throw new Failure(`the registry ${registry} allows no more requests for now (429)`);
   const isRedirect = status !== null && status >= 300 && status < 400;

@@ -30,7 +30,7 @@ export const makeRelease = (order: Order, run: Run, ports: ReleasePorts): Promis
     const pin =
       order.source.type === "image" ? await pull(order, limited, ports) : await buildImage(order, limited, ports);
     const image = await images.find(order.deployment_id);
-    if (!image) throw new Failure("the image went away as soon as it was there");
+    if (!image) throw new Failure("the image was removed as soon as it was stored");
     checkImage(image, engine.platform, limits.disk_bytes);
     run.log({ level: "info", message: `Stored an image of ${byteSizeText(image.bytes)}` });
     return { image, pin };

@@ -60,7 +60,7 @@ async function readOutput(path: string, kind: GenerationWork["kind"]): Promise<P
     const stats: Stats = await file.stat();
     if (!stats.isFile()) return failed("backend_failed", "the command wrote something else than a file at {output}");
     if (stats.size > maxFile)
-      return failed("backend_failed", `the command's file has ${stats.size} bytes, and ${maxFile} are the most`);
+      return failed("backend_failed", `the command's file has ${stats.size} bytes; at most ${maxFile} are allowed`);
     const checked = checkFile(await file.readFile(), kind);
     return checked.state === "failed"
       ? { ...checked, message: checked.message.replace("backend", "command") }

@@ -50,7 +50,7 @@ interface Failure {
 const isFinal = ({ responseCode = 0 }: Failure) => responseCode >= 500 && responseCode < 600;
 
 const trust =
-  "name the host as its certificate does, trust its authority with NODE_EXTRA_CA_CERTS, or set mail.insecure";
+  "use the host name of the certificate, trust its authority with NODE_EXTRA_CA_CERTS, or set mail.insecure";
 
 /** A readable reason. Credentials that the server echoes are removed. */
 function reasonOf(failure: Failure, server: MailServer): string {

@@ -51,7 +51,7 @@ export function refusalOf(thrown: unknown, name: string): IssuerError {
     return new IssuerError(502, message, { cause: thrown, isOfClient: true });
   }
   if (error === "invalid_grant")
-    return new IssuerError(403, `${name} takes this code no more: it was used, or is too old.`, {
+    return new IssuerError(403, `${name} no longer accepts this code: it was used, or is too old.`, {
       cause: thrown,
     });
   if (code === "OAUTH_JWT_TIMESTAMP_CHECK_FAILED") {

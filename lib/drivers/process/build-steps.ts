@@ -59,7 +59,7 @@ export async function printed(script: string, box: Box, { sandbox, signal }: Pic
   signal.removeEventListener("abort", child.kill);
   if (signal.aborted) throw new Failure("it was ended");
   if (code === 0) return text;
-  throw new Failure(`the result of the build could not be looked at: ${text.trim()}`);
+  throw new Failure(`the result of the build could not be inspected: ${text.trim()}`);
 }
 
 /** Runs one command of a build. Rejects with the reason if it fails, exceeds a limit, or is aborted. */

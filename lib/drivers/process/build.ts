@@ -66,7 +66,7 @@ function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesD
   }
   const saysNothing = start === undefined && folder === undefined && steps.length === 0;
   if (leavesDockerfiles && saysNothing && hasDockerfile && runtime === undefined)
-    throw new Declined("the repository has a Dockerfile, and says nothing of how it runs as a process");
+    throw new Declined("the repository has a Dockerfile, but does not say how to run it as a process");
 }
 
 async function runBuild(

@@ -21,18 +21,18 @@ export function adviceOf(
   const printed = lines.map(({ message }) => message).reverse();
   const absent = printed.map((line) => missing.exec(line)?.[1]).find((one) => one !== undefined);
   if (isPruned && absent !== undefined)
-    return `; a release has no development dependencies: move ${absent} to dependencies, if it is one of them. A site that the build leaves needs no start: static of svc.json names its folder`;
+    return `; a release has no development dependencies: if ${absent} is one, move it to dependencies. A site that is only built needs no start: name its folder as static in svc.json`;
   const writing = printed.filter((line) => readOnly.test(line));
   if (writing.length > 0) {
     const path = writing.map(pathIn).find((one) => one !== undefined);
     const isOwn = path === undefined || path.startsWith("/app/");
-    const building = isOwn ? "what it builds belongs into the script build of package.json; " : "";
-    return `; it writes to ${isOwn ? "its release" : path}, which is read-only: ${building}files that stay belong into /data (the variable DATA_DIR), others into /tmp`;
+    const building = isOwn ? "build it in the script build of package.json; " : "";
+    return `; it writes to ${isOwn ? "its release" : path}, which is read-only: ${building}permanent files belong in /data (the variable DATA_DIR), others in /tmp`;
   }
   const refused = printed.filter((line) => /refused/i.test(line));
   const port = refused.map((line) => loopback.exec(line)?.[1]).find((one) => one !== undefined);
   if (port === undefined || reachesLoopback) return "";
-  return `; it finds nothing at 127.0.0.1:${port}, which is its own: an app reaches a server of this machine where the operator's option deployments.reach has 127.0.0.1:${port}`;
+  return `; nothing listens at 127.0.0.1:${port} in the app's own network: to reach a server of this machine there, the operator adds 127.0.0.1:${port} to the option deployments.reach`;
 }
 
 const error = /^(?:[A-Z]\w{0,60}(?:Error|Exception)|Error|error|fatal|panic): ./;

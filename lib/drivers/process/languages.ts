@@ -27,7 +27,7 @@ export async function describeLanguages({ sandbox, userOf }: Machine, app: strin
     return 0;
   });
   const { code } = await child.ended;
-  if (code !== 0) return `what builds find could not be looked at: ${text.trim()}`;
+  if (code !== 0) return `what builds find could not be inspected: ${text.trim()}`;
   const found = text.trim().split("\n").map(versionIn);
   const fetched = scripts.flatMap(([name], i) => (found[i] === undefined && isFetched(name) ? [name] : []));
   const parts = scripts.flatMap(([name, program], i) => {

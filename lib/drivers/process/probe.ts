@@ -44,7 +44,7 @@ async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promis
     return 0;
   });
   const { code } = await child.ended;
-  return { ok: code === 0, output: output.trim().split("\n", 2).join(" ") || "it ended without a word" };
+  return { ok: code === 0, output: output.trim().split("\n", 2).join(" ") || "it ended without a message" };
 }
 
 const tryCommand = (file: string, ...args: string[]) =>

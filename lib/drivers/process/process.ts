@@ -40,7 +40,7 @@ export function createProcessDriver(
   const data = createDataFolders(dataFolder ?? join(folder, "data"), files);
 
   const ports = () => {
-    if (!begun) throw new Error("the runtime has not begun");
+    if (!begun) throw new Error("the runtime has not started");
     return begun;
   };
 

@@ -62,7 +62,7 @@ export function watchSilence(name: string, { pid, heard_at, hide, log, after_ms 
     if (left_ms <= 0 && pid !== undefined) {
       const time = `${Math.round(silent_ms / 1000)} s`;
       const help =
-        "a registry, a proxy or a certificate authority (NODE_EXTRA_CA_CERTS) that it lacks belongs into the operator's option deployments.buildVariables; a cancel ends the build";
+        "if it lacks a registry, a proxy or a certificate authority (NODE_EXTRA_CA_CERTS), the operator sets that in the option deployments.buildVariables; a cancel ends the build";
       log({ level: "warn", message: `${name} has printed nothing for ${time}: ${waitsFor(pid, hide)}; ${help}` });
       silent_ms *= 2;
     }

@@ -50,8 +50,7 @@ async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look):
       `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`,
     );
   const inner = (await look(below)).split("\n").filter((folder) => folder !== "");
-  const hint =
-    inner.length > 0 ? `. Below the top there is something in ${inner.join(", ")}: set root to the app's` : "";
+  const hint = inner.length > 0 ? `. There may be apps in ${inner.join(", ")}: set root to the folder of the app` : "";
   throw new Failure(`${nothingFound}${hint}`);
 }
 

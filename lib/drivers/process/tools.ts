@@ -139,7 +139,7 @@ export async function provideTools({ node, manager }: Plan, box: Box, build: Bui
     }
   }
   if (manager.name !== "npm" || isInRange(version ?? "", ">=12") !== true) return {};
-  const message = `npm ${version} would hold back the install scripts of packages; this build runs them, in its box`;
+  const message = `npm ${version} would not run the install scripts of packages; this build runs them, in its box`;
   build.log({ level: "info", message });
   return { npm_config_dangerously_allow_all_scripts: "true" };
 }

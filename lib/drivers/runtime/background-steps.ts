@@ -66,7 +66,7 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
   const build = async (work: DeploymentWork, run: Run): Promise<Progress> => {
     const order = orderOf(work);
     if (work.version !== null && order.pin === null)
-      throw new Failure(`version ${work.version} was deployed without a runtime, so nobody knows its ${pinned}`);
+      throw new Failure(`version ${work.version} was deployed without a runtime, so its ${pinned} is unknown`);
     const { name, pin, isNew } = await releaseOf(order, work.release, run);
     if (!isNew) run.log({ level: "info", message: "The release is still stored, so nothing is built" });
     for (const message of warnings?.(order) ?? []) run.log({ level: "warn", message });

@@ -144,6 +144,6 @@ function run(args: readonly string[], env: Record<string, string>, options: GitO
 function reasonIn(stderr: string): string {
   const lines = stderr.split(/[\r\n]+/).filter((line) => line.trim() !== "");
   const line =
-    lines.find((one) => /^(fatal|error|remote: fatal):/.test(one)) ?? lines.at(-1) ?? "git ended without a word";
+    lines.find((one) => /^(fatal|error|remote: fatal):/.test(one)) ?? lines.at(-1) ?? "git ended without a message";
   return line.replace(/^(remote: )?(fatal|error): /, "");
 }

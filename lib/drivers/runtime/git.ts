@@ -88,14 +88,14 @@ export function createGit(folder: string, caches: string, host: CodeHost) {
       );
     if (/error: 30[12378]|redirect/.test(reason))
       return new Failure(
-        `${repo} cannot be read: the code host leads elsewhere, and redirects are not followed; has it moved?`,
+        `${repo} cannot be read: the code host redirects elsewhere, and redirects are not followed; has the repository moved?`,
       );
     const isRefused = /askpass|Authentication failed|could not read Username|Permission denied|error: 40[13]/.test(
       reason,
     );
     if (isRefused && !usesCredential && hasCredential)
       return new Failure(
-        `${repo} cannot be read: the code host refuses a fetch without a credential, and the service's own does not serve this organization and repository (option codeHost.organizations)`,
+        `${repo} cannot be read: the code host refuses a fetch without a credential, and the service's credential is not for this organization and repository (option codeHost.organizations)`,
       );
     return new Failure(
       isRefused

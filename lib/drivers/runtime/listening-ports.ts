@@ -66,8 +66,8 @@ export function watchPorts(
     if (text !== seen) {
       [seen, since] = [text, now];
       if (text === "") return undefined;
-      const help = ports.length > 1 ? "; port of svc.json may choose one" : "";
-      const message = `The app listens on port ${text}, and not on ${told}, which the variable PORT names${help}`;
+      const help = ports.length > 1 ? "; choose one with port in svc.json" : "";
+      const message = `The app listens on port ${text} instead of ${told}, which the variable PORT names${help}`;
       log({ level: "warn", message });
     }
     return ports.length === 1 && text !== "" && now - since >= timeout_ms * patience ? ports[0] : undefined;

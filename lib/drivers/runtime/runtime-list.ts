@@ -60,7 +60,7 @@ export function createRuntimeList(drivers: readonly RuntimeDriver[]): RuntimeDri
       // The last line is the failure reason. It is dropped while another runtime takes over.
       const logs = [
         ...answer.logs.slice(0, -1),
-        info(`The runtime ${next.runtime.name} has its turn: ${answer.message}`),
+        info(`The runtime ${next.runtime.name} is tried next: ${answer.message}`),
       ];
       return { state: "running", again_ms: 1, handle: null, logs } satisfies Progress;
     },

@@ -75,6 +75,6 @@ function notices(app: string): string[] {
   const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
   return [
     ...(existsSync(join(app, ".gitmodules")) ? ["Submodules are not fetched"] : []),
-    ...(usesLfs ? ["Files of Git LFS are not fetched: the release holds their pointers"] : []),
+    ...(usesLfs ? ["Files of Git LFS are not fetched: the release has only their pointers"] : []),
   ];
 }

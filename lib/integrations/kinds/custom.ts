@@ -7,7 +7,7 @@ import { redaction } from "../../kernel/secret-values.ts";
 import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({
-  url: field(urlRule, "Where events are posted to: an https URL."),
+  url: field(urlRule, "The https URL that events are posted to."),
   secret: v.optional(field(v.nullable(secretRule), "The secret that signs each delivery; without it, none is signed.")),
   headers: v.optional(
     field(
