@@ -19,7 +19,7 @@ const organizationOf = ({ organization }: Given) =>
 
 const create = command(
   "create",
-  "Create an API key, and print it alone on stdout: KEY=$(svc-server keys create). It is shown only once.",
+  "Create an API key, and print only the key on stdout: KEY=$(svc-server keys create). It is shown only once.",
   {
     ...databaseArgs,
     role: {

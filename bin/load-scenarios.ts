@@ -6,7 +6,7 @@ import { counted, isRecord, say } from "./output.ts";
 
 export const loadScenarios = command(
   "load",
-  "Add the scenarios of a file, in their order, such as those that svc-server record writes.",
+  "Add the scenarios of a file in their order, such as a file of svc-server record.",
   {
     file: { type: "positional", description: "A JSON list of scenarios, each with match, outcome and times." },
     ...connectionArgs,

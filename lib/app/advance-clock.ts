@@ -60,7 +60,7 @@ export function createClockControl({
     const ran = await loop.advance((now) => {
       const at = target(now);
       if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
-      if (!(at <= latestInstant)) throw invalid(path, `must not lead beyond ${isoOf(latestInstant)}`);
+      if (!(at <= latestInstant)) throw invalid(path, `must not be after ${isoOf(latestInstant)}`);
       return at;
     });
     return advanced(ran);

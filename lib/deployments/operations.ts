@@ -87,7 +87,7 @@ export const deploymentsOperations = [
     id: "deployments.cancel",
     summary: "Cancel a deployment that is queued or building",
     description:
-      "Sets the status to `cancelled` and stops the build. From any other state it is refused with 409 `not_cancellable`, also if the deployment leaves these states at that moment. No event is sent.",
+      "Sets the status to `cancelled` and stops the build. From any other state it is refused with 409 `not_cancellable`, even if the deployment leaves these states at that moment. No event is sent.",
     method: "POST",
     path: "/deployments/{id}/cancel",
     needs: "deployments:write",

@@ -32,7 +32,7 @@ export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
     async answer({ query, id: request_id }) {
       const host = (query().get("domain") ?? "").toLowerCase().replace(/\.$/, "");
       if (host.length > longest || (host !== own && !(await hasHost(host))))
-        throw new Problem("not_found", "no environment is reached at this host");
+        throw new Problem("not_found", "no environment has this host");
       const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
       return { status: 200, headers, body: "yes\n", request_id };
     },

@@ -85,5 +85,5 @@ export function requireNear(request: RequestContext, trusted: Networks, what: st
   const found = obstacle(request, trusted);
   if (found === undefined) return;
   const open = ["this machine", ...trusted.names].join(", ");
-  throw new Problem("not_found", `${what} is open to ${open} alone: ${found}`);
+  throw new Problem("not_found", `${what} is open only to ${open}: ${found}`);
 }

@@ -67,7 +67,7 @@ test("the fullest log, the mails and the commands hold no password of the mail s
   const untrusted = await mailServer(t, { hideSTARTTLS: false, ...certificate() });
   for (const [host, why] of [
     [`127.0.0.1:${echoing.port}`, /refused the sign-in/],
-    [`localhost:${untrusted.port}`, /the certificate of the mail server localhost:\d+ does not fit/],
+    [`localhost:${untrusted.port}`, /the certificate of the mail server localhost:\d+ was not accepted/],
     ["127.0.0.1:1", /could not be reached/],
   ] as const) {
     const url = `smtp://ada:${password}@${host}`;

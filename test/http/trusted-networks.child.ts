@@ -71,7 +71,7 @@ test("peers, hosts, origins, proxies, forwarding and webhooks", async (t) => {
   });
 
   await t.test("other machines, proxies, unknown names and foreign pages are refused in words", async () => {
-    const closed = "the control interface is open to this machine, 172.18.0.0/16, fd00::/8, 10.7.0.0/16 alone: ";
+    const closed = "the control interface is open only to this machine, 172.18.0.0/16, fd00::/8, 10.7.0.0/16: ";
     const refused = async (status: number, message: RegExp, asked: Asked, path = "/_svc/clock") => {
       const answer = await ask("GET", path, asked);
       assert.equal(answer.status, status, JSON.stringify([path, asked]));
@@ -89,7 +89,7 @@ test("peers, hosts, origins, proxies, forwarding and webhooks", async (t) => {
     assert.equal((await ask("GET", "/_svc/clock", { headers: { origin: `http://svc:${port}` } })).status, 200);
     // The dashboard acts as the first owner, so it stays this machine's alone.
     for (const from of [stranger, member])
-      await refused(404, /^the dashboard of dev is open to this machine alone: /, { from }, "/dashboard/api/projects");
+      await refused(404, /^the dashboard of dev is open only to this machine: /, { from }, "/dashboard/api/projects");
     assert.equal((await ask("GET", "/v1/me", { from: stranger, headers: bearer(service.api_key) })).status, 200);
   });
 

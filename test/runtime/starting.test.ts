@@ -115,7 +115,11 @@ test("The reason of a failed build names the package whose install script failed
   ]) {
     const reach = createAdviceReader();
     for (const one of ["npm error code 1", line, "npm error command failed"]) reach.read(one);
-    assert.match(reach.advice(), /^; the install script of the package @acme\/native failed: a newer version/, line);
+    assert.match(
+      reach.advice(),
+      /^; the install script of the package @acme\/native failed: try a newer version/,
+      line,
+    );
   }
   const traces = createAdviceReader();
   traces.read("    at run (/app/node_modules/acme/index.js:1:1)");
@@ -130,7 +134,7 @@ test("The reason of a failed build names the package whose install script failed
     for (const one of [line, "npm warn EBADENGINE   required: { node: '>=30' },"]) engines.read(one);
     assert.match(
       engines.advice(),
-      /^; packages of it ask for Node >=22\.18\.0, which this build does not have: engines/,
+      /^; its packages need Node >=22\.18\.0, which this build does not have: name the version/,
     );
   }
 });

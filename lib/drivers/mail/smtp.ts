@@ -64,7 +64,7 @@ function reasonOf(failure: Failure, server: MailServer): string {
       : command === "STARTTLS" && said !== ""
         ? `${at} offers no TLS (STARTTLS): ${said}; set it up there, or set mail.insecure to send without it`
         : /certificate|altnames/i.test(message)
-          ? `the certificate of ${at} does not fit: ${message.replace(/^Error initiating TLS - /, "")}; ${trust}`
+          ? `the certificate of ${at} was not accepted: ${message.replace(/^Error initiating TLS - /, "")}; ${trust}`
           : code === "ETIMEDOUT"
             ? `${at} did not answer in time`
             : said !== ""

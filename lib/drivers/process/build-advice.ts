@@ -23,7 +23,7 @@ function variableOf(host: string, line: string): string | undefined {
 }
 
 const help = (variable: string | undefined) =>
-  `let deployments.buildVariables name a server that builds reach (${variable === undefined ? "" : `${variable}, or `}HTTPS_PROXY for a proxy)`;
+  `name a server that builds can reach in deployments.buildVariables (${variable === undefined ? "" : `${variable}, or `}HTTPS_PROXY for a proxy)`;
 
 /**
  * A bundler's message about a missing package. Node's own message is too common: programs probe for packages that way.
@@ -66,7 +66,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
       if (first === undefined && absent !== undefined)
         return `; it finds no package ${absent}: package.json does not list it, or it is optional and its install script failed, which installs leave out of the log`;
       if (first === undefined && script !== undefined)
-        return `; the install script of the package ${script} failed: a newer version of it, or an older Node (engines of package.json), may have what it needs`;
+        return `; the install script of the package ${script} failed: try a newer version of it, or an older Node (engines of package.json)`;
       if (first === undefined) return "";
       const { host, asked, variable } = first;
       return `; it could not reach ${host}${asked === undefined || asked === "/" ? "" : `, which it asked for ${asked}`}: ${help(variable)}`;
@@ -95,6 +95,6 @@ export function createEngineReader(): { read(line: string): void; advice(): stri
     advice: () =>
       asked === undefined
         ? ""
-        : `; packages of it ask for Node ${asked}, which this build does not have: engines of package.json, or .nvmrc, names the one to use`,
+        : `; its packages need Node ${asked}, which this build does not have: name the version to use in engines of package.json or .nvmrc`,
   };
 }

@@ -64,7 +64,7 @@ async function fetchTool(wanted: Wanted, there: string | undefined, box: Box, bu
     if (!(error instanceof Failure) || error instanceof Lacking || build.signal.aborted) throw error;
     const help = installCommand(wanted.name) ?? "install that version for all users";
     throw new Lacking(
-      `${asks}; npm could not fetch ${from}@${wanted.fetches}: ${help}, or let deployments.buildVariables name a registry or proxy that has it`,
+      `${asks}; npm could not fetch ${from}@${wanted.fetches}: ${help}, or name a registry or proxy that has it in deployments.buildVariables`,
     );
   });
 }
