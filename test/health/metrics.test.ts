@@ -236,7 +236,7 @@ test("the reference names every metric, and no other", async (t) => {
     ([, name]) => name,
   );
   const page = readFileSync("schema/http.md", "utf8");
-  const chapter = page.split("\n| metric | what it tells |\n")[1]?.split("\n\n")[0] ?? "";
+  const chapter = page.split("\n| metric | meaning |\n")[1]?.split("\n\n")[0] ?? "";
   const named = [...chapter.matchAll(/`((?:svc|process)_\w+)/g)].map(([, name = ""]) => name);
   for (const name of served) assert.ok(named.includes(name ?? ""), `${name} is missing`);
   // Those of which nothing was counted yet are not served, so the source tells whether they exist.
