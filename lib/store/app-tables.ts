@@ -1,4 +1,4 @@
-/** The rows of apps: part of the tables. */
+/** The tables of apps, a part of `Tables`. */
 export interface AppTables {
   apps: {
     project_id: string;

@@ -6,22 +6,28 @@ import { Readable } from "node:stream";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { makeFolder } from "./sync-folder.ts";
 
-/** Files named by the identifier of their record, beside the database or in memory. A stored file never changes. */
+/**
+ * Binary files, each named by the id of its record, stored beside the database or in memory. Stored files are
+ * immutable.
+ */
 export interface Assets {
   /** The file is complete and durable when this resolves. */
   store(name: string, bytes: Uint8Array): Promise<void>;
   find(name: string): Promise<Uint8Array | undefined>;
   /** The length in bytes; undefined for a missing file. */
   size(name: string): Promise<number | undefined>;
-  /** The bytes from `start` to `end`, both included: a stream from 1 MiB on. Rejects for a missing file. */
+  /**
+   * The bytes from `start` to `end`, both inclusive. Ranges of 1 MiB or more are a stream. Rejects if the file is
+   * missing.
+   */
   read(name: string, start: number, end: number): Promise<Uint8Array | ReadableStream<Uint8Array>>;
   remove(name: string): Promise<void>;
   names(): Promise<string[]>;
-  /** Names and bytes. Files in memory are shared and not copied, because they never change. */
+  /** File contents by name. Snapshots share the buffers instead of copying them, because files never change. */
   readonly snapshotable: Snapshotable;
 }
 
-/** A hash of the content: it stays the same across restarts, and reveals a file that was modified. */
+/** A hash of the content. It survives restarts and detects a modified file. */
 export const etagOf = (bytes: Uint8Array): string =>
   `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 27)}"`;
 
@@ -61,13 +67,13 @@ const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 
 function undefinedIfMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }
-/** The suffix of a file that is being written. No identifier ends in it. */
+/** The suffix of an unfinished file. No id ends in it. */
 const partial = ".half";
 const assetName = /^[a-z]+_[0-9A-Z]{26}(\.half)?$/;
-/** Whether a file of the folder is an asset, and complete. */
+/** Whether this is the name of a complete asset. */
 export const isAssetName = (name: string): boolean => assetName.test(name) && !name.endsWith(partial);
 
-/** A file's name and bytes; nothing if the file is gone. */
+/** A file's name and bytes; empty if the file is gone. */
 function entryOf(folder: string, name: string): [string, Uint8Array][] {
   try {
     return [[name, readFileSync(join(folder, name))]];
@@ -77,7 +83,7 @@ function entryOf(folder: string, name: string): [string, Uint8Array][] {
   }
 }
 
-/** Writes a file under another name first. On a full disk no part of it stays. */
+/** Writes to a temporary name, then renames. If the disk fills up, the partial file is removed. */
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const half = path + partial;
   try {
@@ -95,10 +101,10 @@ async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Files in a folder, which is created with the first file. A crash leaves a complete file or none. */
+/** Files in a folder, created on the first write. After a crash, each file is either complete or missing. */
 export function assetsInFolder(folder: string): Assets {
   const pathOf = (name: string) => {
-    // A path is made of our own identifiers alone.
+    // Safe to join: names are ids that the server made.
     if (!assetName.test(name)) throw new Error("not the name of an asset");
     return join(folder, name);
   };
@@ -121,8 +127,7 @@ export function assetsInFolder(folder: string): Assets {
       await writeWhole(pathOf(name), bytes);
       await syncFolder();
     },
-    // Without a folder no file is read, because the threads that read files answer in no fixed order. So a run
-    // without files repeats exactly.
+    // File reads finish in no fixed order, which breaks deterministic runs. Without a folder, skip them.
     find: async (name) => (existsSync(folder) ? readFile(pathOf(name)).catch(undefinedIfMissing) : undefined),
     size: async (name) => (await stat(pathOf(name)).catch(undefinedIfMissing))?.size,
     async read(name, start, end) {
@@ -143,7 +148,7 @@ export function assetsInFolder(folder: string): Assets {
     },
     names,
     snapshotable: {
-      // A file that is being written belongs to work that the restored state repeats, and may disappear meanwhile.
+      // Partial files are left out: they may disappear, and the restored job writes them again.
       save: (): Files =>
         new Map(
           namesNow()

@@ -4,7 +4,7 @@ import type { Assets } from "./asset-files.ts";
 import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";
 
-/** The bytes of a part; the last part of a file may be shorter. */
+/** Bytes per part. The last part of a file may be shorter. */
 export const part_bytes = 1024 * 1024;
 
 function assetsRepository(query: Queries) {
@@ -21,7 +21,7 @@ function assetsRepository(query: Queries) {
   };
 }
 
-/** Files in the database, which all processes of a service share. */
+/** Files in database rows, shared by all processes of a service. */
 export function assetsInDatabase(store: Store): Assets {
   const rows = store.using(assetsRepository);
   const partOf = async (name: string, part: number) => {
@@ -30,7 +30,7 @@ export function assetsInDatabase(store: Store): Assets {
     return Buffer.from(found.content, "base64");
   };
   const size = async (name: string) => (await rows().size({ name }))?.bytes ?? undefined;
-  /** The bytes of one part that lie between `start` and `end`, both included. */
+  /** The bytes of one part within `start` to `end`, both inclusive offsets into the file. */
   const slice = async (name: string, part: number, start: number, end: number) =>
     (await partOf(name, part)).subarray(Math.max(0, start - part * part_bytes), end + 1 - part * part_bytes);
   const read = async (name: string, start: number, end: number) => {
@@ -40,7 +40,7 @@ export function assetsInDatabase(store: Store): Assets {
     return Buffer.concat(parts);
   };
   return {
-    // One job at a time writes a file.
+    // Only one job at a time writes a given file.
     store: (name, bytes) =>
       store.transaction("rows", async (tx) => {
         await rows(tx).remove({ name });
@@ -68,7 +68,7 @@ export function assetsInDatabase(store: Store): Assets {
     },
     remove: async (name) => void (await store.transaction("rows", (tx) => rows(tx).remove({ name }))),
     names: async () => (await rows().names({})).map(({ name }) => name),
-    // The rows are in the snapshot of the database.
+    // The snapshot of the database includes these rows.
     snapshotable: { save: () => undefined, load: () => {} },
   };
 }

@@ -4,21 +4,23 @@ import { DatabaseError, describeError } from "./database-error.ts";
 import { lockDatabase } from "./database-lock.ts";
 import { sync, syncFolder } from "./sync-folder.ts";
 
-/** The files of a database. The WAL of one database must never be applied to another. */
+/**
+ * The suffixes of all files of a database. All are switched together: a WAL must never be applied to another database.
+ */
 const suffixes = ["", "-wal", "-shm", ".key", ".sha256", "-files", "-repositories", "-data"];
 
-/** While this folder exists, the old files are the database, even after a kill. */
+/** The staging folder. While it exists, the old files are current, even after a kill. */
 export const stagingOf = (path: string) => `${path}.staged`;
 /**
- * The commit renames the staging folder to this. While it exists, the new files are the database. It holds `new` until the
- * old files are in `old`, then `ready` until the new files are in place.
+ * To commit, the staging folder is renamed to this. While it exists, the new files are current. It holds them as `new`
+ * until the old files are moved to `old`, then as `ready` until they are in place.
  */
 export const switchOf = (path: string) => `${path}.switching`;
 
 /**
- * Replaces a database, its key file and its other files by those that `stage` writes under the path it is given. The caller
- * holds the lock of the database. Everything is synced before the commit, and if `stage` throws, the old files stay as they
- * are. After a kill, `settleSwitch` completes or undoes the switch.
+ * Replaces a database, its key file and its other files with the files that `stage` writes. The caller holds the
+ * database lock. All files are synced before the commit. If `stage` throws, the old files are unchanged. After a kill,
+ * `settleSwitch` finishes or undoes the switch.
  */
 export async function switchFiles<T>(path: string, stage: (staged: string) => Promise<T>): Promise<T> {
   rmSync(stagingOf(path), { recursive: true, force: true });
@@ -38,8 +40,8 @@ export async function switchFiles<T>(path: string, stage: (staged: string) => Pr
 }
 
 /**
- * Ends an interrupted switch, and returns a sentence that says which files are the database: all old ones or all new ones.
- * Throws a DatabaseError while another process is switching.
+ * Finishes or undoes an interrupted switch. Returns a sentence for the operator: all files are the old ones, or all are
+ * the new ones. Throws a DatabaseError while another process is switching.
  */
 export function settleSwitch(path: string): string | undefined {
   if (![stagingOf(path), switchOf(path)].some(isThere)) return undefined;
@@ -63,7 +65,7 @@ export function settleSwitch(path: string): string | undefined {
   }
 }
 
-/** Moves the new files into place. Every step can be repeated, so that the next process continues after a kill. */
+/** Moves the new files into place. Each step is idempotent, so the next process can resume after a kill. */
 function finish(path: string): void {
   const [fresh, ready, old] = ["new", "ready", "old"].map((name) => join(switchOf(path), name)) as [
     string,
@@ -84,9 +86,7 @@ function finish(path: string): void {
   syncFolder(dirname(path));
 }
 
-/**
- * Moves the old files to a folder. If a file cannot be moved, the commit is undone: the old files are the database again.
- */
+/** Moves the old files to a folder. If a move fails, the commit is undone and the old files are current again. */
 function putAside(path: string, folder: string): void {
   const moves = suffixes.map((suffix) => [path + suffix, join(folder, `database${suffix}`)] as const);
   try {

@@ -11,7 +11,7 @@ import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from
 import { copyOnline } from "./online-copy.ts";
 import { copyRepositories, repositoryFolderOf } from "./repository-files.ts";
 
-/** Everything was copied except the files of the generations in `lost`, which are missing or damaged in the source. */
+/** Files of the generations in `lost` are missing or damaged in the source. Everything else was copied. */
 export interface CopyResult {
   readonly lost: readonly string[];
   readonly warnings: readonly string[];
@@ -20,8 +20,8 @@ export interface CopyResult {
 }
 
 /**
- * Copies a database with its key file, its assets, its git repositories and the data of its apps, and checks the copy. A server may be running on the database: the
- * copy is a consistent snapshot. The copy and its key are readable by their owner alone.
+ * Copies a database with its key file, assets, git repositories and app data, and checks the copy. Safe while a server
+ * is running: the copy is a consistent snapshot. Only their owner can read the copy and its key.
  */
 export async function backup(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
@@ -56,7 +56,9 @@ export async function backup(from: string, to: string, { force }: { readonly for
   return { lost, warnings: warning === undefined ? [] : [warning], unread };
 }
 
-/** Replaces a database by a backup, with its key, its assets and its git repositories. No server may be running on the database. */
+/**
+ * Replaces a database with a backup, including its key, assets and git repositories. No server may be running on it.
+ */
 export async function restore(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
   const warning = settleSwitch(source);
@@ -70,7 +72,7 @@ export async function restore(from: string, to: string, { force }: { readonly fo
   const hasSums = existsSync(checksumFileOf(source));
   const { lost, unread } = await replaceLocked(target, async (staged) => {
     copyPrivately(source, staged);
-    // A copy without checksums may be a database that was not closed, so its WAL is a part of it.
+    // Without checksums, the source may be a database that was not closed cleanly, and its WAL has committed rows.
     if (!hasSums && existsSync(`${source}-wal`)) copyPrivately(`${source}-wal`, `${staged}-wal`);
     copyBeside(source, staged);
     copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged));
@@ -100,13 +102,13 @@ async function replaceLocked<T>(target: string, stage: (staged: string) => Promi
   } catch (error) {
     throw DatabaseError.from(target, error);
   } finally {
-    // Without its database, a lock file would only be in the way.
+    // Leave no lock file without a database.
     if (!existsSync(target)) rmSync(lockFileOf(target), { force: true });
     unlock();
   }
 }
 
-/** The copy is opened before anything is replaced. It is useful even if files of generations are missing. */
+/** Opens the copy, before anything is replaced. Missing files of generations are reported and do not fail the check. */
 function check(staged: string, words: Parameters<typeof checkDatabase>[1]): { lost: string[] } {
   checkDatabase(staged, words);
   checkKey(staged, words);
@@ -119,8 +121,8 @@ function copyPrivately(source: string, target: string): void {
 }
 
 /**
- * Copies the key and the assets, and returns the names of the assets. A server stores a file before its row, so every file
- * that the copied rows name exists by now; a file that is removed meanwhile soon loses its row.
+ * Copies the key and the assets, and returns the names of the assets. A server stores a file before its row, so the
+ * files of all copied rows exist by now. A file that disappears meanwhile is skipped: its row is being deleted.
  */
 function copyBeside(source: string, target: string): string[] {
   copyPrivately(keyFileOf(source), keyFileOf(target));

@@ -5,7 +5,7 @@ import { invariants, type Violation, violationOf } from "./invariants.ts";
 import { removeCopy } from "./online-copy.ts";
 import type { SqliteEngine } from "./sqlite-engine.ts";
 
-/** Checks the rules of a database in memory between two transactions, a rule a turn. */
+/** Checks an in-memory database between transactions, one rule per turn of the event loop. */
 export async function checkInMemory(
   database: Database,
   engine: SqliteEngine,
@@ -22,7 +22,7 @@ export async function checkInMemory(
   return found;
 }
 
-/** Checks the rules of the open database in a file. A thread does it, so that the event loop goes on. */
+/** Checks an open database file in a worker thread, to keep the event loop free. */
 export function createFileChecks(file: string) {
   let descriptor: number | undefined;
   let running: Promise<unknown> = Promise.resolve();
@@ -33,7 +33,7 @@ export function createFileChecks(file: string) {
       running = Promise.allSettled([running, found]);
       return found;
     },
-    /** Called when the database is closed. */
+    /** Waits for running checks. Called when the database is closed. */
     async end(): Promise<void> {
       await running;
       if (descriptor !== undefined) closeSync(descriptor);

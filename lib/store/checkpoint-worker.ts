@@ -1,18 +1,21 @@
-/** A thread that writes a large write-ahead log back to its database, and ends when the log is empty. */
+/** A worker thread that checkpoints a large write-ahead log, and exits when the log is empty. */
 import { parentPort, workerData } from "node:worker_threads";
 import { systemTimer } from "../kernel/clock.ts";
 import { openDatabase } from "./sqlite.ts";
 
-/** The number of pages that are written back in some milliseconds. */
+/** Pages that a checkpoint writes in a few milliseconds. */
 const fewPages = 1000;
 
 const database = openDatabase(String(workerData));
-// It waits for no lock: while it waited for readers, nobody could write.
+// Never wait for a lock: a checkpoint that waits for readers blocks all writers.
 database.pragma("busy_timeout = 0");
 
 interface Result {
   readonly busy: number;
-  /** Pages in the log, and how many of them are in the database; -1 while another connection writes the log back. */
+  /**
+   * `log` is the pages in the log, `checkpointed` those already in the database. Both are -1 while another connection
+   * checkpoints.
+   */
   readonly log: number;
   readonly checkpointed: number;
 }
@@ -22,7 +25,7 @@ let before = 0;
 function round(): void {
   const { log, checkpointed } = run("wal_checkpoint(PASSIVE)");
   const isHeld = checkpointed < log;
-  // Nobody can write during the last step, so the log written meanwhile must be short.
+  // TRUNCATE blocks writers, so it runs only when few pages were added since the last round.
   const isShort = !isHeld && log >= 0 && Math.abs(checkpointed - before) < fewPages;
   before = checkpointed;
   parentPort?.postMessage(isHeld);

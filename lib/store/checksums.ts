@@ -3,22 +3,23 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { DatabaseError } from "./database-error.ts";
 
-/** The file beside a backup with its SHA-256 sums: `sha256sum -c` reads it, in the folder of the backup. */
+/** The file of SHA-256 sums beside a backup. Check it with `sha256sum -c` in the backup's folder. */
 export const checksumFileOf = (path: string) => `${path}.sha256`;
 
-/** One line for each file: its path, and its name in the list. */
+/** One line for each file: `path` is hashed, and `name` appears in the list. */
 export const checksumList = (files: readonly (readonly [path: string, name: string])[]): string =>
   files.map(([path, name]) => lineOf(hashOf(path), name)).join("");
 
-/** As sha256sum escapes: a backslash before the sum says that the name is escaped. */
+/** Escapes as sha256sum does: a leading backslash marks an escaped name. */
 function lineOf(hash: string, name: string): string {
   const escaped = name.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll("\r", "\\r");
   return `${escaped === name ? "" : "\\"}${hash}  ${escaped}\n`;
 }
 
 /**
- * Throws a DatabaseError unless a database and its key have the sums of a backup. The names in the list do not count,
- * since a backup can be renamed. The files of generations are not compared: the database has their hashes.
+ * Throws a DatabaseError if a database or its key does not match the checksums of its backup. Names in the list are
+ * ignored, because a backup can be renamed. Files of generations are not compared here: their hashes are in the
+ * database.
  */
 export function checkSums(backup: string, copy = backup): void {
   const file = checksumFileOf(backup);

@@ -9,12 +9,12 @@ import { keyFileOf } from "./integrity-check.ts";
 import { describePostgres } from "./postgres-errors.ts";
 
 interface CopyRequest {
-  /** One is the path of a database file, the other the URL of a PostgreSQL database. */
+  /** One is the path of a database file, the other a PostgreSQL URL. */
   readonly from: string;
   readonly to: string;
-  /** The encryption key that was given: a copy to a file needs it. */
+  /** The encryption key from the options. Required when copying to a file. */
   readonly key: Buffer | undefined;
-  /** Where the files of generations are on the side of PostgreSQL; undefined for its database. */
+  /** The folder of generation files on the PostgreSQL side; undefined if they are in the database. */
   readonly folder: string | undefined;
 }
 

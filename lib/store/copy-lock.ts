@@ -2,10 +2,10 @@ import type { Client } from "pg";
 import { systemTimer } from "../kernel/clock.ts";
 import { lockOf } from "./postgres-locks.ts";
 
-/** How long a copy waits for the lock of a server that was killed: its connection may still be open. */
+/** How long a copy waits for a killed server's lock, since its connection may still be open. */
 const wait = { tries: 50, pause_ms: 100 };
 
-/** Servers and commands share this lock, each as long as its connection; a copy takes it exclusively. */
+/** Takes the lock that servers and commands share while connected. A copy takes it exclusively. */
 export async function shareCopyLock(client: Client): Promise<void> {
   const { rows } = await client.query(`select pg_try_advisory_lock_shared(${lockOf("copy")}) as free`);
   if (!rows[0].free) throw new Error("svc-server copy works on it; wait until it has ended");

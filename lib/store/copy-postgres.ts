@@ -10,7 +10,7 @@ import { storable } from "./postgres.ts";
 import { askOf, onPostgres } from "./postgres-connection.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 
-/** The files of generations beside PostgreSQL: in the folder, or as `assetsInDatabase` stores them. */
+/** Generation files on the PostgreSQL side: in the folder, or in rows as `assetsInDatabase` stores them. */
 export const filesOf = (ask: Ask, folder: string | undefined): Side["files"] =>
   folder === undefined ? filesInDatabase(ask) : assetsInFolder(folder);
 
@@ -32,8 +32,8 @@ const filesInDatabase = (ask: Ask): Side["files"] => ({
 });
 
 /**
- * A database of PostgreSQL in its present state. `alone` refuses a database that a server uses, and keeps servers out
- * until `close`.
+ * A PostgreSQL database, read from one snapshot. With `alone`, fails if a server uses the database, and keeps servers
+ * out until `close`.
  */
 export const openPostgresSource = (url: string, folder: string | undefined, { alone }: { readonly alone: boolean }) =>
   onPostgres(url, { readOnly: true }, async (client): Promise<Source> => {
@@ -62,14 +62,14 @@ export const openPostgresTarget = (url: string, folder: string | undefined) =>
       used: isUsed ? side : undefined,
       isUnfinished,
       async fill(work) {
-        // A mark that becomes durable before the copy, and disappears with its commit.
+        // This mark is durable before the copy starts. The transaction below deletes it.
         if (!isUnfinished) await ask("insert into settings (name, value) values ($1, 'unfinished')", [copySetting]);
         await client.query("begin");
         for (const { name } of [...tablesInOrder()].reverse()) await client.query(`delete from "${name}"`);
         await client.query("delete from asset_parts");
         const result = await work({ ...side, insert: async (...given) => void (await ask(...insertionOf(...given))) });
         await client.query("commit");
-        // Without statistics PostgreSQL would plan as for empty tables.
+        // Without statistics, PostgreSQL would plan queries as if the tables were empty.
         await client.query("analyze");
         return result;
       },
@@ -82,7 +82,7 @@ function refuseFiles(folder: string): void {
     throw new Error(`files of another database are in ${folder}; move them away, or name another folder`);
 }
 
-/** Rows go as JSON, without U+0000, which PostgreSQL does not store. */
+/** Inserts rows from JSON, without U+0000, which PostgreSQL cannot store. */
 function insertionOf({ name, columns }: Table, rows: readonly Row[]): [text: string, values: [string]] {
   const named = columns.map((column) => `"${column}"`).join(", ");
   const given = `json_populate_recordset(null::"${name}", $1) as given`;

@@ -3,33 +3,33 @@ import { copySetting, unfinished } from "./copy-mark.ts";
 import type { Ask, Row, Table } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
-/** Rows and files to read. */
+/** The rows and files of one side of a copy. */
 export interface Side {
   readonly ask: Ask;
   readonly files: Pick<Assets, "names" | "find" | "store">;
 }
 
-/** A database that is copied: everything is read from one snapshot. */
+/** The database to copy from. All reads see one snapshot. */
 export interface Source extends Side {
-  /** Its name for people. */
+  /** The name to show in messages. */
   readonly shown: string;
   close(): Promise<void>;
 }
 
-/** The empty database to write. */
+/** The database to copy to, emptied. */
 export interface Filled extends Side {
   insert(table: Table, rows: readonly Row[]): Promise<void>;
 }
 
 export interface Target {
   readonly shown: string;
-  /** A sentence about its content, unless it is empty or holds an unfinished copy. */
+  /** The existing content; undefined if empty, or if an earlier copy was not finished. */
   readonly used: Side | undefined;
-  /** Whether an earlier copy into it was not finished. */
+  /** Whether an earlier copy into this database was not finished. */
   readonly isUnfinished: boolean;
   /**
-   * Empties it, and keeps either everything that `work` writes, durably, or nothing. Until then no server starts on it:
-   * after a kill, only another copy does.
+   * Empties the database, then keeps all writes of `work` or none of them. No server can start on it until that is
+   * done. After a kill, only another copy can continue.
    */
   fill<T>(work: (into: Filled) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -40,7 +40,7 @@ export const settingOf = async (ask: Ask, name: string): Promise<string | undefi
   return row && String(row["value"]);
 };
 
-/** The fingerprint of the encryption key, which tells services apart. Throws for a database that no service has used. */
+/** The fingerprint of the encryption key, which identifies a service. Throws if no service has used the database. */
 export async function vaultOf({ shown, ask }: Source): Promise<string> {
   if ((await settingOf(ask, copySetting)) !== undefined) throw new DatabaseError(shown, unfinished);
   const vault = await settingOf(ask, "vault");

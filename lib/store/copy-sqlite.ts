@@ -14,7 +14,7 @@ import { isCurrent, migrate, olderSchema } from "./migrate.ts";
 import { openDatabase, openRaw } from "./sqlite.ts";
 import { makeFolder } from "./sync-folder.ts";
 
-/** Runs statements of both engines on a file. */
+/** Runs SQL that is written for both engines on a database file. */
 export const askOf =
   (database: Database): Ask =>
   async (text, values = []) => {
@@ -24,7 +24,7 @@ export const askOf =
     return [];
   };
 
-/** The names are those of our schema. */
+/** The names come from our schema, so they are safe in SQL. */
 function insertionOf({ name, columns }: Table): string {
   const named = columns.map((column) => `"${column}"`).join(", ");
   return `insert into "${name}" (${named}) values (${columns.map(() => "?").join(", ")})`;
@@ -37,7 +37,7 @@ export function insertRows(database: Database, table: Table, rows: readonly Row[
   })();
 }
 
-/** An empty database for the rows of another one. Nothing in it is durable yet, and references are not checked. */
+/** An empty database to copy rows into. Writes are not synced, and foreign keys are not checked. */
 export function openScratch(path: string): Database {
   const database = openDatabase(path);
   database.pragma("synchronous = OFF");
@@ -46,7 +46,7 @@ export function openScratch(path: string): Database {
   return database;
 }
 
-/** A database file without a server, in its present state. It stays locked until `close`. */
+/** A database file that no server uses. It stays locked until `close`. */
 export async function openSqliteSource(file: string): Promise<Source> {
   const path = resolve(file);
   settleSwitch(path);
@@ -61,7 +61,7 @@ export async function openSqliteSource(file: string): Promise<Source> {
     checkKey(path);
     database = openRaw(path);
     if (!isCurrent(database)) throw new Error(olderSchema);
-    // Commands beside a server write without its lock: all reads are of one snapshot.
+    // Commands may write without the lock, so all reads come from one snapshot.
     database.exec("pragma query_only = on; begin");
     return {
       shown: path,
@@ -80,8 +80,8 @@ export async function openSqliteSource(file: string): Promise<Source> {
 }
 
 /**
- * A new database file with its key and its files, all under another name until the copy is finished. An existing file
- * is compared, and never changed.
+ * A new database file with its key and files, staged under another name until the copy is finished. An existing
+ * database is only compared, never changed.
  */
 export async function openSqliteTarget(file: string, key: Buffer): Promise<Target> {
   const path = resolve(file);
@@ -119,7 +119,7 @@ function openUsed(path: string): Database {
   throw new Error("it holds a service already, of an older version; name a file that does not exist");
 }
 
-/** Refuses to start if files of another database lie beside its name. */
+/** Throws if files of another database lie beside this path. */
 function refuseLeft(path: string, key: Buffer): void {
   const [folder, keyFile] = [assetFolderOf(path), keyFileOf(path)];
   if (existsSync(keyFile) && fingerprintOf(readKey(keyFile)) !== fingerprintOf(key))

@@ -1,7 +1,7 @@
 import { openMemory } from "./database-files.ts";
 import { storable } from "./postgres.ts";
 
-/** A table as `schema/*.sql` makes it, on both engines. */
+/** A table of `schema/*.sql`, the same on both engines. */
 export interface Table {
   readonly name: string;
   readonly columns: readonly string[];
@@ -11,14 +11,12 @@ export interface Table {
 
 export type Row = Readonly<Record<string, string | number | null>>;
 
-/** Runs a statement and answers its rows. Parameters are `$1`, `$2`, …, in their order. */
+/** Runs a statement and returns its rows. Parameters are `$1`, `$2`, …, each used in this order. */
 export type Ask = (text: string, values?: readonly (string | number)[]) => Promise<readonly Row[]>;
 
 let known: readonly Table[] | undefined;
 
-/**
- * Every table with rows of the service; tables that others refer to come first. Files in the database are no rows here.
- */
+/** All tables to copy, referenced tables first. Excludes files in the database, which are copied as files. */
 export function tablesInOrder(): readonly Table[] {
   known ??= readTables();
   return known;
@@ -48,16 +46,16 @@ function readTables(): Table[] {
   return tables;
 }
 
-/** A row as text, the same for the same row of both engines. */
+/** A row as a line of text, equal on both engines. */
 export const lineOf = ({ columns }: Table, row: Row): string =>
   `${JSON.stringify(columns.map((column) => storable(row[column] ?? null)))}\n`;
 
 const fewest = 20;
 const most = 2_000;
-/** The size of a page in characters: some rows hold one log line, others an answer of a megabyte. */
+/** The target size of a page, in characters. Row sizes differ: some hold a log line, some a response of a megabyte. */
 const page_chars = 2 * 1024 * 1024;
 
-/** All rows of a table, in the order of their keys: both engines compare text by its bytes. */
+/** All rows of a table, in key order. Both engines order text by its bytes. */
 export async function* pagesOf(ask: Ask, { name, columns, key }: Table): AsyncGenerator<readonly Row[]> {
   const list = (names: readonly string[]) => names.map((one) => `"${one}"`).join(", ");
   const select = `select ${list(columns)} from "${name}"`;
@@ -77,7 +75,7 @@ export async function* pagesOf(ask: Ask, { name, columns, key }: Table): AsyncGe
 
 const lengthOf = (row: Row) => Object.values(row).reduce<number>((sum, value) => sum + String(value).length, 0);
 
-/** Hands out all rows, a page at a time. Tables that others refer to come first. */
+/** Passes all rows to `take`, a page at a time, referenced tables first. */
 export async function eachPage(ask: Ask, take: (table: Table, rows: readonly Row[]) => void): Promise<void> {
   for (const table of tablesInOrder()) for await (const page of pagesOf(ask, table)) take(table, page);
 }

@@ -4,11 +4,11 @@ import { type Filled, type Side, type Source, settingOf, type Target, vaultOf } 
 import { type Ask, lineOf, pagesOf, tablesInOrder } from "./copy-tables.ts";
 import { DatabaseError } from "./database-error.ts";
 
-/** The progress of a copy, for people. */
+/** The progress of a copy, to show to the operator. */
 export interface Progress {
-  /** `remove`: an earlier copy into the target was not finished. */
+  /** `remove` clears an unfinished earlier copy from the target. */
   readonly step: "remove" | "copy" | "compare";
-  /** A table, or `files`. */
+  /** The name of a table, or `files`. */
   readonly what: string;
   readonly done: number;
   readonly total: number;
@@ -20,19 +20,19 @@ interface Sum {
 }
 
 export interface CopyReport {
-  /** Whether the target was a whole copy before. */
+  /** Whether the target was already a complete copy. */
   readonly was_complete: boolean;
   readonly rows: number;
   readonly files: number;
-  /** Each table with its rows and their checksum, which is the same on both sides. */
+  /** For each table, its row count and checksum, equal on both sides. */
   readonly tables: readonly ({ readonly table: string } & Sum)[];
-  /** The generations whose file is missing or damaged in the source. */
+  /** Ids of generations whose file is missing or damaged in the source. */
   readonly lost_files: readonly string[];
 }
 
 type Report = (progress: Progress) => void;
 
-/** The checksums of tables and of files, by their names. */
+/** Checksums by the name of the table or file. */
 interface Sums {
   readonly tables: ReadonlyMap<string, Sum>;
   readonly files: ReadonlyMap<string, string>;
@@ -41,8 +41,7 @@ interface Sums {
 const elsewhere = "name an empty database, or a file that does not exist";
 
 /**
- * Copies rows and files in one pass, and compares checksums at the end. A target that is in use already is only
- * compared.
+ * Copies rows and files in one pass, then compares checksums. A target that already holds a service is only compared.
  */
 export async function copyService(source: Source, target: Target, report: Report): Promise<CopyReport> {
   const vault = await vaultOf(source);
@@ -65,7 +64,7 @@ export async function copyService(source: Source, target: Target, report: Report
   throw new DatabaseError(shown, `${held} (${difference}); ${elsewhere}`);
 }
 
-/** Reads everything, and writes it `into` another database. */
+/** Reads everything and returns the checksums. Also writes it to `into`, if given. */
 async function sumsOf({ ask, files }: Side, step: Progress["step"], report: Report, into?: Filled): Promise<Sums> {
   const [tables, etags] = [new Map<string, Sum>(), new Map<string, string>()];
   for (const table of tablesInOrder()) {
@@ -91,7 +90,7 @@ async function sumsOf({ ask, files }: Side, step: Progress["step"], report: Repo
   return { tables, files: etags };
 }
 
-/** The first table or file whose checksums differ. Files that no row names may be on one side alone. */
+/** Describes the first difference in checksums. Ignores files that only the target has. */
 function differenceOf(source: Sums, target: Sums): string | undefined {
   for (const [name, { rows, sha256 }] of source.tables) {
     const copied = target.tables.get(name);
@@ -112,7 +111,7 @@ async function reportOf({ ask }: Source, { tables, files }: Sums, was_complete: 
   };
 }
 
-/** The generations whose file is missing or differs from what was stored; `etag` is undefined for a missing one. */
+/** Ids of generations whose file is missing or changed. `etagOfFile` returns undefined for a missing file. */
 export async function lostFiles(
   ask: Ask,
   etagOfFile: (id: string) => Promise<string | undefined>,

@@ -17,17 +17,19 @@ import { basename, join } from "node:path";
 import { isPostgres } from "./database-url.ts";
 import { openRaw } from "./sqlite.ts";
 
-/** The folder beside a database with the data of its apps. */
+/** The folder for app data beside a database. */
 export const dataFolderOf = (path: string) => `${path}-data`;
 
-/** The folder of a server: beside its database file, else in the folder of its apps. */
+/**
+ * The folder for app data of a server: beside its database file, or in its apps folder if there is no database file.
+ */
 export const dataFolderFor = (database: string, appsFolder: string) =>
   isPostgres(database) || database === ":memory:" ? join(appsFolder, "data") : dataFolderOf(database);
 
 const magic = Buffer.from("SQLite format 3\0", "latin1");
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** Opens a file or folder by a name that no app can change: apps write here meanwhile, and may put links in the way. */
+/** A path that apps cannot redirect. Apps write to these folders during a copy, and may replace a file with a link. */
 const nameOf = (fd: number, name = "") => `/proc/self/fd/${fd}${name && `/${name}`}`;
 
 function isSqlite(fd: number): boolean {
@@ -35,7 +37,7 @@ function isSqlite(fd: number): boolean {
   return readSync(fd, head, 0, head.length, 0) === head.length && head.equals(magic);
 }
 
-/** Whether this is the same file as before, and not another one that an app put in its place. */
+/** Whether SQLite opened this same file, and not another that an app put in its place. */
 function hasOpened(fd: number): boolean {
   const { dev, ino } = fstatSync(fd);
   const same = readdirSync("/proc/self/fd").filter((one) => {
@@ -49,7 +51,7 @@ function hasOpened(fd: number): boolean {
   return same.length > 1;
 }
 
-/** A copy of one moment, by SQLite's own backup: all pages in one step, while a read lock keeps writers off them. */
+/** Makes a consistent copy with SQLite's backup API: all pages in one step, under a read lock. */
 async function copySqlite(folder: number, name: string, file: number, to: string): Promise<void> {
   const database = openRaw(nameOf(folder, name));
   try {
@@ -62,8 +64,8 @@ async function copySqlite(folder: number, name: string, file: number, to: string
 }
 
 /**
- * Copies the data of apps while they write it: each SQLite database as of one moment, other files as they are. Returns
- * a sentence for each file that could not be copied.
+ * Copies app data while apps are running. Each SQLite database is a consistent snapshot; other files are copied as they
+ * are. Returns a sentence for each file that could not be copied.
  */
 export async function copyData(from: string, to: string): Promise<string[]> {
   if (!existsSync(from)) return [];
@@ -104,7 +106,7 @@ export async function copyData(from: string, to: string): Promise<string[]> {
         const [base, end] = [name.replace(/-(wal|shm|journal)$/, ""), join(shown, name)];
         try {
           const its = lstatSync(nameOf(folder, name));
-          // It belongs to a database, whose copy does without it.
+          // Skip the journal files of a database: its copy is complete without them.
           if (base !== name && its.isFile() && names.includes(base) && isDatabase(folder, base)) continue;
           if (its.isDirectory()) await copyFolder(nameOf(folder, name), join(target, name), end);
           else if (its.isSymbolicLink()) symlinkSync(readlinkSync(nameOf(folder, name)), join(target, name));

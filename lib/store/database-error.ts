@@ -1,22 +1,22 @@
 import { Problem } from "../kernel/errors.ts";
 
-/** A database that this service refuses, with the reason and its remedy. */
+/** Why this service refuses a database, and how to fix it. */
 export class DatabaseError extends Error {
   constructor(path: string, reason: string, cause?: unknown) {
     super(`the database ${path} cannot be used: ${reason}`, { cause });
     this.name = "DatabaseError";
   }
 
-  /** The error itself if it is a DatabaseError, else a new one that describes it. */
+  /** Returns a DatabaseError as it is, and wraps any other error. */
   static from(path: string, error: unknown, remedy?: string): DatabaseError {
     return error instanceof DatabaseError ? error : new DatabaseError(path, describeError(error, remedy), error);
   }
 }
 
-/** Damage, as a clause without its remedy: that depends on whether the file is a database or a backup of one. */
+/** Damage, described without a remedy: the remedy differs between a database and a backup. */
 export class Damage extends Error {}
 
-/** The reason and its remedy, in one sentence. `remedy` applies to damage. */
+/** The reason and the remedy in one sentence. `remedy` is for a damaged file or a folder. */
 export function describeError(error: unknown, remedy = "restore it from a backup"): string {
   const code = String((error as { code?: string }).code ?? "");
   const { message } = error as Error;
@@ -37,7 +37,7 @@ export function describeError(error: unknown, remedy = "restore it from a backup
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | undefined)?.code));
 
-/** Turns the 503 of an unreachable store into a DatabaseError: the operator has to act, and a retry would not help. */
+/** Turns the 503 of an unreachable store into a DatabaseError: a retry would not help, so the operator has to act. */
 export const asDatabaseError = (path: string, error: unknown): unknown =>
   error instanceof Problem && error.code === "unavailable" && error.cause
     ? new DatabaseError(path, describeError(error.cause), error)
