@@ -16,13 +16,13 @@ import { obstacleOf } from "./write-failure.ts";
 
 interface OpenSqlite extends OpenDatabase {
   readonly engine: SqliteEngine;
-  /** The connection of the engine. */
+  /** The connection that the engine uses. */
   readonly database: Database;
 }
 
 let emptyImage: Buffer | undefined;
 
-/** An empty database in memory. The migrated image is cached, so later ones open in a fraction of a millisecond. */
+/** An empty in-memory database. The migrated image is cached, so later ones open in a fraction of a millisecond. */
 export function openMemory(): OpenSqlite {
   if (!emptyImage) {
     const first = openDatabase(":memory:");
@@ -33,7 +33,7 @@ export function openMemory(): OpenSqlite {
   return openImage(emptyImage);
 }
 
-/** A database in memory with the rows of an image. The image stays as it is. */
+/** An in-memory database with a copy of the rows of an image. */
 export function openImage(image: Buffer): OpenSqlite {
   const database = openDatabase(image);
   const engine = createSqliteEngine(database);
@@ -50,16 +50,16 @@ export function openImage(image: Buffer): OpenSqlite {
 interface OpenOptions {
   readonly mayCreate: () => void;
   readonly exclusive: boolean;
-  /** Whether to apply missing migrations; by default where it is exclusive. */
+  /** Whether to apply missing migrations. Default: only if exclusive. */
   readonly mayMigrate?: boolean;
   /** Whether to keep a reserve of disk space beside the file. */
   readonly keepReserve?: boolean;
 }
 
 /**
- * A database in a file; `exclusive` locks it for this process until `release`. Throws a DatabaseError for a file that
- * is truncated, read-only, locked by another server, or written by another program or a newer version. Never repairs a
- * file, and never replaces it.
+ * Opens a database file; `exclusive` locks it for this process until `release`. Throws a DatabaseError if the file is
+ * truncated, read-only, locked by another server, or written by another program or a newer version. Never repairs or
+ * replaces a file.
  */
 export function openFile(file: string, options: OpenOptions): OpenSqlite {
   const path = resolve(file);
@@ -78,7 +78,7 @@ export function openFile(file: string, options: OpenOptions): OpenSqlite {
   }
 }
 
-/** Writes the log of a killed process to its database, which frees its space on a full disk; answers whether it did. */
+/** Writes a killed process's log to its database, which frees its space on a full disk. Returns whether it did. */
 function removeLog(path: string): boolean {
   if (!existsSync(path) || !existsSync(`${path}-wal`)) return false;
   const database = openRaw(path);
@@ -103,9 +103,10 @@ function openLocked(path: string, options: OpenOptions, space: Space): OpenSqlit
       options.mayCreate();
       makeFolder(dirname(path));
     }
-    // No process has a file open that was never locked. If it is refused, it gets no lock file.
+    // Without a lock file, no process has the file open. Check it before locking, so that a refused file gets no lock
+    // file.
     else if (options.exclusive && !existsSync(lockFileOf(path))) checkHeader(path);
-    // Locked before reading: closing a file drops every lock that this process has on it.
+    // Lock before reading: closing any descriptor of a file drops all locks of this process on it.
     if (options.exclusive) release = lockDatabase(path);
     if (fresh) closeSync(openSync(path, "a", 0o600));
     else checkHeader(path);
@@ -136,7 +137,7 @@ function fromFile(
   let current = database;
   const checks = createFileChecks(path);
   const open = () => {
-    // Throws for a missing file, which SQLite would make.
+    // Throws if the file is missing. SQLite would create it.
     statSync(path);
     const next = openDatabase(path);
     try {
@@ -163,13 +164,13 @@ function fromFile(
   return opened;
 }
 
-/** Throws a DatabaseError for a folder in the place of a file. */
+/** Throws a DatabaseError if the path is a folder. */
 export function refuseFolder(path: string, named = path): void {
   if (existsSync(path) && statSync(path).isDirectory())
     throw new DatabaseError(named, `it is a folder; name a file in it, such as ${join(named, "svc.db")}`);
 }
 
-/** Throws for a file that SQLite would report obscurely, repair silently, or modify before failing. */
+/** Throws for a file on which SQLite would give an obscure error, repair silently, or write before failing. */
 export function checkHeader(path: string, named = path): void {
   refuseFolder(path, named);
   const header = Buffer.alloc(100);
@@ -181,9 +182,9 @@ export function checkHeader(path: string, named = path): void {
   }
   const size = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
   const wal = pagesInWal(`${path}-wal`, size);
-  // One page holds no table: the process that created the file was killed before its first commit.
+  // A single page holds no table: the process that created the file was killed before its first commit.
   const isEmpty = header.readUInt32BE(28) <= 1;
-  // Before the first checkpoint only the WAL has the application id.
+  // Until the first checkpoint, only the WAL has the application id.
   if (read === 100 && !isEmpty && wal.pages.size === 0 && header.readUInt32BE(68) !== applicationId)
     throw new Error(foreignDatabase);
   const pages = wal.count || header.readUInt32BE(28);
@@ -192,7 +193,7 @@ export function checkHeader(path: string, named = path): void {
   }
 }
 
-/** The pages in the write-ahead log, and the number of pages of the database after its last commit. */
+/** The page numbers in the write-ahead log, and the size of the database in pages after the last commit in it. */
 function pagesInWal(path: string, size: number): { pages: Set<number>; count: number } {
   const pages = new Set<number>();
   let count = 0;

@@ -2,17 +2,17 @@ import type { Database, Statement } from "better-sqlite3";
 import { openRaw, queryBuilder } from "./sqlite.ts";
 import type { Tables } from "./tables.ts";
 
-/** A database as bytes. Any number of databases in memory can start from one image, so it must not be modified. */
+/** A database as bytes. Several in-memory databases may share one image, so it must not be modified. */
 export function imageOf(database: Database): Buffer {
   const image = database.serialize();
-  // Bytes 18 and 19 of the header say whether it is in WAL mode, which SQLite refuses in memory.
+  // Bytes 18 and 19 of the header mark WAL mode, which SQLite refuses for an in-memory database.
   return image.fill(1, 18, 20);
 }
 
 /** Changes with every write of this connection, and with every commit of another process. */
 const writeCount = "select total_changes() || ' ' || data_version from pragma_data_version";
 
-/** A function that returns the current image of a database. An unchanged database is not copied again. */
+/** Returns a function that returns the current image. It is cached while the database is unchanged. */
 export function imagesOf(current: () => Database): () => Buffer {
   let statement: Statement | undefined;
   let cached: { readonly at: unknown; readonly image: Buffer } | undefined;
@@ -31,13 +31,13 @@ export function imagesOf(current: () => Database): () => Buffer {
 const tables =
   "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name <> 'migrations'";
 
-/** Replaces all rows of a database by those of an image with the same schema, in one transaction. */
+/** Replaces all rows of a database with those of an image of the same schema, in one transaction. */
 export function replaceRows(database: Database, image: Buffer): void {
   const source = openRaw(image);
   const names = source.prepare(tables).pluck().all() as (keyof Tables)[];
   const replace = database.transaction(() => {
     database.pragma("defer_foreign_keys = ON");
-    // All tables are emptied first: a later delete would cascade to rows that were inserted already.
+    // Empty all tables first: a later delete would cascade to rows already inserted.
     for (const name of names) database.prepare(queryBuilder.deleteFrom(name).compile().sql).run();
     for (const name of names) {
       const rows = source.prepare(queryBuilder.selectFrom(name).selectAll().compile().sql);

@@ -6,8 +6,8 @@ import { openRaw } from "./sqlite.ts";
 export const lockFileOf = (path: string) => `${path}.lock`;
 
 /**
- * Locks a database for this process, and returns the function that unlocks it. The lock is one of the operating system,
- * on a small database beside the file: it ends with the process, so a crash never leaves one behind. The database
+ * Locks a database for this process, and returns the function that unlocks it. The lock is an operating-system lock on
+ * a small SQLite file beside the database, so it ends with the process and a crash leaves no stale lock. The database
  * itself stores the pid of its server.
  */
 export function lockDatabase(path: string): () => void {
@@ -28,9 +28,9 @@ export function lockDatabase(path: string): () => void {
   return () => lock.close();
 }
 
-/** The server that runs on a database: `svc-server (pid 7)`; undefined without one. */
+/** The server that runs on a database, such as `svc-server (pid 7)`; undefined if there is none. */
 export function runningServer(path: string): string | undefined {
-  // Opening a lock file would create a missing one.
+  // Do not create a lock file just by looking.
   if (!existsSync(`${path}.lock`)) return undefined;
   try {
     lockDatabase(path)();
@@ -41,7 +41,7 @@ export function runningServer(path: string): string | undefined {
 }
 
 function lockHolder(path: string): string {
-  // SQLite creates a missing file.
+  // Do not let SQLite create the file.
   if (!existsSync(path)) return "";
   try {
     const database = openRaw(path);

@@ -5,15 +5,15 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Writes that may be a second late, such as rate counters and the last use of a key, so that a read never costs a
- * commit. They share one transaction a second. A crash loses at most the last second.
+ * Writes that may be late, such as rate counters and the last use of a key, so that reads need no commit. One
+ * transaction a second writes them all. A crash loses at most the last second.
  */
 export interface DeferredWrites {
-  /** Schedules a write of everything within a second. */
+  /** Schedules a flush within a second. */
   schedule(): void;
   /** Writes everything now. */
   flush(): Promise<void>;
-  /** Drops the scheduled flush. */
+  /** Cancels the scheduled flush. */
   stop(): void;
 }
 

@@ -2,28 +2,30 @@ import { closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from "
 import { createRandom } from "../kernel/random.ts";
 import { freeBytes } from "./write-failure.ts";
 
-/** Room for a full log and the pages that its checkpoint adds. */
+/** The size of the reserve: a full log and the pages that its checkpoint adds. */
 const size = 8 * 1024 * 1024;
 
-/** The part that is kept for a start: the lock, the shared memory, and the first pages of the log. */
+/** The part that `release` keeps for the next start: the lock, the shared memory, and the first pages of the log. */
 const forStart = 1024 * 1024;
 
-/** The room that a store needs before writes go on: less would last for a few requests only. */
+/** Free space, beyond the reserve, that must exist before writes resume. Less would last for only a few requests. */
 const slack = 4 * 1024 * 1024;
 
-/** Reserved disk space, for deletes and for a start on a full disk. SQLite needs room in its log to delete rows. */
+/**
+ * Disk space reserved for a full disk, so that deletes and a start still work. SQLite needs log space to delete rows.
+ */
 export interface Reserve {
-  /** Whether the disk has room again; takes the reserve's space where it is missing. */
+  /** Returns whether the disk has room again. Restores the reserve if it is incomplete. */
   refill(): boolean;
-  /** Gives the space back to the disk, except the part that a start needs, so that no other program takes it. */
+  /** Frees the reserve, except for the part that a start needs, which no other program can take. */
   release(): void;
-  /** Gives all of it back for a start; returns whether there was any. */
+  /** Frees all of the reserve for a start. Returns false if there was none. */
   releaseForStart(): boolean;
-  /** Takes the space that the disk has left, when a service ends on a full one: the next start needs some of it. */
+  /** When a service stops on a full disk: reserves the remaining space for the next start. */
   keepRest(): void;
 }
 
-/** A file of 8 MiB beside the database. */
+/** A reserve in a file of 8 MiB beside the database. */
 export function reserveFile(database: string): Reserve {
   const path = `${database}.reserve`;
   const present = () => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -32,12 +34,12 @@ export function reserveFile(database: string): Reserve {
     try {
       const bytes = bytesOf();
       file = openSync(path, "w", 0o600);
-      // Random, because some file systems store zeros in no space; they compress less than a mebibyte at once. Bytes of their
-      // own for all of the file took 70 ms of a start.
+      // Random bytes, because some file systems do not allocate zeros. Repeating one block is safe: they compress less than
+      // a mebibyte at once. Random bytes for the whole file took 70 ms of a start.
       const block = createRandom().bytes(Math.min(bytes, 1024 * 1024));
       for (let at = 0; at < bytes; ) at += writeSync(file, block, 0, Math.min(block.length, bytes - at));
     } catch {
-      // Another program was faster, or the disk is gone. What was written stays reserved.
+      // The disk is full again, or gone. Keep the part that was written.
     } finally {
       if (file !== undefined) closeSync(file);
     }

@@ -3,12 +3,12 @@ import { isoOf, latestInstant } from "../kernel/clock.ts";
 import type { Queries } from "./query.ts";
 
 /**
- * The instants that work waits for or is measured from, and the rows that hold them. They move when the clock is set.
- * All other instants record the past, or were promised to people: expiries of keys, invitations, links. A test lists
- * those.
+ * All instants that work waits for or measures from, with the rows that hold them. They shift when the clock is set.
+ * Other instants do not shift: they record the past, or callers rely on them (expiry of keys, invitations, links). A
+ * test lists those.
  */
 export const dueTimes = [
-  // Also of running jobs: a job that is given back is due at the same instant again.
+  // All jobs, also running ones: a job that is released is due at its old instant again.
   ["jobs", "run_at", sql<boolean>`true`],
   ["jobs", "lease_until", sql<boolean>`state = 'running'`],
   ["deployments", "ready_at", sql<boolean>`status = 'queued'`],
@@ -23,7 +23,10 @@ export const dueTimes = [
 
 export function dueTimesRepository(query: Queries) {
   return {
-    /** One query for each of `dueTimes`. `by` is in seconds, signed. Rows that wait for no time hold the latest instant. */
+    /**
+     * One query for each of `dueTimes`. `by` is signed seconds. Rows at the latest instant wait for no time, so they
+     * stay.
+     */
     shifts: dueTimes.map(([table, column, rows]) =>
       query.change((db, p: { by: string }) =>
         db

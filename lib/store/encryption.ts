@@ -5,14 +5,14 @@ import { DatabaseError } from "./database-error.ts";
 import { syncFolder } from "./sync-folder.ts";
 
 /**
- * Encryption of the secrets in the database, with AES-256-GCM. `context` is authenticated with a value: it names table,
- * row and column, so a ciphertext that was moved to another row does not decrypt.
+ * Encrypts secrets for the database with AES-256-GCM. `context` is authenticated data that names table, row and column,
+ * so a ciphertext moved to another row does not decrypt.
  */
 export interface Encryption {
   encrypt(context: string, plaintext: string): string;
-  /** Throws for a ciphertext of another key or another context. */
+  /** Throws if the key or the context differs from the one used to encrypt. */
   decrypt(context: string, ciphertext: string): string;
-  /** HMAC-SHA256 of `text` with the key, in base64url. A signature for one purpose is not valid for another. */
+  /** HMAC-SHA256 of `text` in base64url. A signature is valid for its purpose only. */
   sign(purpose: string, text: string): string;
   /** Identifies the key without revealing it. */
   readonly fingerprint: string;
@@ -50,7 +50,7 @@ export function createEncryption(key: Buffer, random: (length: number) => Buffer
   };
 }
 
-/** The key in the file beside a database: 32 bytes in base64, readable by its owner alone. Creates a missing file. */
+/** Reads the key file beside a database: 32 bytes in base64, readable only by its owner. Creates a missing file. */
 export function readOrCreateKey(path: string, random: (length: number) => Buffer): Buffer {
   if (!existsSync(path)) writeKey(path, random(32));
   return readKey(path);
@@ -64,13 +64,13 @@ export function readKey(path: string): Buffer {
   return key;
 }
 
-/** A key of 32 bytes in base64 or hex; undefined for any other text. */
+/** Parses a key of 32 bytes in base64 or hex; undefined if invalid. */
 export function parseKey(text: string): Buffer | undefined {
   const key = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? "hex" : "base64");
   return key.length === 32 ? key : undefined;
 }
 
-/** A crash leaves the whole file or none; afterwards a power cut leaves it whole. */
+/** Atomic: a crash leaves the complete file or none. Durable once this returns. */
 function writeAtomically(path: string, text: string): void {
   const temporary = `${path}.new`;
   rmSync(temporary, { force: true });

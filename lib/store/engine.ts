@@ -10,11 +10,11 @@ export interface Statement {
   all(parameters: readonly unknown[]): Promise<unknown[]>;
   /** The first row; undefined for none. */
   first(parameters: readonly unknown[]): Promise<unknown>;
-  /** Runs a write and answers how many rows it changed. */
+  /** Runs a write and returns the number of changed rows. */
   run(parameters: readonly unknown[]): Promise<number>;
   /**
-   * Queues a write. On PostgreSQL nobody waits for it within a transaction; its error surfaces at the next awaited statement,
-   * or at the commit.
+   * Queues a write. In a PostgreSQL transaction this does not wait for the result: an error surfaces at the next
+   * awaited statement or at the commit.
    */
   send(parameters: readonly unknown[]): Promise<unknown>;
 }
@@ -25,33 +25,37 @@ export type QueryBuilder = QueryCreator<Tables> & QueryExecutorProvider;
 /** A connection to the database: always the same one on SQLite, one of a pool on PostgreSQL. */
 export interface Connection {
   statement(sql: string): Statement;
-  /** Within a transaction: a message to the other processes of the database, which leaves right after the commit. */
+  /** Within a transaction: sends a message to the other processes of the database, right after the commit. */
   readonly tell?: (message: string) => void;
   /**
-   * Within a transaction: the newest event of its organization in any process, or of all organizations. No other event comes
-   * between it and the first one of the transaction. Undefined if there is none.
+   * Within a transaction: the id of the newest event, from any process, of its organization or of all. The first event
+   * of the transaction directly follows it. Undefined if there is none.
    */
   readonly newest?: string | undefined;
   /** Within a transaction: as `Tx.group`. */
   readonly group?: Tx["group"];
-  /** Within a transaction; undefined where each runs alone anyway. */
+  /** Within a transaction: as `Tx.lockLimit`. Undefined if transactions run one at a time. */
   readonly lockLimit?: NonNullable<Tx["lockLimit"]>;
 }
 
-/** What a transaction locks, and what it may use: `TransactionScope` without the steps of a request. */
+/** The locks and the reserve that a transaction may use: `TransactionScope` without the steps of a request. */
 export type EngineScope = Pick<OrganizationScope, "organization_id" | "deletes"> | "rows" | "all";
 
-/** What the processes of one database share beside its rows. */
+/** What the processes of one database share besides its rows. */
 export interface Cluster {
-  /** Milliseconds since 1970 by the clock of the database. Processes order their work by it, whatever their machines show. */
+  /**
+   * Milliseconds since 1970 by the database's clock. Processes schedule work by it, since their own clocks may differ.
+   */
   now(): number;
-  /** Writes of one statement each, outside of transactions. A crash of the database may forget the last of them. */
+  /** For single-statement writes outside transactions. A crash of the database may lose the last ones. */
   readonly counters: Connection;
-  /** Calls `follow` at the start of each transaction with the newest event of its organization, of all processes. */
+  /**
+   * Calls `follow` at the start of each transaction with the id of its organization's newest event from any process.
+   */
   onNewest(follow: (id: string) => void): void;
   /**
-   * `hear` gets the messages of other processes, in commit order within an organization. `lost` is called when some may
-   * be missing: messages are hints, and rows are the truth.
+   * `hear` receives messages of other processes, in commit order within an organization. `lost` is called when some may
+   * be missing. Messages are only hints: the rows are authoritative.
    */
   listen(hear: (message: string) => void, lost: () => void): Promise<void>;
 }
@@ -64,59 +68,59 @@ export interface Engine {
   readonly name: "sqlite" | "postgres";
   /** Writes SQL; it never runs any. */
   readonly db: QueryBuilder;
-  /** Whether transactions run at the same time, and so lock rows. */
+  /** Whether transactions run concurrently, and therefore lock rows. */
   readonly hasRowLocks: boolean;
-  /** The SQL of an instant that is moved by a signed number of seconds, both texts. */
+  /** SQL that adds a signed number of seconds to an instant. Both arguments are text. */
   later(instant: Expression<unknown>, seconds: Expression<unknown>): RawBuilder<string>;
   /**
-   * The SQL of a row as JSON, in the bytes of JSON.stringify. The last column is left out where it is null. Undefined
-   * if rows arrive as fast.
+   * SQL that returns a row as JSON, with the same bytes as JSON.stringify. Omits the last column if it is null.
+   * Undefined if this is no faster than reading columns.
    */
   readonly jsonOf?: (columns: readonly string[], optional: string | undefined) => RawBuilder<string>;
-  /** For reads outside a transaction. A write through it is refused. */
+  /** For reads outside a transaction. Writes through it are refused. */
   readonly connection: Connection;
   /**
-   * Runs `work` isolated from all other transactions of its organization, or from all. Its writes are durable when the
-   * promise resolves, and rolled back when `work` throws. `work` may await the store only, and may run again after a
-   * rollback, so it changes rows only. A transaction of `"all"` runs after all that this process began before it, and
-   * before all later ones.
+   * Runs `work` isolated from the other transactions of its organization, or from all. When the promise resolves, its
+   * writes are durable; if `work` throws, they are rolled back. `work` may await only the store. It may run again after
+   * a rollback, so it must have no effects besides its rows. A transaction of `"all"` waits for all earlier ones of
+   * this process, and later ones wait for it, except those of `"rows"` on PostgreSQL.
    */
   transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T>;
   /**
-   * A number that changes with every commit of another process, as the current transaction or snapshot sees it. It also changes
-   * when rows are undone that a read may have seen. NaN, which equals nothing, if that cannot be known.
+   * A number that changes with every commit of another process that the current transaction or snapshot can see. It
+   * also changes on a rollback of rows that a read may have seen. NaN, which equals nothing, if unknown.
    */
   foreignCommitVersion(): number;
   /** The size of the database in bytes, without its write-ahead log. */
   size(): Promise<number>;
-  /** The size of the write-ahead log in bytes; 0 in memory. */
+  /** The size of the write-ahead log in bytes; 0 for a database in memory. */
   logSize(): number;
-  /** Whether the error is a violated unique constraint. */
+  /** Whether the error is a unique-constraint violation. */
   isDuplicate(error: unknown): boolean;
-  /** Every statement that was prepared, for the test of the query plans. */
+  /** Every prepared statement, for the test of query plans. */
   preparedSql(): string[];
-  /** The reason why writes stop; undefined while they work. */
+  /** Why writes are stopped; undefined while they work. */
   readonly obstacle: Obstacle | undefined;
-  /** There is one watcher; a later one replaces it. */
+  /** Sets the watcher, replacing the previous one. */
   watch(watcher: Watcher): void;
   /**
-   * The start is complete: from now on only deletes may use the reserve of a full disk. Answers whether the disk has room for
-   * that reserve.
+   * Ends the start: from now on, only deletes may use the reserve of a full disk. Returns false if there is no room for
+   * the reserve and no error was reported about it.
    */
   started(): boolean;
   close(): Promise<void>;
 }
 
-/** An open database, before a store is made on it. */
+/** An opened database, before a store is created on it. */
 export interface OpenDatabase {
   readonly engine: Engine;
-  /** Whether this call created it. */
+  /** Whether this call created the database. */
   readonly created: boolean;
-  /** Which files count after a restore that was interrupted, as a sentence. */
+  /** A sentence that says which files are current after an interrupted restore. */
   readonly warning?: string | undefined;
-  /** Undefined if the database has one process. */
+  /** Undefined if only one process can use the database. */
   readonly cluster?: Cluster;
-  /** Undefined where the engine has no snapshots and forks. */
+  /** Undefined if the engine does not support snapshots and forks. */
   readonly images?: Images;
   /** Checks the rules of the store; rejects once `signal` is aborted. */
   violations(signal: AbortSignal): Promise<readonly Violation[]>;
@@ -126,10 +130,10 @@ export interface OpenDatabase {
 
 /** A database as bytes. Images never change. */
 export interface Images {
-  /** Runs synchronous `work` between two transactions, so that it sees committed rows only. */
+  /** Runs synchronous `work` between transactions, so that it sees only committed rows. */
   between<T>(work: () => T): Promise<T>;
-  /** The current rows, as the image of a database in memory. */
+  /** The current rows as an image. */
   take(): Buffer;
-  /** Takes the rows of an image: a file has its rows replaced, in memory a new database is opened. */
+  /** Replaces all rows with those of an image: in place for a file; in memory, by opening a new database. */
   replace(image: Buffer): OpenDatabase;
 }

@@ -11,27 +11,27 @@ interface Member {
   readonly reject: (error: unknown) => void;
 }
 
-/** A group that the guard has ended ignores further results of its members. */
+/** A running group. Once the guard has ended it, results of its members are ignored. */
 interface Group {
   ended: boolean;
 }
 
 /**
- * A group starts no member after this many statements, which are a few milliseconds of work. A time limit would group
- * the same calls differently on another machine, and seeded services would give other bytes.
+ * A group starts no more members after this many statements, a few milliseconds of work. A time limit would make
+ * grouping depend on the machine, and seeded services would no longer repeat byte for byte.
  */
 const maxStatements = 500;
 
 export interface GroupCommit {
   /** Queues a transaction for the next group. */
   add<T>(work: () => Promise<T>): Promise<T>;
-  /** Called before each statement that reads. */
+  /** Called before each read statement. */
   beforeRead(): void;
-  /** Called before each statement that writes; answers whether a write transaction is open. */
+  /** Called before each write statement. Returns whether a write transaction is open. */
   beforeWrite(): boolean;
-  /** As `Engine.foreignCommitVersion`. A member that awaits something other than the store lets reads see the rows of its group. */
+  /** As `Engine.foreignCommitVersion`. Includes rollbacks: reads may have seen the rows that were undone. */
   foreignCommitVersion(): number;
-  /** The running transactions that share one commit, with the answers that they have got. */
+  /** The running group with its cached reads; undefined between groups. */
   present(): Together | undefined;
   /** Runs synchronous `work` between two groups. */
   betweenTransactions<T>(work: () => T): Promise<T>;
@@ -40,27 +40,27 @@ export interface GroupCommit {
 }
 
 /**
- * Group commit. The transactions that are queued when a tick of the event loop ends run one after the other in one
- * `BEGIN IMMEDIATE`. One COMMIT, and so one fsync, makes all of them durable; only then are their promises resolved. A member
- * that fails is rolled back alone: where it has written, the group is rolled back and runs again, each member in a savepoint
- * of its own. (A savepoint for each from the start: a POST takes 1.08 times the processor time.)
+ * Group commit. Transactions queued by the end of an event-loop tick run one after the other in one `BEGIN IMMEDIATE`.
+ * One COMMIT, and so one fsync, makes all of them durable; then their promises resolve. If a member fails after it has
+ * written, the group is rolled back and runs again with a savepoint for each member, so that only the failed one is
+ * undone. (Savepoints from the start would cost a POST 1.08 times the processor time.)
  *
- * A member may await the store only. The store answers within the same tick, so no other code runs between BEGIN and
+ * A member may await only the store, which answers within the same tick. So no other code runs between BEGIN and
  * COMMIT, and no reader sees uncommitted rows. A member that awaits anything else is rolled back with an error.
  *
  * A long queue is split into groups of `maxStatements`, and the event loop runs between them.
  *
- * Reads outside of a transaction share one snapshot a tick, which ends with the tick or before the first write. Locking
+ * Reads outside a transaction share one snapshot per tick, which ends with the tick or before the first write. Locking
  * the file for each read took a tenth of a GET (bench `http`: 0.91 of the processor time with the shared snapshot).
  *
- * `isTrusted` is called before each group. It throws after an I/O error, and then nothing is written any more.
+ * `isTrusted` runs before each group. It throws after an I/O error, so that nothing more is written.
  */
 export function createGroupCommit(
   database: Database,
   translate: (error: unknown) => unknown,
   isTrusted: () => void = () => {},
 ): GroupCommit {
-  // The pauses between the tries are longer, and leave the event loop free.
+  // SQLite's own wait blocks the event loop, so it is short. The pauses between tries are longer and do not block.
   if (!database.memory) database.pragma("busy_timeout = 5");
   const control = prepareControl(database);
   const begin = createBegin(control);
@@ -71,7 +71,7 @@ export function createGroupCommit(
   let snapshotOpen = false;
   let knownDataVersion: number | undefined;
   let rollbacks = 0;
-  /** Statements since the current group began, and those of them that write. */
+  /** Statements of the current group, and writes of all groups. */
   let statements = 0;
   let writes = 0;
   let present: Together = { answers: new Map() };
@@ -85,13 +85,13 @@ export function createGroupCommit(
   const endSnapshot = () => {
     if (!snapshotOpen) return;
     snapshotOpen = false;
-    // It has written nothing. After a read of a damaged page a COMMIT throws, and would end the process.
+    // Nothing was written. COMMIT would throw after a read of a damaged page, and end the process.
     if (database.open && database.inTransaction) control.rollback.run();
   };
 
   const flush = () => {
     flushScheduled = false;
-    if (!current.ended) return; // The end of the running group schedules the next one.
+    if (!current.ended) return; // When it ends, it schedules the next group.
     endSnapshot();
     const members = queue;
     queue = [];
@@ -128,7 +128,7 @@ export function createGroupCommit(
     systemTimer(locked.pause_ms, flush, { hold: true });
   };
 
-  /** Runs the members in the open transaction. Undefined where one of them must be undone and has no savepoint. */
+  /** Runs the members in the open transaction. Returns undefined if a member must be undone and has no savepoint. */
   const runMembers = async (members: Member[], group: Group, inSavepoints: boolean) => {
     const answers: (() => void)[] = [];
     statements = 0;
@@ -148,7 +148,7 @@ export function createGroupCommit(
         answers.push(() => member.resolve(value));
       } catch (error) {
         if (group.ended) break;
-        // A full disk or an I/O error ends the whole transaction, not only the savepoint.
+        // A full disk or an I/O error rolls back the whole transaction, not only the savepoint.
         if (members.length === 1 || !database.inTransaction) throw error;
         if (inSavepoints) {
           control.rollbackToSavepoint.run();
@@ -174,7 +174,7 @@ export function createGroupCommit(
         answers = await runMembers(members, group, true);
       }
       if (group.ended) return;
-      // SQLite may have ended the transaction while the member caught the error and went on.
+      // A member may have caught an error on which SQLite ended the transaction.
       if (!inWriteTransaction()) throw new Error("the transaction had ended before its commit");
       control.commit.run();
       group.ended = true;
@@ -217,7 +217,7 @@ export function createGroupCommit(
       beforeRead();
       try {
         knownDataVersion ??= control.dataVersion.get() as number;
-        // Both only grow, so the sum is never the same again.
+        // Both only grow, so no sum repeats.
         return knownDataVersion + rollbacks;
       } catch (error) {
         throw translate(error);
@@ -228,7 +228,7 @@ export function createGroupCommit(
       new Promise((resolve, reject) => {
         const attempt = () => {
           endSnapshot();
-          // A member that awaits something else holds its transaction until the guard of the next tick ends it.
+          // If a member awaits something else, its transaction stays open until the guard ends it in the next tick.
           if (database.inTransaction) return void setImmediate(attempt);
           try {
             resolve(work());

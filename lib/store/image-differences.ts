@@ -24,7 +24,7 @@ export interface Differences {
 type Value = string | number | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** The tables of records that people know, with their primary keys. Logs, jobs, sessions and windows are left out. */
+/** Tables of records that users know, with their primary keys. Logs, jobs, sessions and windows are left out. */
 const tables: readonly (readonly [table: keyof Tables, type: string, key: readonly string[]])[] = [
   ["organizations", "organization", ["id"]],
   ["users", "user", ["id"]],
@@ -42,9 +42,9 @@ const tables: readonly (readonly [table: keyof Tables, type: string, key: readon
   ["scenarios", "scenario", ["id"]],
 ];
 
-/** Of these, only the fact that they changed is shown. */
+/** Secret columns: a change is reported without the values. */
 const secret = new Set(["hash", "token_hash", "sealed", "variables"]);
-/** Columns that only the service itself reads. */
+/** Internal columns, left out of the report. */
 const hidden = new Set([
   ...["name_folded", "email_folded", "lined_up", "pin", "epoch", "rung", "release", "runtime", "handle", "repo"],
   ...["log_bytes", "step_at", "ready_at", "family", "organization_id", "last_used_at"],
@@ -56,14 +56,14 @@ const mostText = 500;
 const shown = (value: Value): Value =>
   typeof value === "string" && value.length > mostText ? `${value.slice(0, mostText)}…` : value;
 
-/** As SQLite orders: numbers by value, texts by their bytes. */
+/** Orders values as SQLite does: numbers by value, text by bytes. */
 function order(one: Value, other: Value): number {
   if (one === other) return 0;
   if (typeof one === "number" && typeof other === "number") return one - other;
   return Buffer.compare(Buffer.from(String(one)), Buffer.from(String(other)));
 }
 
-/** Which of two rows comes first by its key; a missing one comes last. */
+/** Compares two rows by key. A missing row comes last. */
 function orderOf(one: Row | undefined, other: Row | undefined, key: readonly string[]): number {
   if (!one || !other) return one ? -1 : 1;
   for (const name of key) {
@@ -73,7 +73,7 @@ function orderOf(one: Row | undefined, other: Row | undefined, key: readonly str
   return 0;
 }
 
-/** The records that differ between the images of two states of one service. */
+/** The records that differ between two images of one service. */
 export function differencesOf(before: Buffer, after: Buffer): Differences {
   const [from, to] = [openRaw(before), openRaw(after)];
   const counts: Record<string, { added: number; changed: number; removed: number }> = {};
@@ -108,7 +108,7 @@ function fieldsOf(old: Row | undefined, young: Row | undefined): RecordChange["f
   return fields;
 }
 
-/** The rows of a table that differ, in the order of its key: both images are read once, side by side. */
+/** Pairs the rows of both images by key, in key order, and reads each image once. One row of a pair may be missing. */
 function* pairs(
   from: Database,
   to: Database,

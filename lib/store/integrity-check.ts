@@ -13,32 +13,32 @@ import { onPostgres } from "./postgres-connection.ts";
 import { openRaw } from "./sqlite.ts";
 import type { Row } from "./tables.ts";
 
-/** The key file beside a database, which decrypts its secrets. */
+/** The key file beside a database. Its key decrypts the secrets. */
 export const keyFileOf = (path: string) => `${path}.key`;
-/** The folder beside a database, which holds the files of its generations. */
+/** The folder beside a database for the files of its generations. */
 export const assetFolderOf = (path: string) => `${path}-files`;
 
 /**
- * The words of errors about a database: the file that the operator named, which can be another one, and the remedy for
- * damage.
+ * Words for error messages: the path that the operator named, which may differ from the file that is read, and the
+ * remedy for damage.
  */
 interface Words {
   readonly named?: string;
   readonly remedy?: string;
 }
 
-/** Throws a DatabaseError for a database that is damaged or empty, or that this version cannot open. */
+/** Throws a DatabaseError if a database is damaged or empty, or if this version cannot open it. */
 export function checkDatabase(path: string, words?: Words): void {
   withDatabase(path, words, (database) => {
     const result = String(database.pragma("integrity_check", { simple: true }));
-    // SQLite begins with a line that names the database.
+    // The first line only names the database.
     if (result !== "ok") throw new Damage(`it is damaged (${result.split("\n").at(-1)})`);
     checkCompatible(database);
     if (isNew(database)) throw new Error("it has no tables; name a database of svc-server");
   });
 }
 
-/** Throws a DatabaseError unless the key file decrypts the secrets of the database. */
+/** Throws a DatabaseError if the key file does not match the database. */
 export function checkKey(path: string, { named = path }: Words = {}): void {
   const key = keyFileOf(named);
   const expected = withDatabase(path, { named }, (database) =>
@@ -53,7 +53,7 @@ export function checkKey(path: string, { named = path }: Words = {}): void {
   if (expected !== undefined && expected !== fingerprint) throw wrongKey(named, `the key file ${key}`);
 }
 
-/** Checks the rules of the store. Throws a DatabaseError for a database that cannot be read. */
+/** Checks the rules of the store. Throws a DatabaseError if the database cannot be read. */
 export const checkRules = (path: string, words?: Words): Violation[] =>
   withDatabase(path, words, (database) => {
     if (!isCurrent(database)) throw new Error(olderSchema);
@@ -77,7 +77,7 @@ export const openPreviewsIn = async (database: string): Promise<readonly OpenPre
         withDatabase(path, { named: database }, (copy) => copy.prepare(openPreviews).all() as OpenPreview[]),
       );
 
-/** The generations whose file is missing or differs from what was stored. Reads every byte. */
+/** Ids of generations whose file is missing or changed. Reads every byte. */
 export function damagedAssets(path: string, words?: Words): string[] {
   const stored = withDatabase(path, words, (database) => {
     const hasGenerations =
@@ -93,7 +93,7 @@ function storedEtag(file: string): string | undefined {
   try {
     return etagOf(readFileSync(file));
   } catch {
-    // A missing or unreadable file, or a folder: its link would answer 404.
+    // Missing, unreadable, or a folder: a link to it would answer 404.
     return undefined;
   }
 }

@@ -1,4 +1,6 @@
-/** A thread that checks the rules of the database in a file, on a connection of its own, or on a copy of a large one. */
+/**
+ * A worker thread that checks the rules of a database file, on its own connection. A large database is copied first.
+ */
 import { parentPort, workerData } from "node:worker_threads";
 import { violationsOf } from "./invariants.ts";
 import { withCopy } from "./online-copy.ts";

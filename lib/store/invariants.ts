@@ -9,7 +9,7 @@ export interface Violation {
   readonly examples: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The counts of a deployment's events, by name. */
+/** For each deployment, how many events it has of each kind. */
 const eventsOfDeployments = `
   select cast(json_extract(data, '$.deployment_id') as text) as id,
     sum(event = 'deployment.queued') as queued,
@@ -19,11 +19,11 @@ const eventsOfDeployments = `
     sum(event = 'deployment.rolled_back' and json_extract(data, '$.reason') = 'health_check') as rolled_back
   from events where event like 'deployment.%' group by 1`;
 
-/** The rows of a deleted project are removed in batches, and until then only the rule of that job holds for them. */
+/** Excludes deleted projects: a job removes their rows in batches, and until then only that job's rule applies. */
 const kept = "project_id not in (select project_id from removals)";
-/** Work that a tester moves has no job. */
+/** Excludes work that a tester moves, which has no job. */
 const movedByTime = "coalesce(json_extract(script, '$.pace'), '') not in ('polls', 'manual')";
-/** The deliveries that still wait: pending in the present epoch of an endpoint that is not deleted. */
+/** Waiting deliveries: pending, in the current epoch of their endpoint, and the endpoint is not deleted. */
 const pending = `
   select d.id, d.endpoint_id, d.next_attempt_at from endpoints e
   join deliveries d on d.endpoint_id = e.id and d.epoch = e.epoch and d.status = 'pending' where e.type <> 'removed'`;
@@ -134,8 +134,8 @@ const generationRules: Readonly<Record<string, string>> = {
 };
 
 /**
- * The rules of the store: they hold after every commit, whatever happened to the processes that wrote it. Each query
- * returns the rows that break its rule, in a time that grows with the rows and no faster.
+ * The rules of the store. They hold after every commit, even if the process that wrote it was killed. Each query
+ * returns the rows that break its rule, in linear time.
  */
 export const invariants: Readonly<Record<string, string>> = {
   ...deploymentRules,
@@ -178,6 +178,6 @@ export function violationOf(database: Database, rule: string): Violation | undef
   return count === 0 ? undefined : { rule, count, examples };
 }
 
-/** Checks every rule, each on a snapshot of its own. */
+/** Checks every rule, each on its own snapshot. */
 export const violationsOf = (database: Database): Violation[] =>
   Object.keys(invariants).flatMap((rule) => violationOf(database, rule) ?? []);

@@ -9,16 +9,16 @@ import type { Tables } from "./tables.ts";
 type Table = keyof Tables;
 type Values = Readonly<Record<string, unknown>>;
 
-/** A table with an `organization_id` is never listed without one. */
+/** Tables with an `organization_id` can only be listed for one organization. */
 type Filters<T extends Table> = { readonly [K in keyof Tables[T]]?: Tables[T][K] | undefined } & Pick<
   Tables[T],
   keyof Tables[T] & "organization_id"
 >;
 export interface Pages<T extends Table> {
-  /** One row more than the page holds, if there are more. */
+  /** Returns one row more than the page size if another page follows. */
   rows(filters: Filters<T>, position: Position): Promise<Tables[T][]>;
   total(filters: Filters<T>): Promise<number>;
-  /** The same list as JSON; undefined where the engine writes none. */
+  /** The same list as JSON text; undefined if the list or the engine does not support it. */
   readonly texts?: {
     rows(filters: Filters<T>, position: Position): Promise<JsonText[]>;
     total(filters: Filters<T>): Promise<number>;
@@ -26,11 +26,11 @@ export interface Pages<T extends Table> {
 }
 
 /**
- * Writes one statement for each combination of filters, and never `? IS NULL OR …`, which no index can serve.
+ * Uses one statement for each combination of filters, never `? IS NULL OR …`, which defeats indexes.
  *
- * Where no index serves all filters, matches may be rare, and one statement could read the index to its end (188 to 589
- * ms at 300,000 deployments). Such a list is scanned in batches, and the event loop runs between them. Counting works
- * the same way. Neither may be used in a transaction, which awaits nothing but the store.
+ * If no index serves all filters, matches may be rare, and a single statement could read the whole index (188 to 589 ms
+ * at 300,000 deployments). So such a list is scanned in batches, and the event loop runs between them. Counting does
+ * the same. Neither may run in a transaction, which may await only the store.
  */
 export function createPages<T extends Table>(
   engine: Engine,
@@ -39,12 +39,12 @@ export function createPages<T extends Table>(
   sqlTexts: Map<string, string>,
 ): Pages<T> {
   let builder: ReturnType<typeof sqlBuilder<T>> | undefined;
-  // Built on demand: most services of a process find every text in `sqlTexts`.
+  // Built on demand: usually another service of this process has put every text in `sqlTexts` already.
   const build = () => (builder ??= sqlBuilder(list, engine.jsonOf));
   const statement = (shape: string, text: () => RawBuilder<unknown>) => {
     let known = sqlTexts.get(shape);
     if (known === undefined) {
-      // 100 page sizes × filters × first or later page: rare shapes must not pile up forever.
+      // There are 100 page sizes × filters × first or later page, so the cache needs a limit.
       if (sqlTexts.size > 256) sqlTexts.clear();
       known = text().compile(engine.db).sql;
       sqlTexts.set(shape, known);
@@ -67,7 +67,7 @@ export function createPages<T extends Table>(
   };
   const hasExcluded = async () =>
     list.exclude !== undefined && (await statement("hasExcluded", () => build().hasExcluded()).first([])) !== undefined;
-  /** The scan whose index serves every filter. Its statement gives no rows while `exclude` names any. */
+  /** The scan whose index serves every filter. Its `all` statement returns no rows while any row is excluded. */
   const directOf = (scans: readonly Scan[]) => scans.find(({ unindexed }) => unindexed.length === 0);
 
   const batchEnd = (kind: keyof typeof batchSize, scan: Scan, after: After, values: Values) => {
@@ -75,7 +75,7 @@ export function createPages<T extends Table>(
     return end.first(parametersOf({ ...scan, unindexed: [] }, after, values)) as Promise<BatchEnd>;
   };
 
-  /** Batches of all scans in rotation. The scan that reaches its end first ends them all: it has seen every match. */
+  /** Yields batches of all scans in rotation. Ends when one scan reaches its end, since it has seen every match. */
   async function* batches(scans: readonly Scan[], values: Values, start?: After) {
     const positions = new Map(scans.map((scan) => [scan, start]));
     for (;;) {
@@ -102,7 +102,7 @@ export function createPages<T extends Table>(
     }
   };
 
-  /** One page as `columns` or as `json`. */
+  /** One page, as columns or as JSON. */
   const page = async <R>(form: Form, values: Values, { after: start, per_page }: Position): Promise<R[]> => {
     const scans = scansFor(values);
     const limit = per_page + 1;
@@ -147,12 +147,12 @@ export function createPages<T extends Table>(
 }
 
 interface BatchEnd {
-  /** The entries of the batch: fewer than its size at the end of the index. */
+  /** The number of entries in the batch. Less than the batch size at the end of the index. */
   readonly entries: number;
   readonly last: string;
 }
 
-/** A scan for each index that serves most of the given filters. */
+/** One scan for each index that serves the largest number of the given filters. */
 function chooseScans<T extends Table>({ within, indexes }: List<T>, given: readonly Column<T>[]): Scan[] {
   const usable = (indexes ?? [given]).filter((index) => index.every((name) => given.includes(name)));
   const most = Math.max(...usable.map(({ length }) => length));

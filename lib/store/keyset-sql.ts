@@ -5,16 +5,16 @@ import type { Tables } from "./tables.ts";
 type Table = keyof Tables;
 export type Column<T extends Table> = keyof Tables[T] & string;
 
-/** A list in the order of one key, of the rows that equal the given filters. */
+/** A list of the rows that match the given filters, ordered by one key. */
 export interface List<T extends Table> {
   readonly table: T;
-  /** Columns with a value in every call. */
+  /** Columns that every call filters by. */
   readonly within: readonly Column<T>[];
-  /** Columns that a call may filter by. */
+  /** Columns that a call may also filter by. */
   readonly filters?: readonly Column<T>[];
   /**
-   * The filters that each index serves, beside the columns in `within`. Where several indexes serve equally many of the
-   * given filters, the first one is preferred. Default: one index serves all given filters.
+   * The filters that each index serves, in addition to `within`. Of the indexes that serve the most filters, the first
+   * is preferred. Default: one index serves all given filters.
    */
   readonly indexes?: readonly (readonly Column<T>[])[];
   /** Default: `id`, newest first. */
@@ -23,35 +23,35 @@ export interface List<T extends Table> {
   /** Default: all columns. */
   readonly columns?: readonly Column<T>[];
   /**
-   * The last of `columns` is left out of a row's JSON where it is null. With it a list has `texts`, on an engine that writes
-   * JSON faster than rows arrive: a list of 20 takes 0.85 of the processor time that it takes from rows.
+   * The last of `columns`, omitted from a row's JSON if null. Setting it adds `texts` to the list, if the engine writes
+   * JSON faster than it reads columns: a list of 20 then takes 0.85 of the processor time.
    */
   readonly optional?: Column<T>;
-  /** Leaves out rows whose column is in a subquery, which is empty most of the time. */
+  /** Excludes rows whose column value is in a subquery, which is usually empty. */
   readonly exclude?: { readonly column: Column<T>; readonly in: RawBuilder<unknown> };
 }
 
-/** A scan along one index. Each row is checked against the filters that the index does not serve. */
+/** A scan along one index. Filters that the index does not serve are checked on each row. */
 export interface Scan {
   readonly name: string;
   readonly indexed: readonly string[];
   readonly unindexed: readonly string[];
 }
-/** The key of the last entry before the scan; undefined at the start of the index. */
+/** The key of the last entry before the scan; undefined to start at the beginning. */
 export type After = string | undefined;
 
-/** Rows of columns, or rows of one text. */
+/** The form of a row: its columns, or one JSON text. */
 export type Form = "columns" | "json";
 
 /**
- * How many index entries one statement covers, where it reads the row of each entry and where it only counts entries.
- * Both are about a millisecond of work (1,000 rows: 0.7 ms).
+ * Index entries per statement, when reading the row of each entry and when only counting entries. Each takes about a
+ * millisecond (1,000 rows: 0.7 ms).
  */
 export const batchSize = { reading: 1_000, counting: 2_000 };
 
 /**
- * The statements of a list; a `0` stands where a parameter is bound. Limits are written into the text, because SQLite
- * prepares a statement with a bound LIMIT again for each execution.
+ * The statements of a list. Each `0` is a bound parameter. Limits are literals, because SQLite prepares a statement
+ * with a bound LIMIT again at each execution.
  */
 export function sqlBuilder<T extends Table>(
   { table, key: keyColumn, order = "desc", columns, optional, exclude }: List<T>,
@@ -70,8 +70,8 @@ export function sqlBuilder<T extends Table>(
   const notExcluded = exclude ? [sql`${sql.ref(exclude.column)} not in (${exclude.in})`] : [];
 
   /**
-   * The first parameter, or null while anything is excluded: the index then gives nothing, and the search ends at once.
-   * A condition would be evaluated for each row.
+   * The first parameter, or null while any row is excluded: the index then finds nothing, and the query ends at once. A
+   * condition would be evaluated for each row.
    */
   const unlessExcluded = exclude ? sql`(select ${0} where not exists (${exclude.in}))` : sql`${0}`;
 
@@ -83,7 +83,7 @@ export function sqlBuilder<T extends Table>(
   const batchOf = (kind: keyof typeof batchSize, what: RawBuilder<unknown>, scan: Scan, after: After) =>
     sql`select ${what} ${from(scan, after)} ${inOrder(batchSize[kind])}`;
   const checkedColumns = ({ unindexed }: Scan) => [...unindexed, ...(exclude ? [exclude.column] : [])];
-  /** The matches in the next batch, in the order of the list. */
+  /** The matches in the next batch, in list order. */
   const matches = (what: RawBuilder<unknown>, needed: RawBuilder<unknown>, scan: Scan, after: After) =>
     sql`select ${what} from (${batchOf("reading", needed, scan, after)}) as batch where ${allOf([...equals(scan.unindexed), ...notExcluded])}`;
 

@@ -12,7 +12,7 @@ import { migrateUrl } from "./postgres-connection.ts";
 import { openDatabase } from "./sqlite.ts";
 import { makeFolder } from "./sync-folder.ts";
 
-/** Makes the tables of a new database, or updates those of an older version. Nothing else in it changes. */
+/** Creates the tables of a new database, or migrates those of an older version. Nothing else changes. */
 export async function migrateDatabase(database: string): Promise<Migrated> {
   if (!isPostgres(database)) return migrateFile(resolve(database));
   return migrateUrl(database);

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Database } from "better-sqlite3";
 import { Damage } from "./database-error.ts";
 
-/** "svcs": marks a database as ours, so that the database of another program is never taken for an old one. */
+/** "svcs" in ASCII. Marks our databases, so that another program's database is not mistaken for an old one of ours. */
 export const applicationId = 0x73766373;
 export const foreignDatabase =
   "it belongs to another program; name a file that svc-server made, or one that does not exist yet";
@@ -22,7 +22,7 @@ export interface Migration {
   readonly checksum: string;
 }
 
-/** The versions of a schema, before a command and after it; 0 for no tables. */
+/** The schema versions before and after a command; 0 if there are no tables. */
 export interface Migrated {
   readonly from: number;
   readonly to: number;
@@ -30,7 +30,7 @@ export interface Migrated {
 
 let known: readonly Migration[] | undefined;
 
-/** The numbered files of `schema/`, found from the sources as well as from the bundle. */
+/** The numbered files of `schema/`. Searches upwards for that folder, so sources and bundle both find it. */
 export function migrations(): readonly Migration[] {
   if (known) return known;
   let folder = dirname(fileURLToPath(import.meta.url));
@@ -87,8 +87,8 @@ export function migrate(database: Database, files: readonly Migration[] = migrat
 }
 
 /**
- * Throws for a database of another program, of a newer version, with other migrations than these, or without a table or
- * an index that its migrations made.
+ * Throws if another program or a newer version made the database, if its migrations differ from these, or if a table or
+ * index of its migrations is missing.
  */
 export function checkCompatible(database: Database, files: readonly Migration[] = migrations()): void {
   const isOurs = database.pragma("application_id", { simple: true }) === applicationId;
@@ -120,7 +120,10 @@ export function checkCompatible(database: Database, files: readonly Migration[] 
 const definition =
   /^(?:CREATE (?:UNIQUE )?(?:TABLE|INDEX) (?<made>\w+)|DROP (?:TABLE|INDEX) (?<dropped>\w+)|ALTER TABLE (?<from>\w+) RENAME TO (?<to>\w+))/gm;
 
-/** The tables and indexes that migrations make. Read from their text: a migrated database takes 8 ms more a start. */
+/**
+ * The tables and indexes that exist after these migrations. Parsed from their SQL, because migrating a database to find
+ * out adds 8 ms to a start.
+ */
 export function namesAfter(files: readonly Migration[]): string[] {
   const names = new Set<string>();
   for (const { sql } of files) {

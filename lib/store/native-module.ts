@@ -2,8 +2,8 @@ import { createRequire } from "node:module";
 import type Database from "better-sqlite3";
 
 /**
- * Loads better-sqlite3, or throws an error that names the remedy. The versions are compared before loading, because
- * version 13 crashes Node 20 with a segmentation fault when it opens a database.
+ * Loads better-sqlite3, or throws an error with the remedy. Checks versions before loading, because version 13 crashes
+ * Node 20 with a segmentation fault when it opens a database.
  */
 export function loadNative(
   require: NodeJS.Require = createRequire(import.meta.url),

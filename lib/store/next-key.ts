@@ -8,8 +8,9 @@ import { syncFolder } from "./sync-folder.ts";
 export const nextKeyOf = (database: string) => `${keyFileOf(database)}.next`;
 
 /**
- * Ends a rotation that was interrupted: its new key is beside the old one, and the database says which of them is in force.
- * Answers that as a sentence; undefined where there was none. The caller holds the lock of the database.
+ * Finishes or undoes an interrupted key rotation, which left its new key beside the old one. The fingerprint in the
+ * database says which of them is in force. Returns a sentence about it; undefined if no rotation was interrupted. The
+ * caller holds the database lock.
  */
 export function settleNextKey(database: string, fingerprint: string | undefined): string | undefined {
   const [present, next] = [keyFileOf(database), nextKeyOf(database)];
@@ -23,7 +24,7 @@ export function settleNextKey(database: string, fingerprint: string | undefined)
   return "a rotation of the encryption key was interrupted after it took effect: the new key is in force";
 }
 
-/** The file with the key in force. After an interrupted rotation there are two. */
+/** The file of the key in force. After an interrupted rotation there are two key files. */
 export function keyInForce(database: string, fingerprint: string | undefined): string {
   const next = nextKeyOf(database);
   return existsSync(next) && fingerprintOf(readKey(next)) === fingerprint ? next : keyFileOf(database);

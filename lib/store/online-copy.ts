@@ -17,14 +17,14 @@ import { freeBytes } from "./write-failure.ts";
 const megabyte = 1024 * 1024;
 
 /**
- * Copies a database while its server writes. SQLite's own backup begins anew at each commit of another process, or reads
- * all of the file on one snapshot, behind which the write-ahead log grows: 164 MB took 1.8 s. So the file is copied first
- * as it is, with all that happens to it meanwhile. Then, on a snapshot, both are compared, what differs is copied again, and
- * the log too: the server writes no page of the file meanwhile that is not in the log. A gigabyte that is in memory by then
- * takes about a third of a second.
+ * Copies a database while its server writes. SQLite's own backup restarts at each commit of another process, or reads
+ * the whole file in one snapshot while the write-ahead log grows (164 MB took 1.8 s). So the file is first copied as it
+ * is, without a snapshot. Then, in a snapshot, the pieces that differ are copied again, and finally the log. Pages that
+ * a checkpoint writes to the file meanwhile are also in the log. By then the file is cached: a gigabyte takes about a
+ * third of a second.
  *
- * A process that has the database open gives a descriptor that it closes after the database: closing a file drops every
- * lock that a process has on it.
+ * A process that has the database open passes a `descriptor`, and closes it only after the database: closing any
+ * descriptor of a file drops all locks of the process on it.
  */
 export async function copyOnline(source: string, target: string, descriptor?: number): Promise<void> {
   const database = openRaw(source);
@@ -32,7 +32,7 @@ export async function copyOnline(source: string, target: string, descriptor?: nu
   try {
     for (const _ of copyChanges(from, to)) await yieldToEventLoop();
     database.exec("begin");
-    // The snapshot begins with the first page that is read.
+    // The snapshot begins with the first read.
     database.prepare("select count(*) from sqlite_schema").get();
     for (const _ of copyChanges(from, to));
     if (existsSync(`${source}-wal`)) copyFile(`${source}-wal`, `${target}-wal`);
@@ -50,7 +50,7 @@ export async function copyOnline(source: string, target: string, descriptor?: nu
   }
 }
 
-/** Makes a file equal to another, a piece at a time. */
+/** Makes one file equal to another, a megabyte at a time. */
 function* copyChanges(from: number, to: number): Generator<void> {
   const [piece, old] = [Buffer.alloc(megabyte), Buffer.alloc(megabyte)];
   let at = 0;
@@ -77,7 +77,7 @@ function copyFile(source: string, target: string): void {
   }
 }
 
-/** A smaller database is read so fast that it needs no copy. */
+/** Below this size, reading is so fast that a copy is not needed. */
 const small = 32 * megabyte;
 
 const copyFor = (path: string) => `${path}.checked`;
@@ -87,14 +87,14 @@ export function removeCopy(path: string): void {
 }
 
 /**
- * Does work that reads all of a database. While a server writes to a large one, the work gets a copy beside it, unless that
- * would fill the disk. The server itself gives a descriptor, see `copyOnline`.
+ * Runs work that reads a whole database. If a server is writing to a large one, the work gets a copy, unless the copy
+ * could fill the disk. The server itself passes a `descriptor`, see `copyOnline`.
  */
 export async function withCopy<T>(path: string, work: (path: string) => T, descriptor?: number): Promise<T> {
   const { size } = statSync(path);
   const isServed = descriptor !== undefined || runningServer(path) !== undefined;
   if (size < small || !isServed || freeBytes(path) < 2 * size) return work(path);
-  // A check that was killed may have left one.
+  // A killed check may have left one.
   removeCopy(path);
   try {
     await copyOnline(path, copyFor(path), descriptor);

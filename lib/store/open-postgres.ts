@@ -10,8 +10,8 @@ import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 import { violationsIn } from "./postgres-rows.ts";
 
 /**
- * Opens a database of PostgreSQL; `mayMigrate` says whether its tables may be made or changed. Throws a DatabaseError,
- * without the password, if it cannot be used.
+ * Opens a PostgreSQL database. `mayMigrate` allows creating or migrating its tables. Throws a DatabaseError, without
+ * the password, if the database is unusable.
  */
 export async function openPostgres(
   url: string,

@@ -5,14 +5,14 @@ const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
   Array.isArray(results) ? results[0] : (results as QueryResult);
 
 /**
- * Commits, sends the messages and unlocks. NOTIFY locks the whole server until its commit. So messages have a transaction of
- * their own, which waits for no disk. It leaves in the same packet, so the process cannot die between the two. Messages that
- * fail undo nothing: the transaction is committed by then.
+ * Commits, then sends messages, then unlocks. NOTIFY locks the whole server until its transaction commits. So messages
+ * use a transaction of their own, which does not wait for the disk. Both go out in one packet, so the process cannot
+ * die in between. If the messages fail, the commit stands.
  */
 export async function commit(client: Client, sending: string, unlock: string): Promise<Pick<QueryResult, "command">> {
   if (sending === "") return firstOf(await client.query(`COMMIT; ${unlock}`));
   let isCommitted = false;
-  // The name of a column of a SELECT that runs only after a successful COMMIT.
+  // Called for the column of `SELECT 1`, which runs only after a successful COMMIT.
   const getTypeParser = () => {
     isCommitted = true;
     return String;

@@ -8,12 +8,12 @@ import { connectionConfig, loadDriver } from "./postgres.ts";
 import { describePostgres } from "./postgres-errors.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 
-/** A table of many millions of rows is counted in one statement. */
+/** Enough to count many millions of rows in one statement. */
 const statement_ms = 600_000;
 
 /**
- * A connection of a command, for `work`, which ends it. Its transactions may be idle for long: the other side of a copy may
- * take its time. Throws a DatabaseError for what fails.
+ * Opens a connection for a command; `work` closes it. Transactions have no idle timeout, because the other side of a
+ * copy may be slow. Errors are thrown as DatabaseErrors.
  */
 export async function onPostgres<T>(
   url: string,
@@ -41,7 +41,7 @@ export const askOf =
   async (text, values = []) =>
     (await client.query(text, [...values])).rows as Row[];
 
-/** Makes or updates the tables. Servers may be running on them. */
+/** Creates or migrates the tables. Servers may be running. */
 export const migrateUrl = (url: string): Promise<Migrated> =>
   onPostgres(url, { readOnly: false }, async (client) => {
     await checkServer(client);

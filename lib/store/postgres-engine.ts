@@ -13,11 +13,11 @@ import { followDatabaseTime } from "./postgres-time.ts";
 import { allAnswered, connectionOf, runIn, writingConnection } from "./postgres-transaction.ts";
 import { stopped } from "./write-failure.ts";
 
-/** For reads outside of transactions. */
+/** Connections for reads outside transactions. */
 const readers = 4;
-/** For counters. */
+/** Connections for counters. */
 const counting = 1;
-/** Names an error of a pool in our words. */
+/** Translates the errors of a pool. Fails fast while the database is unreachable. */
 const named = (runner: Runner, link: Link): Runner => ({
   query: (query) =>
     link.obstacle === "unreachable"
@@ -27,7 +27,7 @@ const named = (runner: Runner, link: Link): Runner => ({
         }),
 });
 
-/** Both raise 25006; here it means a write outside of a transaction. */
+/** A read-only replica raises 25006 too; in this pool it means a write outside a transaction. */
 const reading = (runner: Runner): Runner => ({
   query: (query) =>
     runner.query(query).catch((error) => {
@@ -35,13 +35,15 @@ const reading = (runner: Runner): Runner => ({
     }),
 });
 
-/** An engine, and the parts that its process shares with others. */
+/** An engine, and what its process shares with others. */
 export interface PostgresEngine {
   readonly engine: Engine;
   readonly cluster: Cluster;
 }
 
-/** READ COMMITTED transactions. Those of one organization run one after the other, in all processes, as all do on SQLite. */
+/**
+ * READ COMMITTED transactions. As on SQLite, those of one organization run one after the other, across all processes.
+ */
 export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
   const texts = new Set<string>();
   const poolOf = (use: "reads" | "counters", max: number) =>
@@ -73,7 +75,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       const ended: Ended[] = [];
       for (const work of works) ended.push(await runIn(transaction, connection, work, works.length === 1));
       const { messages } = transaction;
-      // A message must not reveal data of what failed.
+      // A failed transaction must not send its messages, so wait for the queued writes first.
       if (messages.length > 0) await allAnswered(transaction);
       if (transaction.failure) throw transaction.failure;
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
@@ -104,7 +106,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       sql`to_char((${instant}::timestamptz + ${seconds}::double precision * interval '1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     connection: reads,
     transaction: groups.add,
-    // PostgreSQL has no sign that another process has committed.
+    // PostgreSQL does not show whether another process has committed.
     foreignCommitVersion: () => Number.NaN,
     size: () => read("select pg_database_size(current_database()) as value"),
     logSize: () => 0,

@@ -1,14 +1,14 @@
 import { Problem } from "../kernel/errors.ts";
 import { stopped } from "./write-failure.ts";
 
-/** How often a transaction runs again after a conflict with another one, and after a broken constraint. */
+/** How often to retry a transaction, after a conflict and after a constraint violation. */
 const reruns = { conflict: 3, constraint: 1 };
 
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
-/** Whether the connection or its server is gone, or was never there. */
+/** Whether the connection or the server is gone, or could never be reached. */
 export function isLost(error: unknown): boolean {
-  // 25006: the server has become a read-only replica; 25P03: the transaction was idle for too long.
+  // 25006: the server became a read-only replica. 25P03: idle-in-transaction timeout.
   if (/^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|ENOENT|08|57P|25006|25P03|53300)/.test(codeOf(error)))
     return true;
   const message = error instanceof Error ? error.message : "";
@@ -43,7 +43,7 @@ export function describePostgres(error: unknown): string {
 const unavailable = (message: string, cause: unknown, isLogged: boolean) =>
   new Problem("unavailable", message, { headers: { "retry-after": "5" }, cause, isLogged });
 
-/** A database that cannot be used is a 503 and not a 500 (schema/README.md#errors). */
+/** An unusable database is a 503, not a 500 (schema/README.md#errors). */
 export function translate(error: unknown): unknown {
   if (error instanceof Problem) return error;
   if (codeOf(error) === "25006") return stopped("database_read_only", error);
@@ -51,13 +51,13 @@ export function translate(error: unknown): unknown {
   const code = codeOf(error);
   if (code === "53100")
     return unavailable("the disk of the database is full; ask the operator to free space", error, false);
-  // A statement took too long, a lock was not given, memory ran out, or two transactions waited for each other.
+  // Statement timeout, lock timeout, out of memory or other resources, deadlock.
   if (/^(57014|55P03|53|40)/.test(code))
     return unavailable("the database is overloaded; try again in a few seconds", error, false);
   return error;
 }
 
-/** Whether a failed transaction is tried again: the conflict is over by now, and its body sees the result. */
+/** Whether to retry a failed transaction. By then the conflict is over, and the body sees its result. */
 export function mayRunAgain(error: unknown, runs: number): boolean {
   const code = codeOf(error);
   if (code === "40001" || code === "40P01") return runs <= reruns.conflict;
