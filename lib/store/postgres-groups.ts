@@ -3,7 +3,7 @@ import type { Connection, EngineScope } from "./engine.ts";
 import { isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 
 export type Work = (connection: Connection) => Promise<unknown>;
-/** Answers a transaction once it is durable, or says why it is not. */
+/** Resolves or rejects the promise of a finished transaction. */
 type Answer = () => void;
 
 interface Member {
@@ -12,21 +12,21 @@ interface Member {
   readonly reject: (error: unknown) => void;
 }
 
-/** The outcome of a member in a committed group. */
+/** The outcome of one member of a committed group. */
 export type Ended = { readonly value: unknown } | { readonly error: unknown };
 
-/** The transactions of a group share their organization's lock for a few milliseconds. */
+/** The largest group. It holds its organization's lock for a few milliseconds. */
 const most = 64;
 
-/** Runs works in one transaction. Rejects where it was rolled back, or lost. */
+/** Runs all works in one transaction. Rejects if it was rolled back or its connection was lost. */
 type Run = (scope: EngineScope, works: readonly Work[]) => Promise<readonly Ended[]>;
 
 /**
  * Group commit. Transactions of an organization that wait for an earlier one of this process run together: one lock,
- * one commit, one message. If the group cannot be committed, each of them runs alone.
+ * one commit, one set of messages. If the group is rolled back, each of them runs again alone.
  */
 export function createGroups(run: Run) {
-  /** For each organization, its last group, and the members of a group that has not begun. */
+  /** By organization: the end of its last group, and the members of a group that has not begun. */
   const queues = new Map<string, { readonly ended: Promise<void>; gathering: Member[] | undefined }>();
   const pending = new Set<Promise<unknown>>();
   let ofAll: Promise<void> | undefined;
@@ -51,7 +51,7 @@ export function createGroups(run: Run) {
       );
       for (const [i, member] of members.entries()) answerOf(ended[i] as Ended, member)();
     } catch (error) {
-      // It is unknown whether a lost connection has committed.
+      // After a lost connection, the commit may or may not have happened: do not run again.
       if (isLost(error)) for (const { reject } of members) reject(translate(error));
       else for (const member of members) (await runAlone(scope, member))();
     }
@@ -64,7 +64,7 @@ export function createGroups(run: Run) {
     return ended;
   };
 
-  /** The next group of an organization begins after its last one, and after all that arrive in this tick. */
+  /** A group starts after the previous group of its organization. Transactions join it until then. */
   const beginGroup = (scope: EngineScope & object, first: Member) => {
     const { organization_id } = scope;
     const gathering = [first];
@@ -81,7 +81,7 @@ export function createGroups(run: Run) {
   const add = (scope: EngineScope, member: Member) => {
     if (scope === "rows") return void begin([], async () => (await runAlone(scope, member))());
     if (scope === "all") {
-      // It comes after everything that this process began before it, and before everything later, as on SQLite.
+      // As on SQLite, it waits for all earlier transactions of this process. Later ones wait for it, except `rows`.
       for (const queue of queues.values()) queue.gathering = undefined;
       const ended = begin([...pending], async () => (await runAlone(scope, member))());
       ofAll = ended;

@@ -15,13 +15,13 @@ import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 export interface Inspected {
   readonly client: Client;
   readonly url: string;
-  /** The encryption key that was given, if one was. */
+  /** The encryption key from the options, if given. */
   readonly key: () => Buffer | undefined;
-  /** The folder of the files of generations; undefined for the database. */
+  /** The folder of generation files; undefined if they are in the database. */
   readonly folder: string | undefined;
-  /** Whether a start may update the schema. */
+  /** Whether a server may migrate the schema when it starts. */
   readonly mayMigrate: boolean;
-  /** The time of this machine. */
+  /** This machine's clock. */
   readonly now: () => number;
 }
 
@@ -31,16 +31,16 @@ async function one(ask: Ask, text: string) {
 }
 
 const megabyte = 1_048_576;
-/** Links and keys expire by the clock. */
+/** The largest accepted clock difference. Links and keys expire by the clock. */
 const most_ahead_ms = 5_000;
 
-/** How many migrations were applied; 0 for a database without tables. */
+/** The number of applied migrations; 0 if there are no tables. */
 async function schemaOf(ask: Ask): Promise<number> {
   const { made } = await one(ask, "select (to_regclass('migrations') is not null)::text as made");
   return made === "true" ? Number((await one(ask, "select count(*) as applied from migrations"))["applied"]) : 0;
 }
 
-/** Each check answers what it found, or throws an error that says how to fix it. */
+/** Each check returns what it found, or throws an error that says how to fix it. */
 export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<string>>> = {
   async server({ client }) {
     await checkServer(client);

@@ -8,9 +8,9 @@ import type { Obstacle } from "./write-failure.ts";
 
 export type Driver = Awaited<ReturnType<typeof loadDriver>>;
 
-/** Connections that write at a time. */
+/** The most connections for writing. */
 const most = 8;
-/** How long the answer to a probe may take. */
+/** The timeout of a probe. */
 const probe_ms = 5_000;
 const backoff_ms = { first: 100, most: 5_000 };
 
@@ -18,24 +18,24 @@ interface Ports {
   readonly driver: Driver;
   readonly url: string;
   /**
-   * Checks the server behind each new connection. Rejects if it cannot be used. `isOnly` says that no other connection
-   * is open, so the server may be another than before.
+   * Checks the server of each new connection, and rejects if it cannot be used. `isOnly`: no other connection is open,
+   * so this may be another server than before.
    */
   readonly check: (client: Client, isOnly: boolean) => Promise<void>;
 }
 
-/** The connections that write. Lost ones are opened again, with back-off. */
+/** The connections for writing. Lost ones are reopened with back-off. */
 export interface Link {
-  /** Of this process among all that use the database: process ids repeat on other machines. */
+  /** Identifies this process among all that use the database. Process ids are not unique across machines. */
   readonly name: string;
-  /** The reason why there is no connection. */
+  /** Why there is no connection; undefined if there is one. */
   readonly obstacle: Obstacle | undefined;
-  /** A connection for one transaction. Rejects while none can be opened. */
+  /** Takes a connection for one transaction. Rejects while none can be opened. */
   take(): Promise<Client>;
   give(client: Client): void;
-  /** Gives up a connection that has failed. */
+  /** Closes a failed connection. */
   drop(client: Client): void;
-  /** Gives up unused connections that do not answer soon: a network may swallow everything and tell nobody. */
+  /** Drops idle connections that do not answer in time. A broken network may raise no error. */
   probe(): void;
   watch(watcher: Watcher): void;
   end(): Promise<void>;
@@ -53,7 +53,7 @@ export function createLink({ driver, url, check }: Ports): Link {
   const idle: Client[] = [];
   const waiting: Waiting[] = [];
   const opening = new Set<Promise<void>>();
-  /** The backends of lost connections. */
+  /** The backend process ids of lost connections. */
   let lost: number[] = [];
   let obstacle: Obstacle | undefined;
   let watcher: Watcher | undefined;
@@ -64,7 +64,9 @@ export function createLink({ driver, url, check }: Ports): Link {
   const name = createRandom().alphanumeric(12);
   const application = `svc-server ${name}`;
 
-  /** The server may still treat a lost connection as open, and its transaction would hold its locks. */
+  /**
+   * Terminates the backends of lost connections: the server may not notice the loss, and their transactions hold locks.
+   */
   const endLost = async (client: Client) => {
     if (lost.length === 0) return;
     const ended = lost;
@@ -77,7 +79,7 @@ export function createLink({ driver, url, check }: Ports): Link {
 
   const connect = async (): Promise<Client> => {
     const client = new driver.Client({ ...connectionConfig(url, application, "transactions"), pipeline: true });
-    // Only this reports the loss of an unused connection.
+    // Only this event reports that an idle connection was lost.
     client.on("error", () => drop(client));
     try {
       await client.connect();
@@ -105,7 +107,7 @@ export function createLink({ driver, url, check }: Ports): Link {
           give(client);
         },
         (error) => {
-          // The open connections serve all waiting statements.
+          // The other connections serve the waiting transactions.
           if (clients.size > 0 || opening.size > 0) return;
           for (const { reject } of waiting.splice(0)) reject(error);
           if (hasStarted) stop(error);
@@ -145,7 +147,7 @@ export function createLink({ driver, url, check }: Ports): Link {
       return obstacle;
     },
     take() {
-      // The connection that was used last: its statements are prepared.
+      // Prefer the connection used last: its statements are prepared.
       const client = idle.pop();
       if (client) return Promise.resolve(client);
       return new Promise((resolve, reject) => {

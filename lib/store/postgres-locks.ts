@@ -1,14 +1,17 @@
 import type { EngineScope } from "./engine.ts";
 import { applicationId } from "./migrate.ts";
 
-/** Advisory locks of the database: the first number says that they are ours. */
+/** Advisory locks. Their first number is our application id. */
 const locks = { transaction: 1, copy: 2, deployments: 3, generations: 4, scenarios: 5 } as const;
 export const lockOf = (name: keyof typeof locks): string => `${applicationId}, ${locks[name]}`;
 
-/** The SQL that begins a transaction and ends one. Its first lock is that of the database, which most take together. */
+/**
+ * SQL that begins a transaction, and SQL that unlocks after it. The first lock is that of the database; transactions of
+ * an organization share it.
+ */
 interface Locking {
   readonly begin: string;
-  /** Unlocks after the commit and its messages, so that later transactions send later messages. */
+  /** Runs after the commit and its messages, so that messages are sent in commit order. */
   readonly unlock: string;
 }
 
@@ -17,11 +20,11 @@ const newest = "SELECT id FROM events";
 const last = "ORDER BY id DESC LIMIT 1";
 
 /**
- * A transaction runs alone: in its organization, or among all of them. So every body reads the rows that it then
- * changes, as on SQLite. The order of all locks is: the database, the organization, `lockLimit`, rows of jobs. This
- * order prevents deadlocks; where PostgreSQL still finds one, the body runs again (`mayRunAgain`), as it does when a
- * name was taken. The newest event is read with the lock: the events of the transaction come after it, whatever the
- * clock of its process shows, so identifiers are in commit order.
+ * A transaction runs alone in its organization, or alone among all. So it reads the same rows that it then changes, as
+ * on SQLite. The order of locks prevents deadlocks: the database, the organization, `lockLimit`, rows of jobs. If
+ * PostgreSQL still detects one, or a name was taken, the transaction runs again (`mayRunAgain`). The newest event is
+ * read under the lock. The transaction's own events get later ids, whatever its process's clock shows, so ids are in
+ * commit order.
  */
 export function lockingOf(scope: EngineScope, quote: (text: string) => string): Locking {
   if (scope === "rows") return { begin: "BEGIN", unlock: "" };

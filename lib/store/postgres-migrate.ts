@@ -3,11 +3,11 @@ import { type Migration, migrations, namesAfter, newerSchema, olderSchema, other
 import { lockOf } from "./postgres-locks.ts";
 
 const foreign = "it belongs to another program; name one that svc-server made, or an empty one";
-/** The message of PostgreSQL for a write there. */
+/** Has the code that PostgreSQL uses for a write to a read-only database. */
 const readOnly = (sentence: string) => Object.assign(new Error(sentence), { code: "25006" });
 const oldest = { number: 140_000, name: "14" };
 
-/** Throws for a server that is too old or wrongly set up, and for a read-only one if `isWritten`. */
+/** Throws if the server is too old or misconfigured, or if it is read-only and `isWritten`. */
 export async function checkServer(client: Client, { isWritten = true } = {}): Promise<void> {
   const { rows } = await client.query(`select
     current_setting('server_version_num') as number, current_setting('server_version') as version,
@@ -19,17 +19,17 @@ export async function checkServer(client: Client, { isWritten = true } = {}): Pr
   if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; make a database with the encoding UTF8`);
   if (is_replica) throw readOnly("its server is a read-only replica; name its primary");
   if (is_read_only && isWritten) throw readOnly("it is read-only; set default_transaction_read_only to off");
-  // An acknowledged write would be lost with a server that crashes.
+  // With it off, a crash of the server would lose acknowledged writes.
   await client.query(
     "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
   );
   if (schema === null) throw new Error("the search path of the user names no schema; make one");
 }
 
-/** Compares bytes, as SQLite does: any other order depends on the machine. */
+/** Makes PostgreSQL compare text by bytes, as SQLite does. Other collations depend on the machine. */
 const portable = (sql: string) => sql.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"');
 
-/** The tables and indexes in the schema of the user. */
+/** The tables and indexes in the user's current schema. */
 async function namesIn(client: Client): Promise<string[]> {
   const { rows } = await client.query(
     "select relname from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'i')",
@@ -38,14 +38,15 @@ async function namesIn(client: Client): Promise<string[]> {
 }
 
 /**
- * Applies the missing migrations in one transaction; answers whether there were no tables before. Throws for a database of
- * another program, of a newer version, or with other migrations than these. `mayChange` is false beside a server.
+ * Applies the missing migrations in one transaction. Returns true if there were no tables before. Throws if another
+ * program or a newer version made the database, or if its migrations differ from these. Without `mayChange`, throws if
+ * migrations are missing.
  */
 export async function migratePostgres(
   client: Client,
   { mayChange }: { readonly mayChange: boolean },
 ): Promise<boolean> {
-  // First without the lock, which waits for every open write. In one snapshot: another server may migrate meanwhile.
+  // Look first without the lock, which waits for all open writes. Use one snapshot: another server may be migrating.
   const seen = await within(client, "BEGIN ISOLATION LEVEL REPEATABLE READ", () => look(client));
   if (seen.missing.length === 0) return false;
   if (!mayChange)
@@ -66,7 +67,7 @@ export async function migratePostgres(
   });
 }
 
-/** Which migrations the database lacks. Throws as `migratePostgres` does. */
+/** The migrations that the database lacks. Throws as `migratePostgres` does. */
 async function look(client: Client): Promise<{ isNew: boolean; missing: readonly Migration[] }> {
   const files = migrations();
   const present = await namesIn(client);
@@ -90,7 +91,7 @@ async function within<T>(client: Client, begin: string, work: () => Promise<T>):
 
 type Applied = Pick<Migration, "version" | "name" | "checksum">;
 
-/** Another program may have a table of this name, with other columns. */
+/** Checks the columns too: another program may have a table of this name. */
 async function appliedIn(client: Client, present: readonly string[]): Promise<Applied[]> {
   if (!present.includes("migrations") || !present.includes("settings")) throw new Error(foreign);
   const { rows } = await client.query("select * from migrations");

@@ -5,18 +5,18 @@ import type { Driver } from "./postgres-link.ts";
 interface Slot {
   readonly opening: Promise<Client>;
   client?: Client;
-  /** Statements without an answer yet. */
+  /** Statements that have no result yet. */
   waiting: number;
 }
 
-/** Connections for statements that stand alone. */
+/** A pool of connections for statements outside transactions. */
 export interface Pool extends Runner {
   end(): Promise<void>;
 }
 
 /**
- * A statement goes to a connection without open statements, or to the one with the fewest, and does not wait for their
- * answers (pg's own pool: a GET at 32 connections takes 1.3 times the processor time).
+ * Each statement goes to an idle connection, or else to the least busy one, and is sent without waiting for earlier
+ * results. (With pg's own pool, a GET at 32 connections takes 1.3 times the processor time.)
  */
 export function createPool({ Client }: Driver, config: SessionConfig, max: number): Pool {
   const slots = new Set<Slot>();
@@ -43,7 +43,7 @@ export function createPool({ Client }: Driver, config: SessionConfig, max: numbe
     for (const slot of slots) if (slot.client && (!best || slot.waiting < best.waiting)) best = slot;
     if (best?.waiting === 0) return best;
     if (slots.size < max) open();
-    // While the first connections open, statements wait for any of them.
+    // Use the least busy connection, even one that is still opening.
     for (const slot of slots) if (!best || slot.waiting < best.waiting) best = slot;
     return best as Slot;
   };

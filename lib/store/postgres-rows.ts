@@ -7,8 +7,8 @@ import { eachPage } from "./copy-tables.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
 
 /**
- * Checks the rules of the store, which are queries of SQLite, on a copy of all rows in a temporary file, as they are at one
- * time. Servers may be running.
+ * Checks the rules of the store, which are SQLite queries. So it copies all rows, in one snapshot, to a temporary
+ * SQLite file. Servers may be running.
  */
 export async function violationsIn(url: string, signal?: AbortSignal): Promise<readonly Violation[]> {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-rules-"));

@@ -4,15 +4,15 @@ import { connectionConfig } from "./postgres.ts";
 import type { Driver } from "./postgres-link.ts";
 
 const channel = "svc_server";
-/** PostgreSQL takes 8,000 bytes. */
+/** Below PostgreSQL's limit of 8,000 bytes. */
 const longest = 7_900;
 const backoff_ms = { first: 100, most: 1_000 };
-/** The intervals of the check. A connection that does not answer within the second one is given up. */
+/** Every `pause` a query checks the connection. If no result comes within `answer`, the connection is dropped. */
 const heartbeat = { pause: "10s", answer: "5s" };
 
 /**
- * The SQL that sends a transaction's messages after its commit; `from` is the sender. `NOTIFY` locks the whole server until
- * its own commit, which waits for no disk here.
+ * SQL that sends a transaction's messages after its commit; `from` names the sender. NOTIFY locks the whole server
+ * until its transaction commits, so that commit does not wait for the disk.
  */
 export function sendingOf(messages: readonly string[], from: string, quote: (text: string) => string): string {
   const texts: string[] = [];
@@ -33,7 +33,7 @@ export function sendingOf(messages: readonly string[], from: string, quote: (tex
 }
 
 export interface Signals {
-  /** Resolves once messages arrive. */
+  /** Resolves once it is listening. */
   listen(hear: (message: string) => void, lost: () => void): Promise<void>;
   end(): Promise<void>;
 }
@@ -41,13 +41,16 @@ export interface Signals {
 interface Ports {
   readonly driver: Driver;
   readonly url: string;
-  /** The name of this process. */
+  /** The name of this process. Its own messages are ignored. */
   readonly own: string;
-  /** Called when the connection is lost, or cannot be opened: others may be lost, too. */
+  /** Called when the connection is lost or cannot be opened: other connections may be lost too. */
   readonly failed: () => void;
 }
 
-/** Hears the messages of other processes on a connection of its own. While it is lost, `lost` is called each second. */
+/**
+ * Receives messages of other processes on its own connection. Calls `lost` when the connection is lost, after each
+ * failed try to reconnect, and once it is back.
+ */
 export function createSignals({ driver, url, own, failed }: Ports): Signals {
   let hear = (_: string) => {};
   let lost = () => {};
@@ -98,7 +101,7 @@ export function createSignals({ driver, url, own, failed }: Ports): Signals {
       .then(() => {
         if (client !== current) return;
         wait_ms = backoff_ms.first;
-        // Messages that were sent meanwhile are lost.
+        // Messages sent while disconnected are lost.
         if (begun) begun();
         else lost();
         begun = undefined;

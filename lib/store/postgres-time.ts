@@ -1,7 +1,7 @@
 import { systemTimer } from "../kernel/clock.ts";
 import { monotonicNow } from "../kernel/system.ts";
 
-/** The number of readings of the database's clock. The quickest one is the most exact. */
+/** Readings of the database's clock per measurement. The one with the shortest round trip is the most accurate. */
 const readings = 4;
 const pause = "10s";
 
@@ -11,8 +11,8 @@ export interface DatabaseTime {
 }
 
 /**
- * The clock of the database, from a reading of it every ten seconds and this machine's steady time between. All processes show
- * it, whatever their machines show, so leases and due times mean the same to each.
+ * The database's clock: read every ten seconds, and continued by this machine's monotonic clock. All processes agree on
+ * it, whatever their own clocks show, so leases and due times mean the same to each.
  */
 export async function followDatabaseTime(read: () => Promise<number>): Promise<DatabaseTime> {
   /** The database's time minus monotonic time. */
@@ -33,7 +33,7 @@ export async function followDatabaseTime(read: () => Promise<number>): Promise<D
     offset = found;
   };
   const measureLater = () => {
-    // While the database is away, the steady time goes on.
+    // If the database is unreachable, the monotonic clock continues from the last reading.
     const again = () =>
       void measure()
         .catch(() => {})

@@ -7,7 +7,7 @@ import { lockOf } from "./postgres-locks.ts";
 
 const done = Promise.resolve();
 
-/** The statements of a connection, or of a pool. `send` sends a statement whose answer no caller waits for. */
+/** Prepares statements for a connection or a pool. `send` sends a statement without returning its result. */
 export const connectionOf = (
   runner: Runner,
   texts: Set<string>,
@@ -25,28 +25,28 @@ export const connectionOf = (
   },
 });
 
-/** What a connection holds of its transaction. */
+/** The state of the open transaction of a connection. */
 export interface Open {
   readonly messages: string[];
   readonly newest: string | undefined;
-  /** The statements that nobody awaits and that have no answer yet. */
+  /** Queued writes that have no result yet. */
   sent: number;
   answered: () => void;
-  /** The first error. Later statements only report that there was one. */
+  /** The first error. PostgreSQL fails later statements only because of it. */
   failure?: unknown;
-  /** Whether the present member of the group, and the earlier ones, may have written or locked a row. */
+  /** Whether the current member (`hasWritten`) or an earlier one (`haveWritten`) may have written or locked a row. */
   hasWritten: boolean;
   haveWritten: boolean;
   readonly group: Connection["group"];
   readonly answers: Answers | undefined;
 }
 
-/** A connection of transactions, one after the other. */
+/** A connection that runs one transaction after the other. */
 export function writingConnection(client: Client, texts: Set<string>) {
   let open: Open;
   const runner: Runner = {
     query(query) {
-      // An answer may come after the end of its transaction.
+      // A result may arrive after its transaction has ended.
       const own = open;
       if (typeof query === "object" && !isRead(query.text)) own.hasWritten = true;
       return new Promise((resolve, reject) =>
@@ -58,7 +58,7 @@ export function writingConnection(client: Client, texts: Set<string>) {
       );
     },
   };
-  /** Without a promise of its own, of which most writes have several (a POST takes 0.9 of the processor time). */
+  /** Creates no promise: most write requests would have several (a POST takes 0.9 of the processor time). */
   const send = (query: QueryConfig) => {
     const own = open;
     own.hasWritten = true;
@@ -72,7 +72,7 @@ export function writingConnection(client: Client, texts: Set<string>) {
   };
   const lockLimit: Connection["lockLimit"] = async (limit) => {
     if (!open.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
-    // Rows that an earlier member locked must not stay locked while this waits: the holder of the lock may wait for them.
+    // Do not wait while an earlier member holds row locks: the holder of this lock may be waiting for those rows.
     const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
     if (rows[0]?.["taken"] === true) return;
     open.failure = new Error("the lock of a limit is taken");
@@ -115,7 +115,7 @@ export const allAnswered = async (open: Open): Promise<void> => {
     });
 };
 
-/** Runs a member of a group. A member that fails before it writes leaves the others unchanged. */
+/** Runs a member of a group. If it fails before it has written, the other members go on. */
 export async function runIn(open: Open, connection: Connection, work: Work, isAlone: boolean): Promise<Ended> {
   const told = open.messages.length;
   open.haveWritten ||= open.hasWritten;

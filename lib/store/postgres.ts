@@ -5,7 +5,7 @@ import type { Client, ClientConfig, QueryResult } from "pg";
 import type { QueryBuilder } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
-/** Kysely compiles SQL here. It has no connection to run it on. */
+/** Kysely only compiles SQL here. It has no connection. */
 const executor = new DefaultQueryExecutor(new PostgresQueryCompiler(), new PostgresAdapter(), {
   provideConnection: () => Promise.reject(new Error("Kysely has no connection here; run prepared statements")),
 });
@@ -27,11 +27,11 @@ async function loadPackage() {
   }
 }
 
-/** The number of the process that serves a connection. */
+/** The process id of the backend of a connection. */
 const backendOf = async (client: Client): Promise<number> =>
   (await client.query("select pg_backend_pid() as pid")).rows[0].pid;
 
-/** Whether a pooler may give the server of this connection to another one between transactions. */
+/** Whether a pooler may move this connection to another backend between transactions. */
 async function isShared(client: Client, other: Client): Promise<boolean> {
   try {
     const first = await backendOf(client);
@@ -44,8 +44,9 @@ async function isShared(client: Client, other: Client): Promise<boolean> {
 }
 
 /**
- * Loads the driver, which is no dependency of the package: few users need it. Its clients have a session of their own, with
- * our settings: a pooler would refuse them at the start of a connection, or forget them.
+ * Loads `pg`, which is not a dependency of the package: few users need it. Its clients send our session settings once
+ * connected, since a pooler would refuse or forget settings that are part of connecting. Connecting fails if a pooler
+ * shares backends between clients.
  */
 export async function loadDriver(): Promise<Driver> {
   const { Client: Base } = await loadPackage();
@@ -55,7 +56,7 @@ export async function loadDriver(): Promise<Driver> {
     constructor(config: SessionConfig) {
       super(config);
       this.#config = config;
-      // The next statement reports it.
+      // The next statement reports the error.
       this.on("error", () => {});
     }
 
@@ -63,7 +64,7 @@ export async function loadDriver(): Promise<Driver> {
       return super.connect().then(() => this.#begin());
     }
 
-    /** Statements of one tick leave together: `pg` itself writes each to the socket. */
+    /** Sends all statements of one tick together. `pg` writes each to the socket by itself. */
     override query = ((...words: Parameters<Client["query"]>) => {
       const { stream } = (this as unknown as { connection: { stream: Duplex } }).connection;
       if (stream !== this.#corked) {
@@ -81,7 +82,7 @@ export async function loadDriver(): Promise<Driver> {
       const { session, ...config } = this.#config;
       const values = Object.entries(session).map(([name, value]) => `set_config('${name}', '${value}', false)`);
       const identified = this as unknown as { processID: number };
-      // A pooler invents the number of a backend, and would change the settings of other clients.
+      // Do nothing behind a pooler: it invents backend ids, and the settings could change for other clients.
       const text = `select ${values} where pg_backend_pid() = ${identified.processID}`;
       const { rowCount } = await this.query({ text, query_timeout: limits.connect_ms } as { text: string });
       if (rowCount === 1) return this;
@@ -98,37 +99,37 @@ export async function loadDriver(): Promise<Driver> {
 const sharedServers =
   "a connection pooler in transaction mode is in between; name the address of PostgreSQL itself, or set the pooler to session mode";
 
-/** bigint, smallint, integer, oid, real, double precision and numeric. */
+/** The type ids of bigint, smallint, integer, oid, real, double precision and numeric. */
 const numbers = [20, 21, 23, 26, 700, 701, 1700];
 const boolean = 16;
-/** The value of a type, by its number, from PostgreSQL's text. */
+/** Parses PostgreSQL's text for a type id. */
 const parserOf = (type: number) => (text: string) =>
   numbers.includes(type) ? Number(text) : type === boolean ? text === "t" : text;
 
 export const limits = {
   connect_ms: 5_000,
-  /** The server ends a statement, and we no longer wait for its answer. */
+  /** The server cancels a statement after `statement_ms`; this process stops waiting after `answer_ms`. */
   statement_ms: 20_000,
   answer_ms: 30_000,
-  /** The server ends a transaction of a process that hangs. */
+  /** The server ends a transaction that is idle for this long, because its process hangs. */
   idle_ms: 30_000,
 };
 
-/** The purpose of a connection. */
+/** Session settings by the purpose of a connection. */
 const settings = {
   transactions: {},
-  // A write outside of a transaction is refused: each would be a commit of its own, and a change could stay half done.
+  // Refuses writes outside a transaction: each would commit by itself, and a change could stay half done.
   reads: { default_transaction_read_only: "on" },
-  // No request waits for the disk of the database.
+  // No request waits for the database's disk.
   counters: { synchronous_commit: "off" },
 };
 
-/** A connection, and the settings of its session. */
+/** Options of a connection, with its session settings. */
 export interface SessionConfig extends ClientConfig {
   readonly session: Readonly<Record<string, string | number>>;
 }
 
-/** The settings of every connection. `PG*` variables fill what the URL leaves out. */
+/** Options of every connection. `PG*` variables fill in what the URL omits. */
 export const connectionConfig = (url: string, name: string, use: keyof typeof settings): SessionConfig => ({
   connectionString: url,
   application_name: name,
@@ -145,11 +146,11 @@ export const connectionConfig = (url: string, name: string, use: keyof typeof se
   types: { getTypeParser: parserOf } as never,
 });
 
-/** The number of statements that a connection keeps prepared. Others are parsed at each run. */
+/** How many statements a connection keeps prepared. Others are parsed at each run. */
 const mostNamed = 512;
 const names = new Map<string, string>();
 
-/** A query of `pg`. Statements have the same names in all connections of the process. */
+/** A query for `pg`. A statement has the same name on all connections of the process. */
 export function queryOf(text: string, values: readonly unknown[]) {
   let name = names.get(text);
   if (name === undefined && names.size < mostNamed) {
@@ -159,7 +160,10 @@ export function queryOf(text: string, values: readonly unknown[]) {
   return { name, text, values: values.some(isUnstorable) ? values.map(storable) : (values as unknown[]) };
 }
 
-/** PostgreSQL stores no U+0000. Callers cannot send one; receivers and programs can answer with it. */
+/**
+ * PostgreSQL cannot store U+0000. Callers cannot send it, but responses of receivers and output of programs may contain
+ * it.
+ */
 export const storable = <T>(value: T) => (isUnstorable(value) ? (value as string).replaceAll("\0", "\ufffd") : value);
 const isUnstorable = (value: unknown) => typeof value === "string" && value.includes("\0");
 

@@ -3,21 +3,23 @@ import { Damage, isDamage } from "./database-error.ts";
 import type { Reserve } from "./disk-reserve.ts";
 import { type Obstacle, obstacleOf } from "./write-failure.ts";
 
-/** The events of a store that its operator has to know. */
+/** The events of a store that its operator must know about. */
 export interface Watcher {
-  /** Called when writes stop, and without an obstacle when they go on. */
+  /** Called with an obstacle when writes stop, and without one when they resume. */
   writes(obstacle: Obstacle | undefined, error?: unknown): void;
-  /** Called when the write-ahead log has become large behind a reader, and when it is small again. */
+  /** Called when a long reader has made the write-ahead log large, and when it is small again. */
   log(bytes: number, isLarge: boolean): void;
 }
 
-/** Whether a store can be written, and how it recovers from an error of the disk. */
+/** Whether a store can write, and its recovery from disk errors. */
 export interface Recovery {
   readonly obstacle: Obstacle | undefined;
-  /** Records an error; returns the reason why writes stop, if they do. */
+  /** Records an error. Returns the obstacle if the error stops writes. */
   note(error: unknown): Obstacle | undefined;
   watch(watcher: Watcher): void;
-  /** The start is complete: takes the reserve. Answers whether there is room for it. */
+  /**
+   * Ends the start and takes the reserve. Returns false if there is no room for it and no error was reported about it.
+   */
   started(): boolean;
   /** Called when the file is closed for good. */
   end(): void;
@@ -27,16 +29,16 @@ interface Ports {
   readonly path: string;
   readonly reserve: Reserve;
   readonly usedReserve: boolean;
-  /** Closes the file, opens it anew and checks it. Rejects where it cannot be used. */
+  /** Closes the file, reopens it and checks it. Rejects if it cannot be used. */
   readonly reopen: () => Promise<void>;
-  /** Writes, and so shows that the disk takes writes. Rejects otherwise. */
+  /** Makes a test write. Rejects if it fails. */
   readonly tryWriting: () => Promise<void>;
 }
 
 /**
- * An error of the disk stops all writes until one succeeds. On a full disk, the reserve is given back to it, for
- * deletes, and writes go on once there is room for the reserve again. After any other error, the connection is not
- * trusted any more: a failed sync may have lost pages that it treats as written.
+ * A disk error stops all writes until a test write succeeds. On a full disk, the reserve is released for deletes, and
+ * writes resume once there is room for it again. After any other error the file is reopened, because a failed sync may
+ * have lost pages that the old connection treats as written.
  */
 export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting }: Ports): Recovery {
   let obstacle: Obstacle | undefined;
@@ -50,7 +52,7 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
     obstacle = found;
     watcher?.writes(found, error);
     if (found === "disk_full") reserve.release();
-    // Only the operator can mend a damaged file.
+    // Only the operator can repair a damaged file.
     if (found !== "damaged") retryLater();
   };
   const note = (error: unknown) => {
@@ -62,13 +64,13 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
     cancelTimer();
     if (!ended) cancelTimer = systemTimer("1s", () => void recover());
   };
-  /** The reserve grows once there is room for it. While writes are stopped, the recovery refills it. */
+  /** Refills the reserve once there is room. While writes are stopped, `recover` does this. */
   const refillLater = () => {
     cancelRefill = systemTimer("60s", () => {
       try {
         if (obstacle === undefined && reserve.refill()) return;
       } catch {
-        // The disk is temporarily gone.
+        // The disk is temporarily unavailable.
       }
       refillLater();
     });

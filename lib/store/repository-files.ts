@@ -2,22 +2,21 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync } from "nod
 import { join } from "node:path";
 import { isPostgres } from "./database-url.ts";
 
-/** The folder beside a database, which holds the git repositories that are pushed to the service. */
+/** The folder beside a database for the git repositories that are pushed to the service. */
 export const repositoryFolderOf = (path: string) => `${path}-repositories`;
 
-/** The repositories of a server: beside its database file, else in the folder of its apps. */
+/** The repository folder of a server: beside its database file, or in the apps folder with PostgreSQL. */
 export const repositoryFolderFor = (database: string, appsFolder: string) =>
   isPostgres(database) ? join(appsFolder, "repositories") : repositoryFolderOf(database);
 
-/** Files that git is writing, or that a killed push left behind. */
+/** Files that git is still writing, or that a killed push left behind. */
 const unfinished = /^(tmp_|\.tmp-)|\.lock$|\.half$/;
 const packs = /(^|\/)objects\/pack$/;
 
 /**
- * Copies the repositories while pushes go on, and returns the names of the copied files. A push stores its objects
- * before it moves a ref, and no objects are removed: so refs are copied first, and the objects that they need exist by
- * then. If packs were combined meanwhile, their folder is copied again: the new pack exists before the old ones are
- * removed.
+ * Copies the repositories during pushes, and returns the names of the copied files. A push stores its objects before it
+ * moves a ref, and objects are never removed. So refs are copied first, and then all objects that they need exist. If
+ * git repacks meanwhile, the pack folder is copied again: git creates the new pack before it removes the old ones.
  */
 export function copyRepositories(from: string, to: string): string[] {
   if (!existsSync(from)) return [];
@@ -29,7 +28,7 @@ export function copyRepositories(from: string, to: string): string[] {
       try {
         copyFileSync(join(from, path), join(to, path));
       } catch (error) {
-        // A ref was deleted meanwhile, or a pack.
+        // A ref or a pack was deleted meanwhile.
         if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
         isWhole = false;
         continue;

@@ -22,15 +22,15 @@ const batch = 500;
 
 /** The result of a rotation. */
 export interface Rotation {
-  /** The number of values that were encrypted again; undefined if the new key was in force before. */
+  /** The number of re-encrypted values; undefined if the new key was already in force. */
   readonly values: number | undefined;
-  /** A sentence about an earlier rotation that was interrupted. */
+  /** A sentence about an earlier, interrupted rotation. */
   readonly earlier?: string | undefined;
-  /** Whether the operator gives the key to servers, because it is in no file beside the database. */
+  /** Whether the operator has to pass the key to servers, because no file beside the database holds it. */
   readonly isGiven?: true;
 }
 
-/** Encrypts every secret of a database again, in the transaction of `ask`. Returns how many values it encrypted. */
+/** Re-encrypts every secret of a database in the transaction of `ask`. Returns the number of values. */
 async function encryptAgain(ask: Ask, database: string, before: Buffer, after: Buffer): Promise<number | undefined> {
   const [vault] = await ask("select value from settings where name = 'vault'");
   if (vault?.["value"] === fingerprintOf(after)) return undefined;
@@ -63,7 +63,9 @@ async function encryptAgain(ask: Ask, database: string, before: Buffer, after: B
   return values;
 }
 
-/** The key is in a file beside the database: the new one is there before the commit, and takes its place after it. */
+/**
+ * The key is in a file beside the database. The new key is stored next to it before the commit, and replaces it after.
+ */
 async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
   settleSwitch(path);
   if (!existsSync(path)) throw new DatabaseError(path, "it does not exist; name another file");
@@ -72,7 +74,7 @@ async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
     const database = openDatabase(path);
     try {
       if (!isCurrent(database)) throw new Error(olderSchema);
-      // Values under the old key must not stay in unused pages.
+      // Leave no values under the old key in unused pages.
       database.pragma("secure_delete = ON");
       const ask = askOfFile(database);
       const [vault] = await ask("select value from settings where name = 'vault'");
@@ -95,7 +97,7 @@ async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
   }
 }
 
-/** For PostgreSQL the operator keeps the keys: its servers start with the new one after this. */
+/** With PostgreSQL the operator holds the key, and starts the servers with the new one afterwards. */
 async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promise<Rotation> {
   const client: Client = await onPostgres(url, { readOnly: false }, async (opened) => {
     await checkServer(opened);
@@ -116,8 +118,8 @@ async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promi
 }
 
 /**
- * Encrypts every secret of a database again with a new key, in one transaction, while no server uses it. A kill leaves
- * the old key or the new one in force. `before` is the present key of a database of PostgreSQL.
+ * Re-encrypts every secret of a database with a new key, in one transaction, while no server is running. After a kill,
+ * either the old key or the new one is in force. `before` returns the current key of a PostgreSQL database.
  */
 export const rotateEncryption = (database: string, after: Buffer, before: () => Buffer): Promise<Rotation> =>
   isPostgres(database) ? rotatePostgres(database, before(), after) : rotateFile(resolve(database), after);

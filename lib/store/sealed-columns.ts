@@ -2,9 +2,8 @@ import type { Row } from "./copy-tables.ts";
 import type { Tables } from "./tables.ts";
 
 /**
- * The context that each encrypted value is bound to, so that a value moved to another row does not decrypt. Features
- * encrypt with these contexts only, so a new key has to encrypt exactly the columns below again; a test compares the
- * two.
+ * The context that an encrypted value is bound to. A value moved to another row does not decrypt. Features encrypt with
+ * these contexts only, so a key rotation has to re-encrypt exactly the columns below; a test compares the two.
  */
 export const contextOf = {
   endpoint: ({ id }: Pick<Tables["endpoints"], "id">) => `endpoints ${id} sealed`,
@@ -15,13 +14,13 @@ export const contextOf = {
     `environments ${project_id} ${name} ${key}`,
 };
 
-/** Encrypts a value again with another key, in its old context. */
+/** Re-encrypts a value with another key in the same context. */
 export type Reseal = (context: string, sealed: string) => string;
 
 interface SealedColumn {
   readonly table: keyof Tables;
   readonly column: string;
-  /** The new value of the column of a row. */
+  /** The new value of the column for this row. */
   again(row: Row, reseal: Reseal): string;
 }
 

@@ -5,8 +5,8 @@ import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Each table with an upper bound of its generated identifiers. Unique jobs have names in lower case, which sort after
- * every generated identifier; integrations and webhooks share a table.
+ * Each table with an upper bound of its generated ids. Unique jobs have lower-case names, which sort after every
+ * generated id. Integrations and webhooks share a table.
  */
 const upperBounds = [
   ["organizations", "~"],
@@ -27,18 +27,18 @@ const upperBounds = [
 ] as const;
 
 /**
- * The state of the service itself: the time of its clock, the fingerprint of the encryption key, the pid of its server.
+ * The state of the service itself: the time of its clock, the fingerprint of its encryption key, the pid of its server.
  */
 export function settingsRepository(query: Queries) {
   return {
-    /** The newest identifier of each kind: a new process generates greater ones. */
+    /** The newest id of each kind. A new process generates greater ones. */
     newest: [
       ...upperBounds.map(([table, end]) =>
         query.first((db, _: object) =>
           db.selectFrom(table).select("id").where("id", "<", end).orderBy("id", "desc").limit(sql.lit(1)),
         ),
       ),
-      // The key of the audit log begins with the organization: one look-up for each of them.
+      // The primary key of the audit log begins with the organization, so this is one lookup per organization.
       query.first((db, _: object) =>
         db
           .selectFrom("organizations as o")
@@ -67,7 +67,9 @@ export function settingsRepository(query: Queries) {
   };
 }
 
-/** Stores the time of the service's clock and how it runs: a clock that was moved or ran fast may be ahead of the machine's. */
+/**
+ * Stores the time and mode of the service's clock. A clock that was moved or ran fast may be ahead of the machine's.
+ */
 export async function writeTime(
   { write }: Pick<ReturnType<typeof settingsRepository>, "write">,
   at: string,
@@ -77,12 +79,12 @@ export async function writeTime(
   await write({ name: "clock_mode", value: mode });
 }
 
-/** How old the stored time may be. */
+/** The maximum age of the stored time. */
 const timeAccuracy_ms = 1_000;
 
 /**
- * Stores the time of a running clock in the transaction that writes a due time. So a start notices that the machine's
- * clock was set back meanwhile, after a kill too. A manual clock stores its time when it moves.
+ * Stores the time of a running clock whenever a transaction writes a due time. So a start, even after a kill, can tell
+ * that the machine's clock was set back. A manual clock stores its time when it moves.
  */
 export function createTimeKeeper(store: Store, clock: Clock): (tx: Tx) => Promise<void> {
   const settings = store.using(settingsRepository);
@@ -95,7 +97,7 @@ export function createTimeKeeper(store: Store, clock: Clock): (tx: Tx) => Promis
   return async (tx) => {
     const now = clock.now();
     if (clock.mode === "manual" || Math.abs(now - stored) < timeAccuracy_ms) return;
-    // Others wait for this row until the commit.
+    // Store it after the commit: within the transaction, the row lock would block other transactions.
     if (store.engine.hasRowLocks) return tx.afterCommit(() => void storeAlone(now).catch(() => {}));
     await writeTime(settings(tx), clock.iso(), clock);
     tx.afterCommit(() => {

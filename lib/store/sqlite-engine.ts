@@ -13,32 +13,32 @@ import { queryBuilder } from "./sqlite.ts";
 import { createLogKeeper, type LogKeeper, logSize } from "./write-ahead-log.ts";
 import { refuseMoved, stopped } from "./write-failure.ts";
 
-/** The open database. After an I/O error, another one replaces it. */
+/** The open database. It is replaced after an I/O error. */
 interface Link {
   database: Database;
   group: GroupCommit;
-  /** How often it was opened anew. */
+  /** How often the database was reopened. */
   reopened: number;
 }
 
-/** What the engine of a file needs beside its connection. */
+/** What the engine of a file needs besides its connection. */
 export interface DatabaseFile {
   readonly path: string;
   readonly reserve: Reserve;
-  /** Whether the reserve was needed to open it. */
+  /** Whether opening the file needed the reserve. */
   readonly usedReserve: boolean;
-  /** Opens the file anew. Throws where it cannot be used. */
+  /** Reopens the file. Throws if it cannot be used. */
   readonly open: () => Database;
-  /** Called when it is closed for good. */
+  /** Called when the file is closed for good. */
   readonly closed: () => Promise<void>;
 }
 
 export interface SqliteEngine extends Engine {
-  /** Runs synchronous `work` between two transactions, so that it sees committed rows only. */
+  /** Runs synchronous `work` between transactions, so that it sees only committed rows. */
   betweenTransactions<T>(work: () => T): Promise<T>;
 }
 
-/** `file` is left out for a database in memory, which no disk can stop. */
+/** Omit `file` for a database in memory, which has no disk errors. */
 export function createSqliteEngine(database: Database, file?: DatabaseFile): SqliteEngine {
   const statements = new Map<string, Statement>();
   const fault = (error: unknown) => translate(error, recovery);
@@ -88,11 +88,11 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
       }
       const run = () => link.group.add(() => work(connection));
       if (obstacle || !mayUseReserve) return run();
-      // It is the first to notice that the disk is full. The reserve is released by now.
+      // If this transaction was the first to find the disk full, the reserve is free now: run it again.
       return run().catch((error) => (recovery?.obstacle === "disk_full" ? run() : Promise.reject(error)));
     },
     betweenTransactions: (work) => link.group.betweenTransactions(work),
-    // SQLite counts per connection, so the numbers of two connections must never be equal.
+    // SQLite counts per connection. The numbers of two connections must never be equal.
     foreignCommitVersion: () => link.reopened * 2 ** 32 + link.group.foreignCommitVersion(),
     size: async () =>
       ["page_count", "page_size"].reduce(
@@ -135,7 +135,7 @@ function recoveryOf(
     async reopen() {
       await keeper?.pause();
       await link.group.betweenTransactions(() => {
-        // Until the file can be opened, reads go on with the old connection.
+        // If this throws, reads continue on the old connection.
         isInPlace();
         const next = open();
         link.database.close();
@@ -150,7 +150,7 @@ function recoveryOf(
         const { database } = link;
         database
           .transaction(() => {
-            // An update to the same value writes nothing.
+            // An update to the same value would write nothing.
             database.exec("insert into settings values ('write_test', '')");
             database.exec("delete from settings where name = 'write_test'");
           })
@@ -166,7 +166,7 @@ function jsonOf(columns: readonly string[], optional: string | undefined) {
   return sql<string>`case when ${sql.ref(optional)} is null then ${object(columns)} else ${object([...columns, optional])} end`;
 }
 
-/** Throws for a table with damaged pages. The event loop runs between two tables. */
+/** Throws if a table has damaged pages. The event loop runs between tables. */
 async function checkTables(database: Database): Promise<void> {
   const names = database.prepare("select name from sqlite_schema where type = 'table'").pluck().all();
   const check = database.prepare("select * from pragma_quick_check(?)").pluck();
@@ -177,11 +177,11 @@ async function checkTables(database: Database): Promise<void> {
   }
 }
 
-/** Refuses writes outside of a transaction: each would be a commit of its own, and a change could stay half done. */
+/** Refuses writes outside a transaction: each would commit by itself, and a change could stay half done. */
 function statementOf(link: Link, text: string, translate: (error: unknown) => unknown): Statement {
   let prepared = prepare(link, text);
   let preparedBy = link.database;
-  /** The statement on the present connection. */
+  /** The statement, prepared again if the connection was replaced. */
   const current = () => {
     if (preparedBy !== link.database) {
       prepared = prepare(link, text);
@@ -200,7 +200,7 @@ function statementOf(link: Link, text: string, translate: (error: unknown) => un
     }
   };
   let record: ReturnType<typeof compileRecord> | undefined;
-  // Compiled at the first row: most statements of a service never run.
+  // Compiled at the first row, since most statements of a service never run.
   const recorder = () => (record ??= compileRecord(prepared.columns().map(({ name }) => name)));
   const run = async (parameters: readonly unknown[]) => {
     requireTransaction(link);
@@ -229,7 +229,7 @@ function requireTransaction({ group }: Link): void {
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
-/** A store that cannot be used is a 503 and not a 500 (schema/README.md#errors). */
+/** An unusable store is a 503, not a 500 (schema/README.md#errors). */
 function translate(error: unknown, recovery: Recovery | undefined): unknown {
   if (error instanceof Problem) return error;
   const headers = { "retry-after": "5" };
@@ -241,7 +241,7 @@ function translate(error: unknown, recovery: Recovery | undefined): unknown {
     const message = "another program holds the database; try again in a few seconds";
     return new Problem("unavailable", message, { headers, cause: error });
   }
-  // A database in memory is full at SQLite's own limit of pages.
+  // A database in memory is full at SQLite's page limit.
   const isFull = !recovery && codeOf(error) === "SQLITE_FULL";
   const obstacle = isFull ? "disk_full" : recovery?.note(error);
   return obstacle ? stopped(obstacle, error) : error;

@@ -4,22 +4,22 @@ import type { QueryBuilder } from "./engine.ts";
 import { loadNative } from "./native-module.ts";
 import type { Tables } from "./tables.ts";
 
-/** Kysely compiles SQL here. It has no connection to run it on. */
+/** Kysely only compiles SQL here. It has no connection. */
 const executor = new DefaultQueryExecutor(new SqliteQueryCompiler(), new SqliteAdapter(), {
   provideConnection: () => Promise.reject(new Error("Kysely has no connection here; run prepared statements")),
 });
 
-/** Kysely without its schema builder, migrator and transactions: 130 kB less to parse at each start. */
+/** Kysely without its schema builder, migrator and transactions, which saves parsing 130 kB at each start. */
 export const queryBuilder: QueryBuilder = Object.assign(new QueryCreator<Tables>({ executor }), {
   getExecutor: () => executor,
 });
 
 let native: ReturnType<typeof loadNative> | undefined;
 
-/** Opens a database without changing any setting. The first call loads and checks the native module. */
+/** Opens a database without changing any setting. The first call checks and loads the native module. */
 export function openRaw(source: string | Buffer): Database {
   native ??= loadNative();
-  // Waiting for a lock blocks the event loop, so the timeout is 250 ms and not the default of 5 s.
+  // Waiting for a lock blocks the event loop, so the timeout is 250 ms instead of the default of 5 s.
   return new native(source, { timeout: 250 });
 }
 
@@ -29,7 +29,7 @@ export function openDatabase(source: string | Buffer): Database {
   try {
     database.pragma("foreign_keys = ON");
     database.pragma("trusted_schema = OFF");
-    // Savepoints would write their rollback journal to temporary files: a POST took 247 µs, and takes 172 (bench
+    // Otherwise savepoints write their rollback journal to temporary files: a POST takes 247 µs instead of 172 (bench
     // `http`).
     database.pragma("temp_store = MEMORY");
     if (typeof source === "string" && source !== ":memory:") {

@@ -4,27 +4,28 @@ import type { Connection, Engine } from "./engine.ts";
 import { pauses } from "./pauses.ts";
 import { type CompiledQueries, createQueries, type Queries } from "./query.ts";
 
-/** Makes a repository from the queries of one connection. It is called once for each connection. */
+/** Creates a repository from the queries of a connection. Called once for each connection. */
 export type RepositoryOf<R> = (queries: Queries) => R;
 
 /**
  * The store, as services see it.
  *
- * `using` returns a function: `projects(tx)` is the repository within a transaction, `projects()` reads outside of one.
+ * `using` returns a function: `projects(tx)` is the repository within a transaction, `projects()` is for reads outside
+ * one.
  */
 export interface Store {
   using<R extends object>(repository: RepositoryOf<R>): (tx?: Tx) => R;
-  /** A repository outside of transactions, on the engine's connection for counters. */
+  /** A repository on a connection without transactions, such as that for counters. */
   on<R extends object>(connection: Connection, repository: RepositoryOf<R>): R;
   /**
    * Runs `work` as one atomic change, durable when the promise resolves. Many requests share one commit. `work` may
-   * await nothing but the store. `scope` says what the transaction locks.
+   * await only the store. `scope` decides what the transaction locks.
    */
   transaction<T>(scope: TransactionScope, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Refuses all reads and writes from now on, because another store has replaced this one. */
+  /** Refuses all further reads and writes, because another store has replaced this one. */
   retire(): void;
   readonly retired: boolean;
-  /** Whether it is retired or closed. */
+  /** Whether the store is retired or closed. */
   readonly ended: boolean;
   readonly engine: Engine;
   close(): Promise<void>;
@@ -54,7 +55,7 @@ class Transaction implements Tx {
   }
 }
 
-/** 503: a restore or a reset has replaced the state of the request. */
+/** 503: a restore or a reset replaced the state during the request. */
 export const stateReplaced = () =>
   new Problem("unavailable", "the state of the service was replaced; connect or send the request again", {
     headers: { "retry-after": "1" },
@@ -62,7 +63,7 @@ export const stateReplaced = () =>
 
 const closed = () => new Error("the service is closed; make a new one");
 
-/** Shared by all stores of a process: compiling these was half of the time that a new service took. */
+/** Shared by all stores of a process: compiling them took half of the time to create a service. */
 const compiled: Record<Engine["name"], WeakMap<object, CompiledQueries>> = {
   sqlite: new WeakMap(),
   postgres: new WeakMap(),
@@ -74,7 +75,7 @@ function compiledFor({ name }: Engine, repository: RepositoryOf<object>): Compil
 }
 
 export function createStore(engine: Engine): Store {
-  /** Makes the error of every call, once the store is retired or closed. */
+  /** Creates the error that every call throws once the store is retired or closed. */
   let refusal: (() => Error) | undefined;
   const reads = pauses.current?.outside(engine) ?? engine.connection;
   const repositories = new WeakMap<Connection, Map<unknown, object>>();
@@ -86,7 +87,7 @@ export function createStore(engine: Engine): Store {
     }
     let found = known.get(repository);
     if (!found) {
-      // Checked for each statement too: a long list is read in several ticks.
+      // Check at each statement too: a long list takes several ticks, and the store may be retired meanwhile.
       const statement = (text: string) => {
         if (refusal) throw refusal();
         return connection.statement(text);

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** Makes the contents of a file durable, or the names in a folder. */
+/** Makes a file's contents, or the names in a folder, durable. */
 export function sync(path: string, flags: string): void {
   const fd = openSync(path, flags);
   try {
@@ -11,16 +11,13 @@ export function sync(path: string, flags: string): void {
   }
 }
 
-/**
- * Makes the names in a folder durable. Without this, a power cut may remove a new file, even if the file itself was
- * synced.
- */
+/** Makes the names in a folder durable. Without this, a power cut may lose a new file, even one that was synced. */
 export function syncFolder(path: string): void {
-  // Windows has no such call.
+  // Windows cannot sync a folder.
   if (process.platform !== "win32") sync(path, "r");
 }
 
-/** Makes a folder and those around it, and makes their names durable. */
+/** Creates a folder and its missing parents, and makes their names durable. */
 export function makeFolder(path: string, mode?: number): void {
   const first = mkdirSync(resolve(path), { recursive: true, ...(mode !== undefined && { mode }) });
   if (first === undefined) return;

@@ -2,10 +2,10 @@ import type { JsonText } from "../kernel/result-text.ts";
 import type { Role } from "../kernel/roles.ts";
 import type { AppTables } from "./app-tables.ts";
 
-/** `kept` where no server takes mails; `pending` between the tries. */
+/** `kept`: no mail server is configured. `pending`: not sent yet, or between tries. */
 export type MailStatus = "kept" | "pending" | "sent" | "failed";
 
-/** The rows, as `schema/*.sql` makes them. Row and wire share their names. A test compares the two. */
+/** The rows of `schema/*.sql`; a test compares the two. Columns have the same names as in the API. */
 export interface Tables extends AppTables {
   settings: { name: string; value: string };
   organizations: {

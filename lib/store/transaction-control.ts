@@ -10,7 +10,7 @@ type Step =
   | "beginRead"
   | "dataVersion";
 
-/** The statements around a group of transactions, and around its reads. */
+/** The statements that begin and end a group of transactions, or a snapshot for reads. */
 export function prepareControl(database: Database): Readonly<Record<Step, Statement>> {
   return {
     begin: database.prepare("BEGIN IMMEDIATE"),
@@ -24,12 +24,12 @@ export function prepareControl(database: Database): Readonly<Record<Step, Statem
   };
 }
 
-/** How often a group asks for a write lock that another connection holds, and the pause in milliseconds: 2 s in all. */
+/** How often to try for a write lock that another connection holds, and the pause between tries: 2 s in all. */
 export const locked = { tries: 200, pause_ms: 5 };
 
 /**
- * Begins a transaction that writes. Returns false if another connection holds the write lock: SQLite itself would wait
- * and block the event loop.
+ * Begins a write transaction. Returns false while another connection holds the write lock, and throws after the last
+ * try. Waiting in SQLite would block the event loop.
  */
 export function createBegin(control: Pick<ReturnType<typeof prepareControl>, "begin">): () => boolean {
   let tries = 0;

@@ -1,6 +1,6 @@
 import type { Queries } from "./query.ts";
 
-/** Whose turn was last in a queue that organizations share. */
+/** The organization that was served last, for each queue that organizations share. */
 export function turnsRepository(query: Queries) {
   return {
     last: query.first((db, p: { queue: string }) =>

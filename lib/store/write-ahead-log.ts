@@ -7,17 +7,17 @@ import { startWorker } from "../kernel/worker-thread.ts";
 import type { Watcher } from "./recovery.ts";
 
 const megabyte = 1024 * 1024;
-/** SQLite restarts the log at 4 MB. A larger one is written back by a thread. */
+/** SQLite restarts the log at 4 MB. Beyond this size, a thread checkpoints it. */
 const large = 16 * megabyte;
-/** From this size on, the operator is informed. */
+/** Beyond this size, the operator is informed. */
 const alarming = 64 * megabyte;
 
 /** Keeps the write-ahead log of a database small. */
 export interface LogKeeper {
-  /** A transaction begins, so the log grows. Calls `look` first, four times a second at most. */
+  /** Called when a transaction begins, since the log grows. Calls `look` first, at most four times a second. */
   written(look: () => void): void;
   watch(watcher: Watcher): void;
-  /** Ends the thread, until the next transaction. */
+  /** Stops the thread. The next transaction may start it again. */
   pause(): Promise<void>;
 }
 
@@ -25,9 +25,9 @@ export interface LogKeeper {
 export const logSize = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
- * At a commit, SQLite writes the log back to the database as far as the oldest snapshot that a program reads. After a
- * long reader, one commit would write back a large log: the event loop was blocked for half a second after a reader of
- * 30 s. While the log is large, a thread does this instead, and truncates the file when nobody reads it any more.
+ * At a commit, SQLite checkpoints the log up to the oldest open snapshot. After a long reader, one commit would have to
+ * checkpoint a large log: half a second of a blocked event loop after a reader of 30 s. So a thread checkpoints a large
+ * log, and truncates the file once nobody reads it.
  */
 export function createLogKeeper(path: string, database: () => Database): LogKeeper {
   let watcher: Watcher | undefined;
@@ -35,7 +35,7 @@ export function createLogKeeper(path: string, database: () => Database): LogKeep
   let isLookPlanned = false;
   let isAlarmed = false;
 
-  /** Whether commits of this connection write the log back, and cut it off. Cutting 300 MB off takes 30 to 150 ms. */
+  /** Whether commits of this connection checkpoint and truncate the log. Truncating 300 MB takes 30 to 150 ms. */
   const leaveToCommits = (isLeft: boolean) => {
     if (!database().open) return;
     database().pragma(`wal_autocheckpoint = ${isLeft ? 1000 : 0}`);
@@ -52,7 +52,7 @@ export function createLogKeeper(path: string, database: () => Database): LogKeep
       isAlarmed = true;
       watcher?.log(size, true);
     });
-    // The next transaction starts another thread. An error of the disk also meets the writes, which report it.
+    // Ignored: the next transaction starts another thread, and a disk error also hits writes, which report it.
     thread.on("error", () => {});
     thread.on("exit", ended);
   };

@@ -2,7 +2,7 @@ import { accessSync, closeSync, constants, openSync, statfsSync, statSync } from
 import { dirname } from "node:path";
 import { Problem } from "../kernel/errors.ts";
 
-/** The reasons why a store cannot be written, and what its operator has to do. */
+/** Why a store cannot be written, and the remedy for the operator. */
 const obstacles = {
   disk_full: { reason: "the disk is full", remedy: "free space" },
   read_only: { reason: "the file or its folder is read-only", remedy: "let the service write there" },
@@ -22,7 +22,7 @@ export const reasonOfObstacle = (obstacle: Obstacle): string => obstacles[obstac
 export const describeObstacle = (obstacle: Obstacle): string =>
   `${obstacles[obstacle].reason}; ${obstacles[obstacle].remedy}`;
 
-/** The meaning of an error of a file beside the database. */
+/** The obstacle behind an error on a file beside the database. */
 export function obstacleOfFile(error: unknown): Obstacle | undefined {
   const code = codeOf(error);
   if (/^E(NOSPC|DQUOT)$/.test(code)) return "disk_full";
@@ -31,7 +31,7 @@ export function obstacleOfFile(error: unknown): Obstacle | undefined {
   return code === "EIO" ? "io_error" : undefined;
 }
 
-/** 503. The store's log has the error already, once for all requests. */
+/** A 503. Not logged per request, because the store logs the error once. */
 export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
   new Problem(
     "unavailable",
@@ -43,15 +43,15 @@ export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
     },
   );
 
-/** SQLite's own code, which it uses only without a write-ahead log. */
+/** SQLite's own code. SQLite itself raises it only without a write-ahead log. */
 const movedCode = "SQLITE_READONLY_DBMOVED";
 
 /**
- * Throws if the path of an open database leads to another file, or to none. SQLite would continue to write to the
- * unnamed file, and the data would be lost with the process.
+ * Returns a check that throws if the path now leads to another file or to none. SQLite would go on writing to the
+ * unnamed file, and its data would be lost when the process ends.
  */
 export function refuseMoved(path: string): () => void {
-  // SQLite compares only this, too: a network file system may change the device under an open file.
+  // Compare only the inode, as SQLite does: a network file system may change the device of an open file.
   const { ino } = statSync(path);
   return () => {
     if (statSync(path, { throwIfNoEntry: false })?.ino !== ino)
@@ -68,15 +68,15 @@ const codeOf = (error: unknown): string => {
   return String(code ?? (cause as Coded | undefined)?.code ?? "");
 };
 
-/** The free bytes of the disk that holds the file. */
+/** The free bytes on the disk of the file. */
 export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(dirname(path));
   return bavail * bsize;
 }
 
 /**
- * The meaning of an error of SQLite or of the system for the file; undefined for any other error. SQLite reports most
- * of them as I/O errors, so the system is asked. Never opens the file itself: closing it would drop SQLite's locks.
+ * The obstacle behind an error of SQLite or of the system; undefined for other errors. SQLite reports most of them as
+ * I/O errors, so this examines the file system. Never opens the file itself: closing it would drop SQLite's locks.
  */
 export function obstacleOf(error: unknown, path: string): Obstacle | undefined {
   const code = codeOf(error);
@@ -86,7 +86,7 @@ export function obstacleOf(error: unknown, path: string): Obstacle | undefined {
   const system = systemError(path);
   if (/^E(MFILE|NFILE)$/.test(system)) return "too_many_files";
   if (/^E(ROFS|ACCES|PERM)$/.test(system) || /^SQLITE_READONLY|^E(ROFS|ACCES|PERM)$/.test(code)) return "read_only";
-  // On a full disk SQLite cannot make the shared memory of the log, and says that this is an I/O error.
+  // On a full disk SQLite cannot create the shared memory of the log, and reports an I/O error.
   return system === "ENOSPC" ? "disk_full" : "io_error";
 }
 
