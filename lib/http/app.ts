@@ -21,45 +21,43 @@ import {
 import type { Route } from "./route.ts";
 import { refuseUpgrade, send, sent, stamped, whole } from "./send.ts";
 
-/** The interface, for calls in process and for a server. */
+/** The HTTP interface, for calls in process and for a server. */
 export interface App {
   fetch(request: Request): Promise<Response>;
   readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
-  /** Calls an operation by its name. Rejects where a request's connection would have broken. */
+  /** Calls an operation by name. Rejects in the cases where a client would see a broken connection. */
   call(id: string, call: InProcessCall): Promise<Answer>;
-  /**
-   * Answers a request that another service has routed. The last route answers paths that only the other service has.
-   */
+  /** Answers a request that another service has routed. If this service lacks that route, its last route answers. */
   answer(request: RequestContext, route: Route): Promise<Outcome>;
-  /** A request to upgrade to another protocol. */
+  /** Handles a request to upgrade to another protocol. */
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 }
 
 interface Ports {
-  /** Every route, a prefix after the routes below it. */
+  /** Every route. A prefix comes after the routes below it. */
   readonly table: readonly Route[];
   readonly handler: Handler;
   readonly ids: Ids;
-  /** For requests that leave no trace in the journal. */
+  /** The ids of requests that the journal leaves out. */
   readonly otherIds: Ids;
   readonly log: Log;
   readonly behindProxy: boolean;
 }
 
-/** The interface as an h3 application: h3 routes, `handler` answers. */
+/** The interface as an h3 application: h3 finds the route, `handler` answers. */
 export function createApp(ports: Ports): App {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
   /**
-   * Made at the first request. Calls by name do not need it, and making it is a fifth of the cost of a service that
-   * gets only those.
+   * Created at the first request that needs it. Calls by name do not, and creating it is a fifth of the cost of a
+   * service that gets only such calls.
    */
   let app: H3 | undefined;
   const byName = new Map(table.map((route) => [route.name, route]));
   let byPath: Map<string, Route> | undefined;
   const rest = table.at(-1);
   const upgrades = table.filter(({ method }) => method === "UPGRADE");
-  // Not `fetch`: every route returns a Response, so h3 has nothing to convert.
+  // `handler` instead of `fetch`: every route returns a Response, so h3 has nothing to convert.
   const routed = (request: Request) => {
     app ??= routerOf(ports, leave);
     return app.handler(new H3Event(request)) as Promise<Response>;
@@ -80,7 +78,7 @@ export function createApp(ports: Ports): App {
   return {
     async fetch(request) {
       const response = await routed(request);
-      // Last, so that a request sent before close() begins before it.
+      // Yield only now, so that a request sent before close() also begins before it.
       await pace();
       return response;
     },
@@ -89,7 +87,7 @@ export function createApp(ports: Ports): App {
         const response = await answerOf(incoming, outgoing);
         if (response !== sent) await sendNodeResponse(outgoing, response);
       } catch (error) {
-        // A client that disconnects during its answer is not an error of the service.
+        // A client that disconnects before its response is not an error of the service.
         if (!outgoing.headersSent && !incoming.socket.destroyed)
           log.error("a request failed unexpectedly", { reason: reasonOf(error) });
         outgoing.destroy();
@@ -111,7 +109,7 @@ export function createApp(ports: Ports): App {
     },
     async upgrade(incoming, socket, head) {
       const path = incoming.url?.split("?", 1)[0] ?? "";
-      // A path that is written differently is a different path, so no upgrade bypasses the checks of its route.
+      // Compare the path exactly as written, so that no upgrade bypasses the checks of its route.
       const route = upgrades.find((one) => one.path === path) ?? upgrades.at(-1);
       const request = contextOfUpgrade(incoming, route?.leavesNoTrace ? otherIds : ids, behindProxy);
       try {
@@ -128,7 +126,7 @@ export function createApp(ports: Ports): App {
 }
 
 /**
- * For a path that has to be normalized, srvx makes a URL of the Host, and throws for `127.0.0.1:99999`. Only path and
+ * srvx parses the Host to normalize a path, and throws for `127.0.0.1:99999`. Any host will do here: only path and
  * query of the URL are used, and the handler checks the Host.
  */
 function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
@@ -148,8 +146,7 @@ function routerOf({ table, handler, ids, otherIds, behindProxy }: Ports, leave: 
     const prefix = route.takesSlash ? route : prefixAround(route, table);
     const serve = async (event: H3Event): Promise<Response> => {
       const request = contextOfEvent(event, route.leavesNoTrace ? otherIds : ids, behindProxy);
-      // h3 treats a path with a trailing slash like the path without it. Here it is another path
-      // (schema/http.md#the-order-of-checks).
+      // h3 ignores a trailing slash. Here it makes a different path (schema/http.md#the-order-of-checks).
       const chosen = request.path.endsWith("/") ? prefix : route;
       return send(await handler(request, chosen), request, leave);
     };
@@ -162,7 +159,7 @@ function routerOf({ table, handler, ids, otherIds, behindProxy }: Ports, leave: 
   return app;
 }
 
-/** The route for all paths below this one; the path itself if it is a prefix already. */
+/** The prefix route (`/**`) that covers a route; the route itself if it is a prefix or has none. */
 function prefixAround(route: Route, table: readonly Route[]): Route {
   if (route.path.endsWith("/**")) return route;
   const isAround = ({ method, path }: Route) =>

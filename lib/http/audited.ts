@@ -9,7 +9,7 @@ type Via = "api" | "dashboard";
 interface Ports {
   readonly store: Store;
   readonly behindProxy: boolean;
-  /** Adds an entry to the audit log. A port, because this folder knows no feature. */
+  /** Adds an entry to the audit log. A port, because this folder must not depend on features. */
   readonly record: (
     tx: Tx,
     change: {
@@ -26,29 +26,29 @@ interface Ports {
   readonly via: Via;
 }
 
-/** One change of the audit log. */
+/** The audit entry of one operation. */
 interface Audited {
-  /** The caller. Their first transaction that commits stores the entry. */
+  /** A caller whose first committed transaction stores the entry. */
   readonly caller: Caller;
-  /** Adds the entry if the operation had no transaction of its caller. */
+  /** Stores the entry if no transaction of the caller did. */
   complete(result: unknown): Promise<void>;
 }
 
 export type Audit = (operation: Operation, request: RequestContext, by: Caller) => Audited;
 
-/** The record of a change: the new record, or the one in the path. */
+/** The id of the changed record: the new record, or the record in the path. */
 function targetOf({ answers }: Operation, { params }: RequestContext, result: unknown): string | null {
   const named = params["dlv"] ?? params["id"];
   if (named !== undefined && answers !== "created") return named;
-  // PostgreSQL may answer the row as JSON.
+  // With PostgreSQL, the row may be JSON text.
   const made: unknown = typeof result === "string" ? JSON.parse(result) : result;
   const id = typeof made === "object" && made !== null && "id" in made ? made.id : undefined;
   return typeof id === "string" ? id : (named ?? null);
 }
 
 /**
- * Writes the audit log for the operations of one way in. Operations do nothing for it: the entry is part of the
- * caller's transaction, and is rolled back with it.
+ * Writes the audit log for all operations of one interface (`via`). Operations need no code for it: the entry is part
+ * of the caller's transaction, and is rolled back with it.
  */
 export const createAudit =
   ({ store, behindProxy, record, via }: Ports): Audit =>
@@ -56,7 +56,7 @@ export const createAudit =
     let isRecorded = false;
     const recordChange = (tx: Tx, organization_id: string, result: unknown) => {
       if (isRecorded) return undefined;
-      // Only now, because a transaction may run again.
+      // Set only after the commit, because a transaction may run again.
       tx.afterCommit(() => {
         isRecorded = true;
       });

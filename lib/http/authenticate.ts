@@ -6,32 +6,32 @@ import type { WatchKey } from "./cancellation.ts";
 import type { RateLimits, Window } from "./rate-limit.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** The user of a key. Within a transaction, `isCurrent` says whether the user is certainly unchanged. */
+/** The user of a key. `isCurrent`, called within a transaction, is true if the user is certainly unchanged. */
 interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
   isCurrent(): boolean;
 }
 
-/** Finds the user of a key. A port, because this folder knows no feature. */
+/** Finds the user of a key. A port, because this folder must not depend on features. */
 export type Identify = (token: string, tx?: Tx) => Identity | undefined | Promise<Identity | undefined>;
 
-/** The caller of a request, and whether the request may go on. */
+/** The caller of a request, and whether the request may proceed. */
 export interface Authentication {
-  /** `anonymous` if no valid key was needed or sent. */
+  /** `anonymous` without a valid key, or if no key is needed. */
   readonly caller: Caller;
   /** Null without a valid key. */
   readonly key_id: string | null;
   readonly token: string | undefined;
-  /** The window that the request was counted in; undefined where it is not counted. */
+  /** The rate-limit window that counted the request; undefined if none did. */
   readonly window: Window | undefined;
-  /** Within a transaction: whether `caller` certainly still has these rights. */
+  /** Within a transaction: true if `caller` certainly still has these rights. */
   isCurrent(): boolean;
-  /** 401, 403 or 429. The request was counted anyway. */
+  /** 401, 403 or 429; undefined if the request may proceed. Refused requests are counted too. */
   readonly refusal: Problem | undefined;
 }
 
-/** For a request that needs no key and is counted in no window. */
+/** For a request that needs no key and is not counted. */
 export const unauthenticated: Authentication = {
   caller: anonymous,
   key_id: null,
@@ -42,17 +42,17 @@ export const unauthenticated: Authentication = {
 };
 
 export interface Authenticator {
-  /** By the key in the header, counted for that key; without a valid one, 401 and counted for the address. */
+  /** By the key in the header; counts for the key. Without a valid key: 401, and counts for the address. */
   byKey(request: RequestContext): Authentication | Promise<Authentication>;
-  /** Needs no key; counted for the address. */
+  /** Needs no key; counts for the address. */
   byAddress(request: RequestContext): Promise<Authentication>;
-  /** By a key that arrives after the request, because a browser cannot send headers with a WebSocket. */
+  /** By a key that is sent after the request, because browsers cannot send headers with a WebSocket. */
   byLateKey(request: RequestContext, key: string): Authentication | Promise<Authentication>;
   /** Calls `lost` when the key stops being valid. Returns the function that stops watching. */
   watch(authentication: Authentication, lost: () => void): () => void;
-  /** The address's window, without counting. */
+  /** The window of the address, without counting the request. */
   look(request: RequestContext): Window;
-  /** The caller of a write, whose rights are read again in its transaction. Throws 401 or 403 if they have changed. */
+  /** The caller of a write. Its transaction checks the rights again, and throws 401 or 403 if they have changed. */
   confirmed(authentication: Authentication): Caller;
 }
 
@@ -61,7 +61,8 @@ const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
 const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
 
 /**
- * One text for every reason, so that it reveals nothing about a key. A preflight has no key: `cors` answers it before.
+ * One text for all reasons, so that it reveals nothing about a key. A preflight has no key; it gets here only if `cors`
+ * does not allow its origin.
  */
 const unauthorized = (request?: RequestContext) => {
   const isPreflight = request?.method === "OPTIONS" && request.header("access-control-request-method") !== undefined;
@@ -82,7 +83,7 @@ const exceeded = ({ allowed, limit, retry_after, stands }: Window) => {
   });
 };
 
-/** Answers callers of writes, who are identified again in the transaction. */
+/** Returns callers of writes, who are identified again in the transaction. */
 export const confirmedBy =
   (identify: Identify) =>
   ({ caller, token, isCurrent }: Authentication): Caller => ({
@@ -108,9 +109,9 @@ export function createAuthenticator(ports: {
   identify: Identify;
   watchKey: WatchKey;
   windows: RateLimits;
-  /** Requests per window for a key with its own limit, or without one (null). */
+  /** Requests per window for a key, by its own limit; null if it has none. */
   keyLimit: (own: number | null) => number;
-  /** Option `addressRateLimit`: requests a window without a valid key, for each address. */
+  /** Option `addressRateLimit`: requests per window from one address without a valid key. */
   addressRateLimit: number;
 }): Authenticator {
   const { identify, windows, keyLimit, addressRateLimit } = ports;

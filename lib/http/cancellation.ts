@@ -2,11 +2,14 @@ import { Problem } from "../kernel/errors.ts";
 import { AbortController } from "../kernel/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
-/** Ends long work: a waiting request, or a stream. */
+/** Cancels long work: a waiting request, or a stream. */
 export interface Cancellation {
-  /** Aborted when the client disconnects; its reason is a Problem if the key was revoked or the service shuts down. */
+  /**
+   * Aborted when the client disconnects, when its key is revoked, or when the service shuts down. In the last two
+   * cases, the reason is a Problem.
+   */
   readonly signal: AbortSignal;
-  /** Called when the work has ended: aborts the signal and stops watching. */
+  /** Call it when the work has ended: aborts the signal and stops watching. */
   end(): void;
 }
 
@@ -24,8 +27,8 @@ const stoppedKey = () =>
   });
 
 /**
- * The cancellation of a request: watches its client, its key (by `watch`), and the service, whose signal carries a
- * Problem.
+ * The cancellation of a request. It watches the client, the key (with `watch`) and `closing`, the signal of the
+ * service, whose reason is a Problem.
  */
 export function cancellationOf(
   request: RequestContext,

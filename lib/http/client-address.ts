@@ -1,16 +1,16 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * The address to which a request without a valid key counts. Behind a trusted proxy it is the last address of
+ * The address for counting requests without a valid key. Behind a trusted proxy, it is the last address of
  * `X-Forwarded-For`, which that proxy added.
  */
 export function clientAddress(incoming: IncomingMessage, behindProxy: boolean): string {
   const address = wholeAddress(incoming, behindProxy);
-  // A host can choose any address of its IPv6 /64, so all of them share one count.
+  // A host can use any address of its IPv6 /64 network, so the whole network shares one count.
   return address.includes(":") ? network(address) : address;
 }
 
-/** The address of the client itself, an IPv6 address too. */
+/** The client's address, not shortened to a network. */
 export function wholeAddress(incoming: IncomingMessage, behindProxy: boolean): string {
   const forwarded = behindProxy
     ? String(incoming.headers["x-forwarded-for"] ?? "")
@@ -21,14 +21,14 @@ export function wholeAddress(incoming: IncomingMessage, behindProxy: boolean): s
   return bare(forwarded || incoming.socket.remoteAddress || "unknown");
 }
 
-/** Without port, brackets, zone, or the prefix of an IPv4 address in IPv6. */
+/** Removes port, brackets, zone, and the prefix of an IPv4-mapped IPv6 address. */
 function bare(address: string): string {
   const [, inBrackets] = /^\[([^\]]+)\](?::\d+)?$/.exec(address) ?? [];
   const text = (inBrackets ?? address).replace(/%.*$/, "").replace(/^::ffff:(?=\d+\.)/i, "");
   return text.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
 }
 
-/** The first four groups, written out. */
+/** The /64 network of an IPv6 address: its first four groups, without `::`. */
 function network(address: string): string {
   const [head = "", tail] = address.toLowerCase().split("::");
   const groups = head.split(":").filter(Boolean);

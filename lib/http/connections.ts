@@ -5,17 +5,17 @@ import type { Log } from "../kernel/log.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
 
-/** Called for connections that are closed to make room. */
+/** Notified when connections are closed to make room. */
 export interface Crowd {
   readonly log: Pick<Log, "info" | "warn">;
-  /** A connection was closed to make room for a new one. */
+  /** Called after a connection was closed to make room for a new one. */
   dropped(): void;
 }
 
-/** Apps keep their WebSockets open for as long as they like, so a proxy leaves room for the other ports. */
+/** Apps keep WebSockets open without limit, so a proxy leaves room for the other ports. */
 const shareOfProxy = 0.75;
 
-/** A port, whose log says when its connections are closed to make room. */
+/** A listening port with its limits. */
 interface Port {
   readonly crowd: Crowd | undefined;
   readonly most: number;
@@ -24,23 +24,23 @@ interface Port {
 
 interface Connection {
   readonly port: Port;
-  /** The answers that it has not received completely. */
+  /** Responses that the client has not received completely. */
   answers: number;
   /** The last request. */
   request: ServerResponse["req"] | undefined;
-  /** It changed its protocol. This server ends it only to make room. */
+  /** The connection has switched protocols. This server closes it only to make room. */
   isUpgraded?: true;
 }
 
-/** Whether the server waits for the client: for a request, or for the rest of its body. */
+/** Whether the server is waiting for the client: for a request, or for the rest of its body. */
 const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answers === 1 && !request?.complete);
 
 // All ports of a process share its descriptors.
 /** The connections of all ports, in the order of their last requests. */
 const connections = new Map<Socket, Connection>();
-/** The connections that changed their protocol and stay open. */
+/** Connections that switched protocols and stay open. */
 const others = new Map<Socket, Port>();
-/** The ports that have closed connections to make room, until there is room again. */
+/** Ports that have closed connections to make room. Removed once there is room again. */
 const crowded = new Set<Port>();
 let taken = 0;
 
@@ -57,7 +57,9 @@ function forget(this: Socket): void {
   }
 }
 
-/** Closes the connection that has waited longest for its client, at any port; answers whether there is one. */
+/**
+ * Closes the connection of any port whose client has kept the server waiting longest. Returns false if none is waiting.
+ */
 function makeRoom(): boolean {
   for (const [socket, connection] of connections) {
     if (!isWaiting(connection)) continue;
@@ -75,7 +77,7 @@ function makeRoom(): boolean {
   return false;
 }
 
-/** Protects a connection with another protocol from being closed for room. Its client is known. */
+/** Protects a connection that switched protocols from being closed to make room. Called once its client is known. */
 export function keepOpen(socket: Socket): void {
   const connection = connections.get(socket);
   if (!connection) return;
@@ -89,17 +91,17 @@ function answered(this: ServerResponse): void {
 }
 
 interface Limits {
-  /** How many descriptors the connections of the process may take when this port gets one more. */
+  /** The most descriptors for all connections of the process. Checked when this port accepts a connection. */
   readonly most?: number;
-  /** Descriptors for one connection: two at a proxy, which also opens one to the app. */
+  /** Descriptors per connection: two for a proxy, which also connects to the app. */
   readonly descriptors?: number;
 }
 
 /**
- * The open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which closes a
- * connection whose slow reader has not read the whole answer yet, and keeps a connection without any request. Beyond
- * `most`, each new connection closes the one that has waited longest for its client. So slow clients shut nobody out;
- * without a free descriptor, accepting would fail for everybody. The log has a line when this begins, and one when half
+ * Tracks the open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which
+ * closes a connection whose slow client is still reading a response, and keeps a connection without any request. Beyond
+ * `most`, each new connection closes the one whose client has kept the server waiting longest. So slow clients cannot
+ * lock out others; without a free descriptor, accepting would fail for everybody. Logs when this begins, and when half
  * of the connections are gone.
  */
 export function trackConnections(
@@ -108,7 +110,7 @@ export function trackConnections(
   { descriptors = 1, most = descriptorShares().connections * (descriptors > 1 ? shareOfProxy : 1) }: Limits = {},
 ) {
   const port: Port = { crowd, most, descriptors };
-  // The listener is taken off first: a connection comes here again with each upgrade that is ignored on it.
+  // Remove the listener first: after an ignored upgrade, the same socket gets here again.
   server.on("connection", (socket) => {
     if (!connections.has(socket)) taken += descriptors;
     connections.set(socket, { port, answers: 0, request: undefined });
@@ -122,12 +124,12 @@ export function trackConnections(
   server.closeIdleConnections = closeIdle;
   return {
     closeIdle,
-    /** Node's closeAllConnections() does not know connections that changed their protocol. */
+    /** Node's closeAllConnections() misses connections that switched protocols. */
     closeAll(): void {
       for (const [socket, at] of others) if (at === port) socket.destroy();
       for (const [socket, { port: at }] of connections) if (at === port) socket.destroy();
     },
-    /** Called for a new request and the response that will answer it. */
+    /** Called for each new request, with its response. */
     answering(response: ServerResponse): void {
       const { req: request } = response;
       const { socket } = request;
@@ -137,7 +139,7 @@ export function trackConnections(
       connections.set(socket, { port, answers: connection.answers + 1, request });
       response.on("close", answered);
     },
-    /** The connection changes its protocol. Until `keepOpen` it counts as one without a request. */
+    /** The connection switches protocols. Until `keepOpen`, it counts as waiting for a request. */
     handedOver(socket: Socket): void {
       connections.delete(socket);
       connections.set(socket, { port, answers: 0, request: undefined, isUpgraded: true });

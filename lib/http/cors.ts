@@ -9,7 +9,7 @@ import { type Route, unnamed } from "./route.ts";
 /** Whether pages of this origin may use `/v1`. */
 export type AllowsOrigin = (origin: string) => boolean;
 
-/** Every origin of this machine, on any port. */
+/** Allows every origin on this machine, on any port. */
 export const allowsLoopback: AllowsOrigin = (origin) => {
   const url = parseUrl(origin);
   return url?.origin === origin && (isLoopbackName(url.hostname) || url.hostname.endsWith(".localhost"));
@@ -17,7 +17,7 @@ export const allowsLoopback: AllowsOrigin = (origin) => {
 
 export const allowsNone: AllowsOrigin = () => false;
 
-/** These origins, or all origins if one entry is `*`. */
+/** Allows these origins, or all origins if one entry is `*`. */
 export const allowsListed = (origins: readonly string[]): AllowsOrigin =>
   origins.includes("*") ? () => true : (origin) => origins.includes(origin);
 
@@ -31,22 +31,22 @@ const exposed = [
   "Idempotent-Replayed",
 ].join(", ");
 
-/** For a preflight that names no headers; browsers name all headers that a request will carry. */
+/** For a preflight that names no headers. Browsers name all headers of the request to come. */
 const usualHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id";
 
 interface Ports {
   readonly allowsOrigin: AllowsOrigin;
-  /** The path of asset links; pages read images and films too. */
+  /** The path of asset links: pages also read images and films. */
   readonly assetsPath: string;
-  /** Answers preflights, to which no faults apply. */
+  /** Answers preflights, which are exempt from faults. */
   readonly usual: Handler;
-  /** The address's window, without counting. */
+  /** The window of the address, without counting the request. */
   readonly look: (request: RequestContext) => Window;
 }
 
 /**
- * Lets pages of the allowed origins read the responses under `/v1` and those of asset links (schema/http.md#browsers). It wraps
- * all other handlers, because a browser hides even an error that lacks these headers.
+ * Lets pages of allowed origins read responses under `/v1` and of asset links (schema/http.md#browsers). Wraps all
+ * other handlers, because a browser hides any response, even an error, without these headers.
  */
 export function withCors(handler: Handler, { allowsOrigin, assetsPath, usual, look }: Ports): Handler {
   const preflight: Route = {
@@ -81,8 +81,7 @@ export function withCors(handler: Handler, { allowsOrigin, assetsPath, usual, lo
     if (!isAsset && !isVersioned(request)) return handler(request, route);
     const origin = request.header("origin");
     if (origin !== undefined && allowsOrigin(origin)) return forPage(request, route, origin);
-    // A browser caches files: a copy that was fetched without an origin must not be used for a page that needs these
-    // headers.
+    // Browsers cache files. A copy fetched without an origin must not serve a page that needs these headers.
     const outcome = handler(request, route);
     return isAsset ? outcome.then((answered) => withHeaders(answered, { vary: "Origin" })) : outcome;
   };
@@ -90,6 +89,6 @@ export function withCors(handler: Handler, { allowsOrigin, assetsPath, usual, lo
 
 const withHeaders = ({ answer, ...outcome }: Outcome, headers: Readonly<Record<string, string>>): Outcome => ({
   ...outcome,
-  // Headers of a fault go before, so that testers can try a wrong `Vary` or `Access-Control-Allow-Origin`.
+  // Headers of a fault take precedence, so that testers can try a wrong `Vary` or `Access-Control-Allow-Origin`.
   answer: { ...answer, headers: { ...headers, ...answer.headers } },
 });

@@ -6,29 +6,32 @@ import type { Window } from "./rate-limit.ts";
 import { isVersioned, type RequestContext } from "./request-context.ts";
 import type { Route } from "./route.ts";
 
-/** The answer to a request, and the data for its headers and the log. */
+/** The answer to a request, with data for its headers and the log. */
 export interface Outcome {
   readonly answer: Answer;
-  /** The window of the rate-limit headers; undefined if the answer has none. */
+  /** The window for the rate-limit headers; undefined if there are none. */
   readonly window: Window | undefined;
-  /** Null if the key is unknown. */
+  /** The id of the API key; null if the key is unknown. */
   readonly key_id: string | null;
 }
 
-/** Answers a routed request. Rejects if the connection breaks off instead. */
+/** Answers a routed request. If it rejects, the connection is cut without an answer. */
 export type Handler = (request: RequestContext, route: Route) => Promise<Outcome>;
 
 interface Ports {
   readonly authenticator: Pick<Authenticator, "look">;
   readonly writer: Writer;
   readonly log: Log;
-  /** Aborted, with a Problem, when the service shuts down or its state is replaced: 503 from then on. */
+  /** Aborted with a Problem when the service shuts down or its state is replaced: from then on, requests get 503. */
   readonly closing: AbortSignal;
-  /** Throws 421. Calls in process have no `Host` and skip it. */
+  /** Throws 421 for an unknown host. Not called in process, where there is no `Host`. */
   readonly checkHost: (host: string | undefined) => void;
 }
 
-/** Adds each request to a set while it runs, for a close that waits for them: a database elsewhere answers later. */
+/**
+ * Adds each request to a set while it runs, so that a close can wait for it: with a remote database, requests take
+ * longer.
+ */
 export const listed =
   (handler: Handler, running: Set<Promise<unknown>>): Handler =>
   (request, route) => {
@@ -37,7 +40,7 @@ export const listed =
     return outcome.finally(() => running.delete(outcome));
   };
 
-/** The order of checks: 421, 401 or 429, then those of the route. Its promise never rejects. */
+/** Checks 421 first, then 401 or 429, then what the route requires. The handler never rejects. */
 export function createHandler({ authenticator, writer, log, closing, checkHost }: Ports): Handler {
   const problemOf = (error: unknown, { id: request_id, method, path }: RequestContext): Problem => {
     if (error instanceof Problem) {
@@ -45,7 +48,7 @@ export function createHandler({ authenticator, writer, log, closing, checkHost }
       return error;
     }
     log.error("a request failed unexpectedly", { request_id, method, path, reason: reasonOf(error) });
-    // A request that outlives its service finds the store closed.
+    // During shutdown, the store may already be closed.
     if (closing.aborted) return closing.reason;
     return new Problem("internal_error", "the service failed; quote the request id when you ask for support");
   };
@@ -60,7 +63,7 @@ export function createHandler({ authenticator, writer, log, closing, checkHost }
       const answer = await route.answer(request, authentication);
       return { answer, window: authentication.window, key_id: authentication.key_id };
     } catch (error) {
-      // A request that was refused before counting shows the window of its address.
+      // If the request was refused before it was counted, show the window of its address.
       const window = authentication.window ?? (isVersioned(request) ? authenticator.look(request) : undefined);
       const answer = writer.problem(problemOf(error, request), request.id);
       return { answer, window, key_id: authentication.key_id };

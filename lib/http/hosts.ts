@@ -5,20 +5,20 @@ import type { RequestContext } from "./request-context.ts";
 
 const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 
-/** The name in a `Host` header or URL, without its port, in lower case. */
+/** The name in a `Host` header or URL: in lower case, without the port. */
 const hostname = (host: string): string => host.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
 
-/** A `Host` has an IPv6 address in brackets; elsewhere it has none. */
+/** Adds brackets to an IPv6 address, as in a `Host` header. */
 const bracketed = (host: string): string =>
   /^[^[\]]*:[^[\]]*:/.test(host) ? `[${host.toLowerCase()}]` : hostname(host);
 
-/** `localhost` or a loopback address, as a URL writes it. */
+/** Whether this is `localhost` or a loopback address, as written in a URL. */
 export const isLoopbackName = (name: string): boolean => loopback.test(name);
 
-/** Whether other machines cannot reach what listens on this host. */
+/** Whether only this machine can reach a server that listens on this host. */
 export const isLoopbackHost = (host: string): boolean => isLoopbackName(bracketed(host));
 
-/** The hosts that this service answers to. */
+/** The host names that this service answers to. */
 export interface Hosts {
   add(host: string): void;
   /** Whether the service answers to this `Host` header. */
@@ -28,19 +28,20 @@ export interface Hosts {
 }
 
 /**
- * Loopback names, the host of the public URL, the option `hosts`, and the addresses that the service listens on. A page
- * whose name was pointed at this machine (DNS rebinding) must not reach the service.
+ * Accepts loopback names, the host of the public URL, the option `hosts`, and the addresses that the service listens
+ * on. All others are refused against DNS rebinding, where a page points its own name at this machine.
  */
 export function createHosts(known: readonly string[]): Hosts {
   const names = new Set(known.map(bracketed));
   /**
-   * The last accepted host is cached: with lazy queries, GET takes 0.945 of the processor time (`npm run bench -- http`).
+   * The last accepted host, cached. With lazy queries, a GET takes 0.945 of the processor time (`npm run bench --
+   * http`).
    */
   let last: string | undefined;
   const knows = (host: string | undefined) => {
     if (host !== undefined && host === last) return true;
     const name = hostname(host ?? "");
-    // No host has a port beyond 65535, or an address such as 127.999.0.1.
+    // parseUrl refuses ports beyond 65535, and addresses such as 127.999.0.1.
     const isKnown = (isLoopbackName(name) || names.has(name)) && parseUrl(`http://${host}`) !== undefined;
     if (isKnown) last = host;
     return isKnown;
@@ -59,13 +60,13 @@ export function createHosts(known: readonly string[]): Hosts {
 }
 
 /**
- * The reason to refuse a request for the routes without a key; undefined if it may pass. They are open in process, over
- * a loopback address with a loopback name (whatever other hosts are known), and to trusted networks with any known
- * name.
+ * Why a request may not use the routes without a key; undefined if it may. Allowed are calls in process, requests from
+ * a loopback address with a loopback name as Host (other known hosts do not count), and requests from trusted networks
+ * with any known Host.
  */
 function obstacle({ incoming, header }: RequestContext, trusted: Networks): string | undefined {
   if (!incoming) return undefined;
-  // A proxy forwards requests from anywhere. Its headers reveal a proxy that the options do not name.
+  // A proxy forwards requests from anywhere. These headers reveal a proxy even if the options do not mention it.
   const forwarded = ["X-Forwarded-For", "Forwarded"].find((name) => header(name.toLowerCase()) !== undefined);
   if (forwarded) return `a proxy has forwarded this request (${forwarded}); send it to the service's own address`;
   const address = incoming.socket.remoteAddress ?? "";
@@ -77,10 +78,10 @@ function obstacle({ incoming, header }: RequestContext, trusted: Networks): stri
     : "this request has another Host; send it to 127.0.0.1 or localhost";
 }
 
-/** Whether a request comes from this machine, and through no proxy. */
+/** Whether a request comes from this machine, and not through a proxy. */
 export const isLocal = (request: RequestContext): boolean => obstacle(request, noNetworks) === undefined;
 
-/** Throws 404 for a request that comes neither from this machine nor from a trusted network. `what` is the subject. */
+/** Throws 404 unless a request comes from this machine or a trusted network. `what` is the subject of the message. */
 export function requireNear(request: RequestContext, trusted: Networks, what: string): void {
   const found = obstacle(request, trusted);
   if (found === undefined) return;

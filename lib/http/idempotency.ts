@@ -10,10 +10,10 @@ import type { Store } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { httpRepository } from "./repository.ts";
 
-/** For 24 hours, the same key of the same API key and path replays the first answer (schema/http.md#idempotency). */
+/** How long the same key, for the same API key and path, replays the first answer (schema/http.md#idempotency). */
 const retention_ms = milliseconds("24h");
 
-/** An `Idempotency-Key` header, in the scope of its API key and path. */
+/** An `Idempotency-Key` header, which is valid for one API key and path. */
 interface IdempotencyKey {
   readonly api_key_id: string;
   readonly path: string;
@@ -22,18 +22,18 @@ interface IdempotencyKey {
 
 /** Stores the first answer for later requests. */
 interface AnswerStore {
-  /** In the transaction of the work. */
+  /** Stores the answer in the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
-  /** Stores the answer in a transaction of its own, which the steps of the request can refuse. */
+  /** Stores the answer in a transaction of its own. The steps of `scope` may still refuse it. */
   alone(answer: Answer, scope: OrganizationScope): Promise<Answer>;
 }
 
-/** Another process ran the same request meanwhile, so this work is rolled back. */
+/** Another process has answered the same request meanwhile, so this transaction is rolled back. */
 class AnsweredElsewhere extends Error {}
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-/** Stored answers are encrypted: some show an API key. */
+/** Stored answers are encrypted, because some contain an API key. */
 export function createIdempotency({
   store,
   clock,
@@ -86,10 +86,7 @@ export function createIdempotency({
   return {
     isName: (name: string): boolean => name.length >= 1 && name.length <= 255,
 
-    /**
-     * Runs the work once. If two requests with the same key run at the same time, the second waits for the first and replays
-     * its answer.
-     */
+    /** Runs the work once. A concurrent request with the same key waits for the first one and replays its answer. */
     async once(given: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
       const key = { ...given, path: indexText(given.path) };
       const place = placeOf(key);
@@ -122,7 +119,7 @@ export function createIdempotency({
       }
     },
 
-    /** Removes answers that are too old to be replayed. */
+    /** Removes answers that are too old to replay. */
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction("rows", (tx) => rows(tx).pruneAnswers({ before }))) > 0);

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from "node:http";
 import { systemTimer } from "../kernel/clock.ts";
 
-/** How much of a body is still read after its answer, and for how long. The size is looked at ten times a second. */
+/** Limits for reading the rest of a body after the response: its size, and the number of checks, ten a second. */
 const most = { bytes: 16 * 1024 * 1024, looks: 300 };
 
 /**
- * Lets a client read the last answer of its connection, though it still sends a body. Node would close the connection at
- * once: the system then tells the client of a broken connection, and most clients report that instead of the answer.
- * Here only this end closes, and the rest of the body is read and dropped (RFC 9112, section 9.6).
+ * Lets a client that is still sending a body read the last response of its connection. Node would close the connection
+ * at once; most clients then report a broken connection instead of the response. Here only the server's end is closed,
+ * and the rest of the body is read and dropped (RFC 9112, section 9.6).
  */
 export function lingerAfter(request: IncomingMessage): void {
   const { headers, socket } = request;
   if (headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0") return;
-  // Node calls it after the last answer of a connection.
+  // Node calls this after the last response of a connection.
   socket.destroySoon = () => {
     const close = () => {
       Reflect.deleteProperty(socket, "destroySoon");
@@ -32,5 +32,5 @@ export function lingerAfter(request: IncomingMessage): void {
   };
 }
 
-/** Whether the last answer of this connection was given, so that a further request on it counts no more. */
+/** Whether the connection has had its last response. Further requests on it are ignored. */
 export const isAnswered = ({ socket }: IncomingMessage): boolean => socket.writableEnded;

@@ -6,8 +6,8 @@ import { type Route, unnamed, withOtherMethods } from "./route.ts";
 import type { RunOperation } from "./run-operation.ts";
 
 /**
- * The rows of all operations below a prefix, `/v1` by default. Without a valid key, an unknown path or method is 401, and not
- * 404 or 405.
+ * The routes of all operations below a prefix, `/v1` by default. Without a valid key, an unknown path or method is 401
+ * instead of 404 or 405.
  */
 export function operationRoutes<Services>({
   operations,

@@ -5,12 +5,12 @@ import type { Connection } from "../store/engine.ts";
 import type { Store } from "../store/store.ts";
 import { httpRepository } from "./repository.ts";
 
-/** Requests of an API key in a window of ten minutes (schema/http.md#rate-limits). */
+/** The window of a rate limit (schema/http.md#rate-limits). */
 const window_ms = milliseconds("10m");
-/** Beyond this many buckets in one window, further addresses share one, which bounds memory. */
+/** Beyond this many buckets in one window, all new addresses share one bucket. This bounds memory. */
 const mostBuckets = 50_000;
 
-/** With the limit 0 there is none: `X-RateLimit-Limit` and `-Remaining` stay at this number. */
+/** The limit 0 means unlimited: `X-RateLimit-Limit` and `-Remaining` then always show this number. */
 const unlimited = 1_000_000_000;
 
 /** The numbers of the rate-limit headers. `reset_at` is a Unix timestamp in seconds. */
@@ -20,7 +20,7 @@ export interface Window {
   readonly remaining: number;
   readonly reset_at: number;
   readonly retry_after: number;
-  /** Whether the window stands still: a manual clock ends it only when somebody moves the clock. */
+  /** Whether the window ends only if somebody moves the clock, because the clock is manual. */
   readonly stands: boolean;
 }
 
@@ -28,17 +28,17 @@ interface Bucket {
   requests: number;
   unwritten: boolean;
 }
-/** Near the limit, all processes count this many requests one by one. */
+/** The last requests of a window, which processes count one by one instead of reserving them. */
 const exact = 1_000;
-/** Before that, a process counts at most this fraction of the rest ahead. */
+/** Before that, a process reserves at most this fraction of the remaining requests. */
 const ahead = 1 / 16;
 const second_ms = 1_000;
 
-/** A bucket that several processes count. */
+/** A bucket that several processes share. */
 interface CommonBucket {
-  /** The count of all processes, including requests that they counted ahead. */
+  /** The count of all processes, including reserved requests. */
   requests: number;
-  /** Requests that this process counted ahead and that have not come yet. */
+  /** Requests that this process has reserved and not used yet. */
   left: number;
   /** Requests of this process since `since`. */
   recent: number;
@@ -56,23 +56,24 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly dirty: () => void;
-  /** For several processes that count in the same rows. */
+  /** Given if several processes count in the same rows. */
   readonly counters?: Connection | undefined;
 }
 
 /**
- * Fixed windows of ten minutes, counted in memory and written once a second by `flush`: a commit a request would cost too much.
- * A crash forgets the last second at most. `dirty` is called when there is something to write. Several processes count in one
- * row, without waiting for a disk. Each counts as many requests ahead as it had in the last second, and gives the unused rest
- * back every second. They count the last thousand of a window one by one, so the limit holds exactly. (A GET at 32 connections
- * takes 0.8 of the processor time that a statement each takes.)
+ * Fixed windows of ten minutes. A single process counts in memory, and `flush` writes the counts once a second, because
+ * a commit per request would cost too much. A crash loses at most the last second. `dirty` is called when there is
+ * something to write. Several processes count in one row, without waiting for the disk. Each reserves as many requests
+ * as it had in the last second, and gives back the unused ones every second. The last thousand of a window are counted
+ * one by one, so the limit is exact. (A GET at 32 connections takes 0.8 of the processor time of a statement per
+ * request.)
  */
 export function createRateLimits({ store, clock, dirty, counters }: Ports) {
   const rows = store.using(httpRepository);
   const together = counters && store.on(counters, httpRepository);
   const buckets = new Map<string, Bucket>();
   const common = new Map<string, CommonBucket>();
-  /** When the present window started. */
+  /** When the current window started. */
   let current = 0;
 
   const startOfWindow = (): number => {
@@ -100,7 +101,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
 
   const load = async (name: string, started_at: number) => {
     const row = await rows().window({ bucket: name });
-    // The next window may have started while the store read.
+    // The next window may have started during the read.
     if (started_at !== current) return { requests: 0, unwritten: true };
     const bucket = buckets.get(name) ?? {
       requests: row?.started_at === started_at ? row.requests : 0,
@@ -128,7 +129,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     requests: number,
   ) => {
     const counted = await together?.count({ bucket: name, started_at, requests, most: limit - exact - requests });
-    // Other processes were faster: count one by one from now on.
+    // Other processes took the rest: count one by one from now on.
     bucket.requests = Math.max(bucket.requests, counted?.requests ?? limit - exact);
     if (!counted) return;
     bucket.left += requests;
@@ -143,7 +144,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     return bucket;
   };
 
-  /** A used-up window stays so, and needs no statement. */
+  /** A used-up window needs no statement. */
   const countTogether = async (bucket: CommonBucket, name: string, limit: number, started_at: number) => {
     while (bucket.left === 0) {
       if (bucket.requests >= limit) return windowOf(bucket.requests, limit, started_at);
@@ -183,7 +184,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
       return load(name, started_at).then((loaded) => count(loaded, limit, started_at));
     },
 
-    /** The window by this process's own count, without counting and without the store. */
+    /** The window as this process knows it. Counts nothing and reads nothing from the store. */
     look(name: string, limit: number): Window {
       const started_at = startOfWindow();
       const { requests, left = 0 }: Partial<CommonBucket> = common.get(name) ?? buckets.get(name) ?? {};

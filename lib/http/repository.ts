@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** The interface's own rows: rate-limit windows by bucket, and answers by idempotency key within an API key. */
+/** The rows of the HTTP interface: rate-limit windows by bucket, and answers by API key, path and idempotency key. */
 export function httpRepository(query: Queries) {
   return {
     window: query.first((db, p: { bucket: string }) =>
@@ -22,9 +22,9 @@ export function httpRepository(query: Queries) {
           })),
         ),
     ),
-    /** Counts requests of all processes in one statement; undefined if the limit has no room for them. */
+    /** Adds requests to the count of all processes, in one statement. Undefined if the limit has no room for them. */
     count: query.first((db, p: { bucket: string; started_at: number; requests: number; most: number }) => {
-      // Near the end of a window, processes may disagree about the current window. The later one counts.
+      // At the end of a window, processes may disagree about which window is current. The later one wins.
       const isNew = sql<boolean>`rate_windows.started_at < excluded.started_at`;
       return db
         .insertInto("rate_windows")
@@ -40,7 +40,7 @@ export function httpRepository(query: Queries) {
         )
         .returning("requests");
     }),
-    /** Gives back requests that were counted ahead and did not come. */
+    /** Gives back reserved requests that were not used. */
     giveBack: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
       db
         .updateTable("rate_windows")
@@ -54,7 +54,7 @@ export function httpRepository(query: Queries) {
         .where("bucket", "in", (eb) =>
           eb.selectFrom("rate_windows").select("bucket").where("started_at", "<", p.before).limit(sql.lit(500)),
         )
-        // Another process may have begun the next window meanwhile.
+        // Another process may have started the next window meanwhile.
         .where("started_at", "<", p.before),
     ),
 

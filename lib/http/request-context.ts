@@ -6,32 +6,32 @@ import { monotonicNow } from "../kernel/system.ts";
 import { AbortController, TextEncoder } from "../kernel/web.ts";
 import { clientAddress } from "./client-address.ts";
 
-/** The version is the prefix of each path. */
+/** The version prefix of each path. */
 export const base = "/v1";
 
 /**
- * One request, over a socket or in process. It never changes. Query, address, body and signal are made on demand: without
- * parsing the Host again, a GET takes 0.945 of the processor (`npm run bench -- http`).
+ * One request, over a socket or in process. Immutable. Query, address, body and signal are computed on demand: without
+ * parsing the Host again, a GET takes 0.945 of the processor time (`npm run bench -- http`).
  */
 export interface RequestContext {
   readonly id: string;
   readonly method: string;
   readonly path: string;
   query(): URLSearchParams;
-  /** The address that is counted without a key; undefined in process. */
+  /** The address for counting a request without a key; undefined in process. */
   address(): string | undefined;
-  /** The request as it came over a socket; undefined in process. */
+  /** Node's request; undefined in process. */
   readonly incoming: IncomingMessage | undefined;
-  /** Node's response, which is faster than a web one; undefined in process, and for an upgrade. */
+  /** Node's response, which is faster than a web Response; undefined in process and for an upgrade. */
   readonly outgoing: ServerResponse | undefined;
   /** The parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
   /** The body of a request in process. */
   body(): Promise<ArrayBuffer>;
-  /** Aborted when the client has gone. */
+  /** Aborted when the client disconnects. */
   signal(): AbortSignal;
   header(name: string): string | undefined;
-  /** Its arrival, in milliseconds of the machine's clock. */
+  /** The time of arrival, in milliseconds of the monotonic clock. */
   readonly began: number;
 }
 
@@ -45,7 +45,7 @@ export const idOf = (own: string | undefined, ids: Ids): string =>
 
 const noQuery = new URLSearchParams();
 
-/** What a router found out about a request over a socket. */
+/** A routed request over a socket. */
 interface Routed {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -56,7 +56,6 @@ interface Routed {
   readonly behindProxy: boolean;
 }
 
-/** A request over a socket. */
 export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
   const { incoming, outgoing, path, search, params, behindProxy } = routed;
   const header = (name: string) => incoming.headers[name] as string | undefined;
@@ -103,7 +102,7 @@ export function contextOfEvent(event: H3Event, ids: Ids, behindProxy: boolean): 
   };
 }
 
-/** A request to upgrade to another protocol: it has no body, and lasts as long as its connection. */
+/** An upgrade request. It has no body, and lasts as long as its connection. */
 export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProxy: boolean): RequestContext {
   const [path = "", query = ""] = (incoming.url ?? "").split("?", 2);
   return {
@@ -126,16 +125,16 @@ export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProx
   };
 }
 
-/** A call of an operation by its name in this process, without a request: there is nothing to route or parse. */
+/** A call of an operation by name, in process: there is no request to route or parse. */
 export interface InProcessCall {
   readonly method: string;
-  /** Below the version, without the query. */
+  /** Without the version prefix and the query. */
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** JSON; undefined without a body. */
+  /** JSON; undefined if there is no body. */
   readonly body: string | undefined;
-  /** By their lower-case names. */
+  /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
 }
@@ -160,7 +159,7 @@ export function contextOfCall(
   };
 }
 
-/** A repeated parameter becomes a list, which the schema of a single value refuses. */
+/** A repeated parameter becomes a list. A schema that expects a single value refuses it. */
 export function queryOf({ query }: Pick<RequestContext, "query">): Record<string, string | string[]> {
   const all: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of query()) {

@@ -6,16 +6,16 @@ import type { RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { type Route, unnamed } from "./route.ts";
 
-/** An ended request, without parts that could be secret: its query, its headers, its bodies. */
+/** A finished request, without its query, headers and bodies, which may be secret. */
 export interface LoggedRequest {
   readonly request_id: string;
   readonly method: string;
   readonly path: string;
-  /** Null where the connection broke off before an answer. */
+  /** Null if the connection broke off before an answer. */
   readonly status: number | null;
   /** By the service's clock. */
   readonly duration_ms: number;
-  /** The id of its key; null if the key is unknown. */
+  /** The id of its API key; null if the key is unknown. */
   readonly key_id: string | null;
 }
 
@@ -24,13 +24,13 @@ interface Ports {
   readonly log: Log;
   readonly meter: Meter;
   readonly table: readonly Route[];
-  /** Gets every request that has ended. */
+  /** Receives every finished request. */
   readonly journal: ((request: LoggedRequest) => void) | undefined;
 }
 
-/** Answers a function that adds to a handler: log, metrics and journal get every request that has ended. */
+/** Returns a wrapper for a handler: it reports every finished request to log, metrics and journal. */
 export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
-  // Metrics show them in this order.
+  // The order in the metrics.
   const names = new Set([unnamed, "upgrade", ...table.map(({ name }) => name)]);
   const counts = new Map([...names].map((name) => [name, meter.count(name)]));
 

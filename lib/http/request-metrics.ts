@@ -1,4 +1,4 @@
-/** The upper bounds of the buckets of durations, in seconds; one more bucket counts all longer ones. */
+/** Upper bounds of the duration buckets, in seconds. One more bucket counts all longer durations. */
 export const bounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
 /** The answers of one operation. */
@@ -9,7 +9,7 @@ export interface Series {
   readonly seconds: number;
 }
 
-/** Streams that stay open: followed logs, and WebSockets. */
+/** Long-lived streams: followed logs, and WebSockets. */
 export type StreamKind = "sse" | "websocket";
 
 /** Counts one answered request. */
@@ -17,13 +17,11 @@ export type Count = (status: number, ms: number) => void;
 
 /** Counts requests and streams since the service started, or since a snapshot was restored. */
 export interface Meter {
-  /**
-   * Starts the counts of an operation, and returns the function that counts its requests. Called once for each operation.
-   */
+  /** Registers an operation, and returns the function that counts its requests. Called once for each operation. */
   count(operation: string): Count;
-  /** A stream began. Returns a function to call when it ends; a second call does nothing. */
+  /** Called when a stream begins. Returns a function to call when it ends; a second call does nothing. */
   opened(kind: StreamKind): () => void;
-  /** A connection was closed to make room for a new one. */
+  /** Called when a connection was closed to make room for a new one. */
   connectionDropped(): void;
   readonly requests: ReadonlyMap<string, Series>;
   readonly streams: Readonly<Record<StreamKind, ReadonlySet<object>>>;

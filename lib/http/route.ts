@@ -3,38 +3,40 @@ import type { Answer } from "./answer.ts";
 import type { Authentication } from "./authenticate.ts";
 import { base, type RequestContext } from "./request-context.ts";
 
-/** Authenticates a request for a route, and counts it. Throws or returns a `refusal` if the request is not allowed. */
+/** Authenticates and counts a request for a route. If it is not allowed, throws or returns a `refusal`. */
 export type Access = (request: RequestContext) => Authentication | Promise<Authentication>;
 
 /** One row of the route table. */
 export interface Route {
-  /** GET includes HEAD; `*` is any method that no other row of the path has, and `UPGRADE` is an upgrade request. */
+  /** GET includes HEAD. `*` is any method without its own row for the path. `UPGRADE` is an upgrade request. */
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "*" | "UPGRADE";
   /** `/v1/projects/{id}`, or a prefix such as `/assets/**`. */
   readonly path: string;
-  /** Its name in the metrics. */
+  /** The name in the metrics. */
   readonly name: string;
   readonly access: Access;
   answer(request: RequestContext, authentication: Authentication): Answer | Promise<Answer>;
-  /** Whether a trailing slash is allowed; for other routes that is another path. */
+  /** Whether it also takes its path with a trailing slash. For other routes, that is a different path. */
   readonly takesSlash?: boolean;
-  /** Monitoring calls it every few seconds, so its log level is debug. */
+  /** Monitoring calls it every few seconds, so it is logged at level debug. */
   readonly isRoutine?: boolean;
   /**
-   * Whether its requests change nothing that programs see: their ids are not of the service's sequence, and the journal
+   * For routes that change nothing that programs see: their request ids come from another sequence, and the journal
    * leaves them out.
    */
   readonly leavesNoTrace?: boolean;
-  /** Whether it answers during shutdown. All other routes are 503 then. */
+  /** Whether it answers during shutdown, when all other routes answer 503. */
   readonly outlivesShutdown?: boolean;
 }
 
-/** The name of routes that are not operations. */
+/** The metrics name of routes that are not operations. */
 export const unnamed = "none";
 
 export const notHere = () => new Problem("not_found", `this path does not exist; the interface is under ${base}`);
 
-/** The rows, and for each path a row for all other methods: 405. `access` is for that row; default: the first row's. */
+/**
+ * Adds a 405 row for all other methods of each path. `access` is for that row; default: that of the path's first row.
+ */
 export function withOtherMethods(routes: readonly Route[], access?: Access): Route[] {
   const paths = new Map<string, Route[]>();
   for (const route of routes) paths.set(route.path, [...(paths.get(route.path) ?? []), route]);

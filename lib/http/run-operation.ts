@@ -37,7 +37,7 @@ export type RunOperation<Services> = (
 
 const noBytes = Buffer.alloc(0);
 
-/** Checks in this order, from the body on: 415, 413, 400, 422, then those of the operation (schema/http.md#the-order-of-checks). */
+/** Checks in this order: 415, 413, 400, 422, then the operation's own (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
   const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, closing } = ports;
 
@@ -56,7 +56,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const run = (by: Caller) => {
       const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
       const { params } = request;
-      // A client that has received nothing may send it empty.
+      // A client that has received no event yet may send this header empty.
       const resume = request.header("last-event-id") || undefined;
       const input = { params, query: queryOf(request), body, resume, signal: () => cancel().signal };
       const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
@@ -101,7 +101,7 @@ interface Once {
   readonly key: Parameters<Idempotency["once"]>[0];
   readonly bytes: Buffer;
   readonly caller: Caller;
-  /** The same without an entry in the audit log, for the answer of a change that was refused. */
+  /** The caller without an audit entry, for storing the answer of a refused change. */
   readonly plain: Caller;
   run(by: Caller): Promise<unknown>;
   write(result: unknown): Answer | Promise<Answer>;
@@ -109,8 +109,8 @@ interface Once {
 }
 
 /**
- * Runs an operation once for its idempotency key. The answer is stored in the transaction of the work, where there is one:
- * a crash between the two would do the work twice. 404 and 409 are stored too.
+ * Runs an operation once for its idempotency key. If the work has a transaction, that transaction also stores the
+ * answer: otherwise a crash in between would repeat the work. 404 and 409 are stored too.
  */
 function runOnce(idempotency: Idempotency, { key, bytes, caller, plain, run, write, refuse }: Once): Promise<Answer> {
   return idempotency.once(key, bytes, async (store) => {

@@ -7,13 +7,14 @@ import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
 import { WebResponse } from "./web-response.ts";
 
-/** Marks an answer that was already written to its socket. */
+/** Marks an answer that is already written to its socket. */
 export const sent: Response = new WebResponse(null);
 
 /**
- * Sends an answer to its socket, without a Response in between unless it is a stream. Reads of one tick leave together through
- * `leave`, because waking a client costs the system as much as the rest of an answer: at 32 connections a GET takes 0.56 of the
- * processor (`npm run bench -- http`). Writes leave together after their commit.
+ * Sends an answer to its socket. Only streams and calls in process get a Response. Answers to reads are sent together
+ * once a tick through `leave`, because waking a client costs the system as much as the rest of an answer: at 32
+ * connections a GET takes 0.56 of the processor time (`npm run bench -- http`). Writes finish together anyway, after
+ * their commit.
  */
 export function send(outcome: Outcome, request: RequestContext, leave: (run: () => void) => void): Response {
   const { status, body } = outcome.answer;
@@ -35,7 +36,8 @@ export function send(outcome: Outcome, request: RequestContext, leave: (run: () 
 }
 
 function end(outgoing: ServerResponse, body: string | Uint8Array | null): void {
-  // Node writes ASCII faster as latin1: POST 0.97 of the processor, with two other changes (`npm run bench -- http`).
+  // Node writes ASCII faster as latin1: with two other changes, a POST takes 0.97 of the processor time (`npm run bench
+  // -- http`).
   if (typeof body === "string" && Buffer.byteLength(body) === body.length) outgoing.end(body, "latin1");
   else outgoing.end(body ?? undefined);
 }
@@ -50,7 +52,7 @@ export function headersOf(outcome: Outcome, method: string): string[] {
   return all;
 }
 
-/** The headers of an answer, with the request's id and the window that it was counted in. */
+/** The headers of an answer, with the request id and the rate-limit window. */
 export function stamped({ answer, window }: Outcome): string[] {
   const all = ["x-request-id", answer.request_id];
   if (window) {
@@ -62,22 +64,22 @@ export function stamped({ answer, window }: Outcome): string[] {
   return all;
 }
 
-/** Pairs from alternating names and values. */
+/** Makes pairs of alternating names and values. */
 export const pairsOf = (headers: readonly string[]) =>
   headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1] ?? ""] as const] : []));
 
-/** An answer whose stream was read to its end. Rejects if the stream breaks off. */
+/** Reads the stream of an answer to its end. Rejects if the stream breaks off. */
 export async function whole(answer: Answer, body: ReadableStream<Uint8Array>): Promise<Answer> {
   return { ...answer, body: new Uint8Array(await new Response(body).arrayBuffer()) };
 }
 
-/** Refuses an upgrade. The answer is written by hand, because no response exists for it. */
+/** Refuses an upgrade. Writes the response by hand, because Node provides no response for an upgrade. */
 export function refuseUpgrade(socket: Duplex, outcome: Outcome, method: string): void {
   const { status, body } = outcome.answer;
   const headers = new Map([...pairsOf(headersOf(outcome, method)), ["connection", "close"]]);
   const lines = Array.from(headers, ([name, value]) => `${name}: ${value}\r\n`);
   const text = typeof body === "string" ? body : "";
-  // The client may never close its own end.
+  // The client may never close its end.
   const close = () => void socket.destroy();
   socket.end(`HTTP/1.1 ${status} ${phraseOf(status)}\r\n${lines.join("")}\r\n${text}`, close);
 }

@@ -5,7 +5,7 @@ import type { Stream } from "../kernel/stream.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import type { Cancellation } from "./cancellation.ts";
 
-/** The headers of Server-Sent Events. A proxy must neither buffer nor cache them. */
+/** The headers of Server-Sent Events. Proxies must not buffer or cache them. */
 export const eventHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
@@ -13,18 +13,18 @@ export const eventHeaders = {
   "x-content-type-options": "nosniff",
 } as const;
 
-/** How often a comment keeps the connection alive; proxies give up a silent one after half a minute or more. */
+/** How often a comment keeps the connection alive. Proxies drop a silent connection after half a minute or more. */
 const heartbeat = "15s";
-/** A reader that reads nothing is dropped after this many heartbeats. */
+/** A client that reads nothing is dropped after this many heartbeats. */
 const mostMissedHeartbeats = 2;
 
 const line = (name: string, value: string) => `${name}: ${value}\n`;
 const eventOf = (json: string, fields: string) => `${fields}${line("data", json)}\n`;
 
 /**
- * A stream as Server-Sent Events: each entry with its id, then `end`, or `problem` in the form of an error. The next entry
- * is read when the last one was taken, so a slow reader costs no memory. A reader that reads nothing for half a minute is
- * dropped.
+ * A stream as Server-Sent Events: each entry with its id, then `end`, or `problem` in the form of an error. The next
+ * entry is pulled only after the last one was read, so a slow client costs no memory. A client that reads nothing for
+ * half a minute is dropped.
  */
 export function eventStream(
   { entries }: Stream,
@@ -72,7 +72,7 @@ export function eventStream(
           end();
         };
         const beat = () => {
-          // The comment of the last heartbeat was not read.
+          // The client has not read the comment of the last heartbeat.
           missed = (controller.desiredSize ?? 0) < 0 ? missed + 1 : 0;
           if (missed >= mostMissedHeartbeats) return drop("its client read nothing for half a minute");
           if (missed === 0) controller.enqueue(encoder.encode(": still here\n\n"));
@@ -85,7 +85,7 @@ export function eventStream(
           // A client that does not read the last event must not delay the end.
           stopTimer = systemTimer("1s", () => drop("its client did not read the end"));
         });
-        // A comment at once sends the headers before there is an entry.
+        // Send a comment at once, so that the headers leave before the first entry.
         controller.enqueue(encoder.encode(": this is a stream\n\n"));
       },
       async pull(controller) {

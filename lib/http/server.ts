@@ -10,27 +10,27 @@ import { isAnswered, lingerAfter } from "./linger.ts";
 
 export interface Listening {
   readonly port: number;
-  /** `http://127.0.0.1:7400`: where clients on this machine reach it. */
+  /** The address for clients on this machine, such as `http://127.0.0.1:7400`. */
   readonly url: string;
-  /** Accepts no more requests, finishes those in flight, and cuts the connections that are left after `grace`. */
+  /** Accepts no more requests, finishes running ones, and cuts the remaining connections after `grace`. */
   close(grace?: string): Promise<void>;
 }
 
-/** `Not Found` for 404: Node writes no reason phrase where an answer is a Response. */
+/** The reason phrase, such as `Not Found` for 404. Node adds none if the answer is a Response. */
 export const phraseOf = (status: number): string => STATUS_CODES[status] ?? "";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => unknown;
 
-/** The time limits for a client's request, in milliseconds. Node answers 408 and closes the connection. */
+/** Timeouts for a client's request, in milliseconds. Node answers 408 and closes the connection. */
 export interface RequestTimeouts {
-  /** For the head, from the connection or from its first byte. Default: 10 s. */
+  /** For the headers, from the start of the connection or the first byte of the request. Default: 10 s. */
   readonly headersTimeout: number;
   /** For the whole request, from the same moment, even if its body is read late. Default: 30 s. */
   readonly requestTimeout: number;
-  /** How often Node looks for late requests. Default: 1 s. */
+  /** How often Node checks for late requests. Default: 1 s. */
   readonly connectionsCheckingInterval: number;
-  /** For the next request on the same connection, which is closed after that. Default: 65 s. */
+  /** How long a connection may wait for its next request before it is closed. Default: 65 s. */
   readonly keepAliveTimeout?: number;
 }
 
@@ -40,10 +40,10 @@ const usualTimeouts: RequestTimeouts = {
   connectionsCheckingInterval: 1_000,
 };
 
-/** Node refuses malformed, oversized and slow requests itself: its 400, 431 and 408 carry no more than their status. */
+/** Node itself refuses malformed, oversized and slow requests: 400, 431 and 408, without a body. */
 const limits = { maxHeaderSize: 16_384, keepAliveTimeout: 65_000 };
 
-/** Opens a port. Rejects with Node's error if that fails. */
+/** Opens a port. Rejects with Node's error if it cannot. */
 export async function listen(
   {
     handle,
@@ -56,7 +56,8 @@ export async function listen(
 ): Promise<Listening> {
   const server = createServer({ ...limits, ...timeouts });
   const connections = trackConnections(server, crowd, { descriptors });
-  // Without a listener Node closes it at once. Where the process was stopped, a request may have arrived in the meantime.
+  // Without this listener, Node closes the connection at once. If the process was suspended, a request may have arrived
+  // meanwhile.
   server.on("timeout", (socket) => {
     const { bytesRead } = socket;
     void yieldToEventLoop().then(() => socket.bytesRead === bytesRead && socket.destroy());
@@ -74,7 +75,7 @@ export async function listen(
   });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     connections.handedOver(socket);
-    // Its new owner adds listeners of its own; until then a reset must not end the process.
+    // The new owner of the socket adds its own listeners. Until then, a reset must not crash the process.
     socket.off("error", ignore).on("error", ignore);
     if (request.headers.upgrade?.toLowerCase() !== "websocket") return ignoreUpgrade(server, request, socket, head);
     if (hostHeaders(request) > 1)
@@ -98,14 +99,14 @@ const ignore = () => {};
 const longBodies = new WeakSet<object>();
 
 /**
- * Lets a request last longer than others: the push of a large repository. Its reader ends a silent one. Node has no
- * time limit for a single request, and reports each late request once.
+ * Exempts a request, such as the push of a large repository, from the timeout. The code that reads it must end a silent
+ * one. Node has no timeout per request, but reports each late request only once.
  */
 export function allowLongBody({ socket }: IncomingMessage): void {
   longBodies.add(socket);
 }
 
-/** As Node does without a listener: the status only, if no answer has begun. */
+/** Does what Node does without this listener: sends only the status, if no response has begun. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
   if (isLate && longBodies.delete(socket)) return;
@@ -122,8 +123,8 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 /**
- * HTTP lets a server ignore an offered protocol, such as the HTTP/2 that Java's client offers. Node does so only without
- * a listener for upgrades, so the request is parsed once more, without its offer.
+ * HTTP lets a server ignore an offered protocol, such as HTTP/2 by Java's client. Node does so only without an upgrade
+ * listener, so the request is parsed again without its offer.
  */
 function ignoreUpgrade(
   server: Server,
@@ -146,7 +147,7 @@ const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>
     0,
   );
 
-/** Two `Host` headers are 400. Like Node's own refusals, this one carries its status alone. */
+/** Refuses two `Host` headers: 400 without a body, like Node's own refusals. */
 function refuse(response: ServerResponse): void {
   response.writeHead(400, { connection: "close", "content-length": 0 }).end();
 }
@@ -155,7 +156,7 @@ async function close(server: Server, connections: Connections, grace: string): P
   const closed = once(server, "close");
   server.close();
   let isClosed = false;
-  // close() alone waits seconds for idle keep-alive connections.
+  // server.close() alone waits seconds for idle keep-alive connections.
   const closeIdle = () => {
     if (isClosed) return;
     connections.closeIdle();
