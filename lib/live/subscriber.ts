@@ -3,7 +3,7 @@ import type { Change } from "../events/change-feed.ts";
 import { stateChanges } from "../events/schema.ts";
 import { systemTimer } from "../kernel/clock.ts";
 
-/** A message of a stream, as it is sent. Only events have an id, after which a stream can resume. */
+/** A message of a stream, as sent. Only events have an id, after which a stream can resume. */
 export interface Message {
   readonly id?: string;
   readonly event: string;
@@ -11,7 +11,7 @@ export interface Message {
   readonly data: object;
 }
 
-/** The message of a change; undefined for changes that callers must not see. */
+/** The message for a change; undefined if callers must not see it. */
 export function messageOf(change: Change): Message | undefined {
   switch (change.kind) {
     case "event": {
@@ -29,7 +29,7 @@ export function messageOf(change: Change): Message | undefined {
   }
 }
 
-/** Close codes of a WebSocket. The last three digits of those above 4000 are the status that a request would get. */
+/** Close codes of a WebSocket. Above 4000, the last three digits are the HTTP status that a request would get. */
 export const codes = {
   leaving: 1001,
   failed: 1011,
@@ -40,16 +40,16 @@ export const codes = {
   limited: 4429,
 };
 
-/** How many characters or bytes may wait for one subscriber. */
+/** The most characters or bytes that are buffered for one subscriber. */
 const mostUnsent = 1024 * 1024;
 
-/** One WebSocket. While older events are replayed, new messages wait; none is sent twice. */
+/** One WebSocket. New messages wait while older events are replayed. No event is sent twice. */
 export class Subscriber {
   readonly socket: WebSocket;
   readonly #wanted: ReadonlySet<string>;
   #waiting: [Message, string][] | undefined;
   #unsent = 0;
-  /** The newest replayed event. This process may publish it again later, if another process announced it. */
+  /** The id of the newest replayed event. If another process announced it, this process may publish it again later. */
   #replayed = "";
   /** Whether a pong came since the last ping. */
   isAlive = true;
@@ -59,12 +59,12 @@ export class Subscriber {
     this.#wanted = new Set(events?.split(",") ?? ["*"]);
   }
 
-  /** Lets new messages wait until `resume`. */
+  /** Buffers new messages until `resume`. */
   hold(): void {
     this.#waiting = [];
   }
 
-  /** Sends the messages that waited, without the replayed events up to `last`. */
+  /** Sends the buffered messages, except for events up to `last`, which were replayed. */
   resume(last: string): void {
     const waiting = this.#waiting ?? [];
     this.#waiting = undefined;
@@ -72,7 +72,7 @@ export class Subscriber {
     for (const [message, text] of waiting) this.publish(message, text);
   }
 
-  /** Sends a new message, or lets it wait. */
+  /** Sends a new message, or buffers it. */
   publish(message: Message, text: string): void {
     if (!this.#waiting) {
       if (message.id === undefined || message.id > this.#replayed) this.send(message, text);
@@ -83,7 +83,7 @@ export class Subscriber {
     if (this.#unsent > mostUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
-  /** Sends a message that the subscriber wants. */
+  /** Sends a message if the subscriber wants it. */
   send(message: Message, text: string): void {
     const isWanted = this.#wanted.has("*") || this.#wanted.has(message.event);
     if (!isWanted || this.socket.readyState !== this.socket.OPEN) return;
@@ -91,7 +91,7 @@ export class Subscriber {
     if (this.socket.bufferedAmount > mostUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
-  /** Closes the connection, and cuts it if the client has not closed its end within a second. */
+  /** Closes the connection. Cuts it after a second if the client has not closed its end. */
   close(code: number, reason: string): void {
     if (this.socket.readyState === this.socket.OPEN) this.socket.close(code, reason);
     const cancel = systemTimer("1s", () => this.socket.terminate());

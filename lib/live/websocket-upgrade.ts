@@ -4,13 +4,13 @@ import type { Answer } from "../http/answer.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { pairsOf } from "../http/send.ts";
 
-/** Whether a request is the handshake of a WebSocket. */
+/** Whether a request is a WebSocket handshake. */
 export const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
   method === "GET" &&
   headers["sec-websocket-version"] === "13" &&
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "");
 
-/** Answers 101 to handshakes. Clients may send messages of at most `mostBytesIn`. */
+/** Answers handshakes with 101. Messages of clients may have at most `mostBytesIn` bytes. */
 export function createWebSocketUpgrade(mostBytesIn: number) {
   /** The headers of each 101. */
   const headers = new WeakMap<IncomingMessage, readonly string[]>();

@@ -33,12 +33,12 @@ interface Ports {
 
 type Query = v.InferOutput<typeof streamQuery>;
 
-/** The largest message of a client in bytes: it sends only its key. */
+/** The largest message of a client in bytes. Clients send only their key. */
 const mostBytesIn = 4 * 1024;
 const keyTimeout = "10s";
-/** A subscriber without a pong since the last ping is cut. */
+/** The interval of pings. A subscriber without a pong since the last one is cut. */
 const heartbeat = "30s";
-/** The most events that are replayed. */
+/** The most events to replay. */
 const mostReplayed = 1000;
 
 const codeOf: Readonly<Record<string, number>> = {
@@ -50,7 +50,7 @@ const codeOf: Readonly<Record<string, number>> = {
 
 const firstMessage = v.object({ authorization: v.string() });
 
-/** The key in a first message: bare, as `Bearer sk_live_…`, or as `{"authorization":"Bearer sk_live_…"}`. */
+/** The key in the first message: bare, as `Bearer sk_live_…`, or as `{"authorization":"Bearer sk_live_…"}`. */
 export function keyIn(text: string): string {
   if (!text.startsWith("{")) return text.trim();
   try {
@@ -60,7 +60,10 @@ export function keyIn(text: string): string {
   }
 }
 
-/** The WebSocket: an organization's events and state changes as they happen (schema/streams.md#the-websocket). */
+/**
+ * The WebSocket route: sends an organization's events and state changes as they happen
+ * (schema/streams.md#the-websocket).
+ */
 export function createLiveRoute({
   feed,
   events,
@@ -76,7 +79,7 @@ export function createLiveRoute({
   const upgrade = createWebSocketUpgrade(mostBytesIn);
   let stop = () => {};
 
-  /** Runs while there are subscribers. A message is written once for all subscribers of an organization. */
+  /** Runs while there are subscribers. A message is serialized once for all subscribers of an organization. */
   const start = () => {
     const unlisten = feed.listen((change) => {
       if (change.kind === "missed")
@@ -107,7 +110,7 @@ export function createLiveRoute({
     for (const subscriber of open) subscriber.close(codes.leaving, leaving());
   });
 
-  /** Sends the events after one, then new messages. */
+  /** Sends the events after the given one, then new messages. */
   const replay = async (subscriber: Subscriber, { organization_id }: Caller, after: string) => {
     subscriber.hold();
     const past = await events.since(organization_id, after, mostReplayed + 1);
@@ -134,7 +137,7 @@ export function createLiveRoute({
       mine.delete(subscriber);
       if (mine.size === 0) byOrganization.delete(caller.organization_id);
     });
-    // The first ping tells a client that listens for it that the stream has begun.
+    // The first ping tells clients that the stream has begun.
     subscriber.socket.ping();
     if (after === undefined) return;
     replay(subscriber, caller, after).catch((error) => {
@@ -143,7 +146,7 @@ export function createLiveRoute({
     });
   };
 
-  /** A browser cannot send a header with a WebSocket, so the key may be the first message. */
+  /** Takes the key from the first message, because browsers cannot send headers with a WebSocket. */
   const expectKey = (subscriber: Subscriber, request: RequestContext, query: Query) => {
     const noKey = () => subscriber.close(codes.unauthorized, "no API key arrived within 10 seconds");
     const cancel = systemTimer(keyTimeout, noKey);
@@ -182,7 +185,7 @@ export function createLiveRoute({
     return subscriber;
   };
 
-  /** Browsers open a WebSocket to any origin, so the service refuses the pages that CORS does not allow. */
+  /** Browsers let any page open a WebSocket, so the service refuses pages that CORS does not allow. */
   const refuseForeign = ({ header }: RequestContext) => {
     const origin = header("origin");
     if (origin === undefined || allowsOrigin(origin)) return;

@@ -3,37 +3,40 @@ import { request as sendSecurely } from "node:https";
 import type { Duplex } from "node:stream";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 
-/** The target of a request, and how it is sent. */
+/** The target of a request, and how to send it. */
 export interface Upstream {
   readonly port: number;
   readonly agent: Agent;
   readonly behindProxy: boolean;
-  /** Whether the header Authorization was for the proxy, and is not the app's. */
+  /** Whether to drop the Authorization header, because it is for the proxy and not for the app. */
   readonly hidesAuthorization: boolean;
-  /** Another service instead of an app on this machine. */
+  /** Set if the target is another service instead of an app on this machine. */
   readonly service?: Service;
 }
 
-/** A service that requests are passed on to. */
+/** A service that requests are forwarded to. */
 export interface Service {
   readonly host: string;
   readonly isSecure: boolean;
   readonly path: string;
-  /** In place of those that an app gets. */
+  /** Sent instead of the headers that an app would get. */
   readonly headers: string[];
-  /** Calls `late` where no answer has begun in time, unless the function that it returns is called before. */
+  /** Calls `late` if no response begins in time. Returns a function that cancels this. */
   readonly timer: (late: (error: Error) => void) => () => void;
-  /** Gets each answer as it begins. */
+  /** Called with each response as it begins. */
   readonly onAnswer: (answer: IncomingMessage) => void;
-  /** Gets the reason of a result `failed`. */
+  /** Called with the reason if the result is `failed`. */
   readonly onFailure: (error: Error) => void;
 }
 
-/** `failed`: the app gave no answer, and the request may be sent again. `done`: the client has been answered, or has left. */
+/**
+ * `failed`: the app gave no response, and the request may be sent again. `done`: the client has its response, or has
+ * disconnected.
+ */
 export type Result = "done" | "failed";
 
 const safeToRepeat = /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/;
-/** Whether a request may be sent again: it changes nothing twice, and no part of it is used up. */
+/** Whether a request may be sent again: it is idempotent and has no body. */
 export const isRepeatable = (request: IncomingMessage): boolean =>
   safeToRepeat.test(request.method ?? "") && !hasBody(request);
 
@@ -43,13 +46,13 @@ const options = (request: IncomingMessage, headers: string[], { port, agent, ser
   method: request.method,
   path: service?.path ?? request.url,
   headers: headers as unknown as Record<string, string>,
-  // A kept connection may be closing right now. A request that cannot be sent twice gets a new one.
+  // A kept-alive connection may be closing right now. A request that cannot be sent twice gets a new one.
   agent: isRepeatable(request) ? agent : false,
 });
 
 /**
- * Sends a request to an app or to a service, and its answer to the client, both as they come. Not by `drivers/outbound`: its guard refuses
- * 127.0.0.1, and it limits the time.
+ * Streams a request to an app or a service, and the response to the client. Not through `drivers/outbound`, which
+ * refuses 127.0.0.1 and has a timeout.
  */
 export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
   return new Promise((resolve) => {
@@ -70,14 +73,14 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       response.off("close", leave);
       resolve(response.destroyed ? "done" : "failed");
     };
-    // A change of protocol without a request for it. Without a listener, Node closes the connection silently.
+    // The app switched protocols unasked. Without this listener, Node closes the connection silently.
     asked.on("upgrade", (_, socket) => fail(socket));
     asked.on("response", (answer) => {
       stopTimer();
       answer.on("error", () => response.headersSent && response.destroy());
       service?.onAnswer(answer);
       if (!begin(response, answer)) return fail(answer);
-      // A client must not take half an answer for a whole one.
+      // The client must not take half a response for a whole one.
       answer.on("aborted", () => response.destroy());
       answer.pipe(response);
     });
@@ -86,7 +89,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       try {
         response.writeEarlyHints(pairs(rawHeaders));
       } catch {
-        // Node refuses malformed links, so the answer goes without its hints.
+        // Node refuses malformed links. The response is sent without these hints.
       }
     });
     asked.on("error", (error) => {
@@ -99,7 +102,9 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
   });
 }
 
-/** Begins the answer of an app. Returns false if Node cannot write it: an app may send any status and any reason. */
+/**
+ * Begins the response to the client. Returns false if Node cannot write it: an app may send any status and any reason.
+ */
 function begin(response: ServerResponse, answer: IncomingMessage): boolean {
   const { statusCode = 0, statusMessage = "" } = answer;
   if (statusCode < 200) return false;
@@ -118,7 +123,7 @@ function pairs(raw: readonly string[]): Record<string, string[]> {
   return found;
 }
 
-/** Connects a client's WebSocket with the app's. */
+/** Connects a client's WebSocket to the app's. */
 export function forwardUpgrade(
   request: IncomingMessage,
   socket: Duplex,
@@ -149,12 +154,12 @@ export function forwardUpgrade(
       opened(end);
       app.once("close", () => resolve("done"));
     });
-    // The app did not switch protocols: its answer goes to the client, and the connection ends.
+    // The app did not switch protocols: forward its response, then close the connection.
     asked.on("response", (answer) => {
       socket.write(headOf(answer, ["Connection: close"]));
       answer.on("error", () => {}).pipe(socket);
       answer.on("close", () => {
-        // Its end ends the connection; half an answer has none.
+        // After a whole response, the pipe closes the connection. After half a response, it does not.
         if (!answer.complete) socket.destroy();
         resolve("done");
       });

@@ -2,19 +2,19 @@ import { createHmac } from "node:crypto";
 import { isPassword } from "../kernel/password-hash.ts";
 import { createRandom } from "../kernel/random.ts";
 
-/** The user and the hash of the password that stand before an app. */
+/** The user and the password hash that protect an app. */
 export interface Protection {
   readonly user: string;
   readonly hash: string;
 }
 
-/** `busy`: too many passwords wait for their check, and the request may be sent again. */
+/** `busy`: too many passwords are waiting to be checked, and the client may try again. */
 export type Admission = "passed" | "refused" | "busy";
 export type Guard = ReturnType<typeof createGuard>;
 
-/** The number of remembered credentials of each kind, so that attackers cannot fill the memory. */
+/** How many right and how many wrong credentials are remembered, so that attackers cannot fill the memory. */
 const remembered = 256;
-/** A check occupies a processor for some time. Each app has one check at a time, and at most this many wait. */
+/** A check keeps a processor busy for a while. Each app runs one at a time, and at most this many wait. */
 const mostWaiting = 16;
 
 function credentialsOf(header: string): { user: string; password: string } | undefined {
@@ -24,9 +24,9 @@ function credentialsOf(header: string): { user: string; password: string } | und
   return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Asks for user and password by Basic authentication. The slow hash is computed once for each `Authorization` header. */
+/** Requires Basic authentication. Computes the slow hash only once for each `Authorization` header. */
 export function createGuard({ user, hash }: Protection) {
-  // Memory holds only hashes of credentials, under a key that no other process has.
+  // Only keyed hashes of credentials are kept in memory. The key is unique to this process.
   const key = createRandom().bytes(32);
   const known = new Map<string, boolean>();
   const checks = new Map<string, Promise<boolean>>();
@@ -50,7 +50,7 @@ export function createGuard({ user, hash }: Protection) {
   return {
     protection: { user, hash },
 
-    /** Whether a request with this header may pass. Immediate if the same header was checked before. */
+    /** Whether a request with this header may pass. Synchronous if the same header was checked before. */
     admits(header: string | undefined): Admission | Promise<Admission> {
       if (header === undefined || header.length > 4096) return "refused";
       const name = createHmac("sha256", key).update(header).digest("base64");
@@ -60,7 +60,7 @@ export function createGuard({ user, hash }: Protection) {
       if (!given) return "refused";
       const running = checks.get(name);
       if (!running && checks.size >= mostWaiting) return "busy";
-      // A wrong user takes as long as a wrong password.
+      // Check the password even if the user is wrong, so that both cases take equally long.
       const checking = running ?? check(name, given.password, given.user === user);
       return checking.then((isRight) => (isRight ? "passed" : "refused"));
     },

@@ -1,18 +1,19 @@
 import type { IncomingMessage } from "node:http";
 
-/** Headers of one connection. They end at the proxy. */
+/** Hop-by-hop headers. They end at the proxy. */
 const ofConnection = new Set([
   ...["connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization", "te", "trailer"],
   ...["transfer-encoding", "upgrade"],
 ]);
-/** Headers about where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
+/** Headers that say where a request comes from. Gateways such as WSGI and CGI read an underscore as a hyphen. */
 const forwarded = /^(x[-_](forwarded[-_].*|real[-_]ip)|forwarded)$/;
 /**
- * Headers that frame a message or choose its app. An app that ignores one would read another request than the proxy.
+ * Headers that frame a message or choose its app. If `Connection` could remove one, the app would read a different
+ * request than the proxy.
  */
 const framing = ["content-length", "transfer-encoding", "host"];
 
-/** Names and values without the headers of the connection, in their order and spelling. */
+/** Alternating names and values, without hop-by-hop headers, in their order and spelling. */
 export function passedHeaders({ rawHeaders, headers }: IncomingMessage): string[] {
   const named = (headers.connection ?? "").toLowerCase();
   const passed: string[] = [];
@@ -20,7 +21,7 @@ export function passedHeaders({ rawHeaders, headers }: IncomingMessage): string[
     const [name = "", value = ""] = [rawHeaders[i], rawHeaders[i + 1]];
     const lower = name.toLowerCase();
     if (ofConnection.has(lower)) continue;
-    // `Connection: close` names no header, and most requests name none.
+    // The usual values name no header.
     if (named !== "" && named !== "keep-alive" && named !== "close" && namesHeader(named, lower)) continue;
     passed.push(name, value);
   }
@@ -29,7 +30,7 @@ export function passedHeaders({ rawHeaders, headers }: IncomingMessage): string[
 
 const namesHeader = (connection: string, name: string) => connection.split(",").some((one) => one.trim() === name);
 
-/** Why it is unclear where a request ends; undefined if it is clear. Node refuses all other malformed requests. */
+/** Why the end of a request is ambiguous; undefined if it is clear. Node refuses all other malformed requests. */
 export function framingFault({ headers, httpVersion }: IncomingMessage): string | undefined {
   const { connection = "", "transfer-encoding": coding } = headers;
   if (connection !== "" && connection !== "keep-alive" && connection !== "close") {
@@ -44,8 +45,8 @@ export function framingFault({ headers, httpVersion }: IncomingMessage): string 
 }
 
 /**
- * The headers of a request for an app. Host and the framing of the body stay. Without a trusted proxy in front,
- * addresses claimed by the client are dropped.
+ * The headers of a request to an app. Host and body framing stay. Unless a trusted proxy is in front, addresses that
+ * the client claims are dropped.
  */
 export function requestHeaders(
   request: IncomingMessage,
@@ -61,7 +62,7 @@ export function requestHeaders(
   const of = (name: string) => (behindProxy ? request.headers[name]?.toString() : undefined);
   const { remoteAddress: address = "", localPort } = request.socket;
   const before = of("x-forwarded-for");
-  // The trusted proxy added the last address; a client may have written the earlier ones.
+  // The trusted proxy added the last address. The client may have invented the earlier ones.
   const client = before?.slice(before.lastIndexOf(",") + 1).trim();
   const port = behindProxy ? of("x-forwarded-port") : localPort;
   headers.push("X-Forwarded-For", before ? `${before}, ${address}` : address);
@@ -69,11 +70,11 @@ export function requestHeaders(
   headers.push("X-Forwarded-Proto", of("x-forwarded-proto") ?? "http");
   if (port !== undefined) headers.push("X-Forwarded-Port", String(port));
   headers.push("X-Real-IP", client || address);
-  // Node frames the body of a GET only if the headers say so.
+  // Node sends the body of a GET in chunks only if this header says so.
   if (request.headers["transfer-encoding"] !== undefined) headers.push("Transfer-Encoding", "chunked");
   return headers;
 }
 
-/** Whether a request has a body, which can be sent once only. */
+/** Whether a request has a body, which can be sent only once. */
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";

@@ -6,15 +6,13 @@ import { createGuard, type Guard, type Protection } from "./guard.ts";
 import { framingFault, hasBody } from "./headers.ts";
 import { type Backend, createTarget, type Target } from "./target.ts";
 
-/** How long a request waits for an app that is starting again. */
+/** How long a request waits for an app that is restarting. */
 const hold_ms = 5_000;
-/**
- * The pauses before a request is sent again when an app gave no answer: a crash is noticed a little after its effect.
- */
+/** Pauses between tries if an app gave no response: a crash is noticed shortly after requests begin to fail. */
 const pauses_ms = [20, 100, 500];
 const drain_ms = 30_000;
 
-/** The host of a request: without port, in lower case, without a dot at its end. */
+/** The host of a request: in lower case, without port and trailing dot. */
 const hostOf = ({ headers }: IncomingMessage): string =>
   (headers.host ?? "")
     .toLowerCase()
@@ -48,7 +46,7 @@ interface Refusal {
 
 export type AppsProxy = ReturnType<typeof createProxy>;
 
-/** The reverse proxy of the apps: hosts lead to apps, and an app to the backend that serves it. */
+/** The reverse proxy of the apps. Maps hosts to apps, and each app to the backend that serves it. */
 export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) {
   const apps = new Map<string, string>();
   const targets = new Map<string, Target>();
@@ -70,7 +68,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     response.writeHead(status, {
       ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text), ...retry },
       ...(status === 401 && { "www-authenticate": challenge, "cache-control": "no-store" }),
-      // An unread rest of the body would precede the next request.
+      // The unread rest of a body would be read as the next request.
       ...(status !== 400 && isRepeatable(response.req) ? {} : { connection: "close" }),
     });
     response.end(text);
@@ -87,7 +85,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`);
   };
 
-  /** Whether a request may pass to its app; otherwise a status. Apps without protection need no check. */
+  /** The status if the protection of an app refuses a request; undefined if the request may pass. */
   const obstacleOf = async (guard: Guard, { headers }: IncomingMessage): Promise<401 | 429 | undefined> => {
     const admission = await guard.admits(headers.authorization);
     return admission === "passed" ? undefined : admission === "busy" ? 429 : 401;
@@ -96,7 +94,8 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     guards.size === 0 ? undefined : guards.get(apps.get(hostOf(request)) ?? "");
 
   /**
-   * Finds the target and sends the request, again if the app gave no answer. Returns a status if nothing could be sent.
+   * Finds the target and sends the request, again if the app gave no response. Returns a status if the client got no
+   * response.
    */
   const deliver = async (
     request: IncomingMessage,
@@ -104,7 +103,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     mayRepeat: boolean,
   ): Promise<keyof typeof texts | undefined> => {
     for (let number = 1; ; number++) {
-      // Looked up each time: another release may be live meanwhile.
+      // Looked up at each try, because another release may be live by then.
       let target = targetOf(request);
       if (!target) return 404;
       if (target.backend.port === undefined) {
@@ -116,7 +115,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const release = target.take();
       const result = await send(target, port).finally(release);
       if (result === "done") return undefined;
-      // The app may have acted on it, so it is not sent again.
+      // The app may have acted on the request, so do not send it again.
       if (!mayRepeat) return 502;
       const pause_ms = pauses_ms[number - 1];
       if (pause_ms === undefined) return target.backend.port === undefined ? 503 : 502;
@@ -125,16 +124,16 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
   };
 
   return {
-    /** With several servers: knows the URLs of apps that run elsewhere, by host. */
+    /** For several servers: `find` returns the URL of an app that runs on another one, by host. */
     setElsewhere(find: (host: string) => Promise<string | undefined>): void {
       urlElsewhere = find;
     },
 
-    /** Sets the hosts that lead to an app, and what protects it; an empty list takes the app off. */
+    /** Sets the hosts and the protection of an app. Without hosts, the app is removed. */
     setHosts(app: string, hosts: readonly string[], protection?: Protection): void {
       const before = guards.get(app)?.protection;
       if (!protection || hosts.length === 0) guards.delete(app);
-      // An unchanged protection keeps its checked credentials.
+      // If the protection is unchanged, keep its checked credentials.
       else if (before?.hash !== protection.hash || before.user !== protection.user)
         guards.set(app, createGuard(protection));
       for (const [host, other] of apps) if (other === app) apps.delete(host);
@@ -142,8 +141,8 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     },
 
     /**
-     * Lets this backend serve an app from the next request on; undefined takes the app off. Resolves when the previous
-     * backend has answered its requests.
+     * Sends an app's requests to this backend from now on; undefined removes the app. Resolves when the previous
+     * backend has finished its requests.
      */
     async route(app: string, backend: Backend | undefined): Promise<void> {
       const before = targets.get(app);
@@ -166,7 +165,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     },
 
     async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-      // Node passes a body as the first bytes of the new protocol.
+      // Node would pass a body on as the first bytes of the new protocol.
       const fault = framingFault(request) ?? (hasBody(request) ? "An upgrade has no body" : undefined);
       if (fault !== undefined) return refuseUpgrade(socket, { status: 400, text: `${fault}\n` });
       const guard = guardOf(request);

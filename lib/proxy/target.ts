@@ -3,17 +3,17 @@ import { systemTimer } from "../kernel/clock.ts";
 
 /** The backend of an app: a running instance, or one that is starting. */
 export interface Backend {
-  /** The port of 127.0.0.1 that takes requests; undefined while it is down. */
+  /** The port on 127.0.0.1 that takes requests; undefined while the app is down. */
   readonly port: number | undefined;
-  /** Resolves to true once it takes requests, to false after that time. */
+  /** Resolves to true once it takes requests, or to false after `within_ms`. */
   up(within_ms: number): Promise<boolean>;
 }
 
-/** A backend with its open requests. */
+/** A backend with its open requests and WebSockets. */
 export type Target = ReturnType<typeof createTarget>;
 
 export function createTarget(backend: Backend) {
-  // Apps close idle connections after some seconds. A request that meets such a close is sent again.
+  // Apps close idle connections after some seconds. A request that runs into such a close is sent again.
   const agent = new Agent({ keepAlive: true, keepAliveMsecs: 10_000, maxFreeSockets: 256, scheduling: "lifo" });
   const sockets = new Set<() => void>();
   let inHand = 0;
@@ -21,7 +21,7 @@ export function createTarget(backend: Backend) {
   return {
     backend,
     agent,
-    /** Counts a request until the function that is returned is called. */
+    /** Counts a request until the returned function is called. */
     take(): () => void {
       inHand += 1;
       return () => {
@@ -29,12 +29,12 @@ export function createTarget(backend: Backend) {
         if (inHand === 0) isEmpty();
       };
     },
-    /** A WebSocket was opened; `end` closes it. */
+    /** Registers a WebSocket, which `end` closes. Returns the function that unregisters it. */
     opened(end: () => void): () => void {
       sockets.add(end);
       return () => sockets.delete(end);
     },
-    /** Ends its WebSockets, whose clients reconnect, and waits for its requests, at most for the given time. */
+    /** Closes the WebSockets, whose clients reconnect, and waits for open requests, at most `within_ms`. */
     async drain(within_ms: number): Promise<void> {
       for (const end of sockets) end();
       if (inHand > 0) {
