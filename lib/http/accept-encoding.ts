@@ -1,6 +1,6 @@
 /**
- * Chooses the content coding of a file by `Accept-Encoding`: of the available codings, that with the highest q-value,
- * and of equal ones the first. Undefined means no coding, even if the client refuses that too.
+ * Chooses the content coding of a file by `Accept-Encoding`: the available coding with the highest q-value, or the
+ * first of several. Undefined means no coding, even if the client refuses that too.
  */
 export function acceptedEncoding<T extends string>(header: string | undefined, available: readonly T[]): T | undefined {
   const rated = new Map(
@@ -11,7 +11,7 @@ export function acceptedEncoding<T extends string>(header: string | undefined, a
     }),
   );
   const ratingOf = (name: string) => rated.get(name) ?? rated.get("*") ?? 0;
-  // If the client does not name `identity`, every coding that it accepts is better.
+  // If the client does not name `identity`, any coding that it accepts is preferred.
   const plain = rated.get("identity") ?? 0;
   const best = available.reduce<T | undefined>(
     (chosen, one) => (ratingOf(one) > (chosen === undefined ? 0 : ratingOf(chosen)) ? one : chosen),

@@ -49,8 +49,8 @@ export function createApp(ports: Ports): App {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
   /**
-   * Created at the first request that needs it. Calls by name do not, and creating it is a fifth of the cost of a
-   * service that gets only such calls.
+   * Created at the first request that needs it. Calls by name do not need it, and creating it is a fifth of the cost of
+   * a service that gets only such calls.
    */
   let app: H3 | undefined;
   const byName = new Map(table.map((route) => [route.name, route]));

@@ -36,7 +36,7 @@ interface Audited {
 
 export type Audit = (operation: Operation, request: RequestContext, by: Caller) => Audited;
 
-/** The id of the changed record: the new record, or the record in the path. */
+/** The id of the changed record: of a new record, or of the record in the path. */
 function targetOf({ answers }: Operation, { params }: RequestContext, result: unknown): string | null {
   const named = params["dlv"] ?? params["id"];
   if (named !== undefined && answers !== "created") return named;

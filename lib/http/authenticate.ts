@@ -25,7 +25,7 @@ export interface Authentication {
   readonly token: string | undefined;
   /** The rate-limit window that counted the request; undefined if none did. */
   readonly window: Window | undefined;
-  /** Within a transaction: true if `caller` certainly still has these rights. */
+  /** Within a transaction: true if the caller certainly still has these rights. */
   isCurrent(): boolean;
   /** 401, 403 or 429; undefined if the request may proceed. Refused requests are counted too. */
   readonly refusal: Problem | undefined;

@@ -64,8 +64,8 @@ function collect(incoming: IncomingMessage, limit: number, checkType: () => void
     });
     incoming.on("end", () => resolve(Buffer.concat(chunks)));
     // No client is left to read this answer, but the promise has to settle. Node emits no "error" without a listener.
-    // "close" also follows a complete body: without a Problem and its stack then, a POST takes 0.94 of the processor
-    // time.
+    // Node emits "close" after a complete body too. A POST takes 0.94 of the processor time without a Problem, and its
+    // stack, in that case.
     const endEarly = () => {
       if (!incoming.readableEnded) reject(new Problem("invalid_json", "the body ended too early"));
     };

@@ -9,7 +9,7 @@ export interface Cancellation {
    * cases, the reason is a Problem.
    */
   readonly signal: AbortSignal;
-  /** Call it when the work has ended: aborts the signal and stops watching. */
+  /** Called when the work has ended: aborts the signal and stops watching. */
   end(): void;
 }
 

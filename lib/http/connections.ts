@@ -57,9 +57,7 @@ function forget(this: Socket): void {
   }
 }
 
-/**
- * Closes the connection of any port whose client has kept the server waiting longest. Returns false if none is waiting.
- */
+/** Closes the connection, of any port, that has waited longest for its client. Returns false if none is waiting. */
 function makeRoom(): boolean {
   for (const [socket, connection] of connections) {
     if (!isWaiting(connection)) continue;
@@ -100,9 +98,9 @@ interface Limits {
 /**
  * Tracks the open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which
  * closes a connection whose slow client is still reading a response, and keeps a connection without any request. Beyond
- * `most`, each new connection closes the one whose client has kept the server waiting longest. So slow clients cannot
- * lock out others; without a free descriptor, accepting would fail for everybody. Logs when this begins, and when half
- * of the connections are gone.
+ * `most`, each new connection closes the one that has waited longest for its client. So slow clients cannot lock out
+ * others; without a free descriptor, accepting would fail for everybody. Logs when this begins, and when half of the
+ * connections are gone.
  */
 export function trackConnections(
   server: Server,

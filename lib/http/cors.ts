@@ -31,7 +31,7 @@ const exposed = [
   "Idempotent-Replayed",
 ].join(", ");
 
-/** For a preflight that names no headers. Browsers name all headers of the request to come. */
+/** For a preflight that names no headers. Browsers name all headers that the request will have. */
 const usualHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id";
 
 interface Ports {

@@ -29,8 +29,8 @@ interface Ports {
 }
 
 /**
- * Adds each request to a set while it runs, so that a close can wait for it: with a remote database, requests take
- * longer.
+ * Adds each request to a set while it runs, so that a close can wait for all of them. Requests to a remote database
+ * take longer.
  */
 export const listed =
   (handler: Handler, running: Set<Promise<unknown>>): Handler =>

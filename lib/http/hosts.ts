@@ -29,7 +29,7 @@ export interface Hosts {
 
 /**
  * Accepts loopback names, the host of the public URL, the option `hosts`, and the addresses that the service listens
- * on. All others are refused against DNS rebinding, where a page points its own name at this machine.
+ * on. Refuses all others: a page must not reach the service by pointing its own name at this machine (DNS rebinding).
  */
 export function createHosts(known: readonly string[]): Hosts {
   const names = new Set(known.map(bracketed));

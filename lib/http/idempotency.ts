@@ -24,7 +24,7 @@ interface IdempotencyKey {
 interface AnswerStore {
   /** Stores the answer in the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
-  /** Stores the answer in a transaction of its own. The steps of `scope` may still refuse it. */
+  /** Stores the answer in a transaction of its own, which the steps of `scope` may still refuse. */
   alone(answer: Answer, scope: OrganizationScope): Promise<Answer>;
 }
 

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import { systemTimer } from "../kernel/clock.ts";
 
-/** Limits for reading the rest of a body after the response: its size, and the number of checks, ten a second. */
+/** How much of a body is still read after the response, and for how many checks. There are ten checks a second. */
 const most = { bytes: 16 * 1024 * 1024, looks: 300 };
 
 /**
  * Lets a client that is still sending a body read the last response of its connection. Node would close the connection
- * at once; most clients then report a broken connection instead of the response. Here only the server's end is closed,
- * and the rest of the body is read and dropped (RFC 9112, section 9.6).
+ * at once, and most clients would then report a broken connection instead of the response. This closes only the
+ * server's end, and reads and drops the rest of the body (RFC 9112, section 9.6).
  */
 export function lingerAfter(request: IncomingMessage): void {
   const { headers, socket } = request;

@@ -5,7 +5,7 @@ import type { Connection } from "../store/engine.ts";
 import type { Store } from "../store/store.ts";
 import { httpRepository } from "./repository.ts";
 
-/** The window of a rate limit (schema/http.md#rate-limits). */
+/** The length of a rate-limit window (schema/http.md#rate-limits). */
 const window_ms = milliseconds("10m");
 /** Beyond this many buckets in one window, all new addresses share one bucket. This bounds memory. */
 const mostBuckets = 50_000;

@@ -12,9 +12,9 @@ export const sent: Response = new WebResponse(null);
 
 /**
  * Sends an answer to its socket. Only streams and calls in process get a Response. Answers to reads are sent together
- * once a tick through `leave`, because waking a client costs the system as much as the rest of an answer: at 32
- * connections a GET takes 0.56 of the processor time (`npm run bench -- http`). Writes finish together anyway, after
- * their commit.
+ * once per tick through `leave`, because waking a client costs the system as much as the rest of an answer: at 32
+ * connections a GET takes 0.56 of the processor time (`npm run bench -- http`). Answers to writes are sent together
+ * anyway, after their commit.
  */
 export function send(outcome: Outcome, request: RequestContext, leave: (run: () => void) => void): Response {
   const { status, body } = outcome.answer;

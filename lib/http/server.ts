@@ -24,9 +24,9 @@ export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) =
 
 /** Timeouts for a client's request, in milliseconds. Node answers 408 and closes the connection. */
 export interface RequestTimeouts {
-  /** For the headers, from the start of the connection or the first byte of the request. Default: 10 s. */
+  /** For the headers, from the start of the connection or from the first byte of the request. Default: 10 s. */
   readonly headersTimeout: number;
-  /** For the whole request, from the same moment, even if its body is read late. Default: 30 s. */
+  /** For the whole request, from the same moment, even if the service reads its body late. Default: 30 s. */
   readonly requestTimeout: number;
   /** How often Node checks for late requests. Default: 1 s. */
   readonly connectionsCheckingInterval: number;
@@ -99,8 +99,8 @@ const ignore = () => {};
 const longBodies = new WeakSet<object>();
 
 /**
- * Exempts a request, such as the push of a large repository, from the timeout. The code that reads it must end a silent
- * one. Node has no timeout per request, but reports each late request only once.
+ * Exempts a request, such as the push of a large repository, from the timeout. The code that reads its body must end it
+ * if no more data comes. Node has no timeout per request, but reports each late request only once.
  */
 export function allowLongBody({ socket }: IncomingMessage): void {
   longBodies.add(socket);
@@ -123,8 +123,8 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 /**
- * HTTP lets a server ignore an offered protocol, such as HTTP/2 by Java's client. Node does so only without an upgrade
- * listener, so the request is parsed again without its offer.
+ * HTTP lets a server ignore an offered protocol, such as HTTP/2 by Java's client. Node ignores it only without an
+ * upgrade listener. So the request is parsed again without its offer.
  */
 function ignoreUpgrade(
   server: Server,

@@ -68,7 +68,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     response.writeHead(status, {
       ...{ "content-type": "text/plain; charset=utf-8", "content-length": Buffer.byteLength(text), ...retry },
       ...(status === 401 && { "www-authenticate": challenge, "cache-control": "no-store" }),
-      // The unread rest of a body would be read as the next request.
+      // Node would read the unread rest of a body as the next request.
       ...(status !== 400 && isRepeatable(response.req) ? {} : { connection: "close" }),
     });
     response.end(text);
@@ -85,7 +85,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`);
   };
 
-  /** The status if the protection of an app refuses a request; undefined if the request may pass. */
+  /** The status with which the protection of an app refuses a request; undefined if the request may pass. */
   const obstacleOf = async (guard: Guard, { headers }: IncomingMessage): Promise<401 | 429 | undefined> => {
     const admission = await guard.admits(headers.authorization);
     return admission === "passed" ? undefined : admission === "busy" ? 429 : 401;

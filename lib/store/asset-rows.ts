@@ -30,7 +30,7 @@ export function assetsInDatabase(store: Store): Assets {
     return Buffer.from(found.content, "base64");
   };
   const size = async (name: string) => (await rows().size({ name }))?.bytes ?? undefined;
-  /** The bytes of one part within `start` to `end`, both inclusive offsets into the file. */
+  /** The bytes of one part between `start` and `end`, which are offsets in the file and both inclusive. */
   const slice = async (name: string, part: number, start: number, end: number) =>
     (await partOf(name, part)).subarray(Math.max(0, start - part * part_bytes), end + 1 - part * part_bytes);
   const read = async (name: string, start: number, end: number) => {

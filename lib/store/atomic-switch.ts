@@ -40,8 +40,8 @@ export async function switchFiles<T>(path: string, stage: (staged: string) => Pr
 }
 
 /**
- * Finishes or undoes an interrupted switch. Returns a sentence for the operator: all files are the old ones, or all are
- * the new ones. Throws a DatabaseError while another process is switching.
+ * Finishes or undoes an interrupted switch. Returns a sentence for the operator, which says whether the files are now
+ * the old ones or the new ones. Throws a DatabaseError while another process is switching.
  */
 export function settleSwitch(path: string): string | undefined {
   if (![stagingOf(path), switchOf(path)].some(isThere)) return undefined;

@@ -72,7 +72,7 @@ export async function restore(from: string, to: string, { force }: { readonly fo
   const hasSums = existsSync(checksumFileOf(source));
   const { lost, unread } = await replaceLocked(target, async (staged) => {
     copyPrivately(source, staged);
-    // Without checksums, the source may be a database that was not closed cleanly, and its WAL has committed rows.
+    // A source without checksums may be a database that was not closed cleanly. Its WAL then has committed rows.
     if (!hasSums && existsSync(`${source}-wal`)) copyPrivately(`${source}-wal`, `${staged}-wal`);
     copyBeside(source, staged);
     copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged));

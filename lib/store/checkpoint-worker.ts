@@ -13,7 +13,7 @@ database.pragma("busy_timeout = 0");
 interface Result {
   readonly busy: number;
   /**
-   * `log` is the pages in the log, `checkpointed` those already in the database. Both are -1 while another connection
+   * `log` counts the pages in the log, `checkpointed` those already written back. Both are -1 while another connection
    * checkpoints.
    */
   readonly log: number;

@@ -9,7 +9,7 @@ import { keyFileOf } from "./integrity-check.ts";
 import { describePostgres } from "./postgres-errors.ts";
 
 interface CopyRequest {
-  /** One is the path of a database file, the other a PostgreSQL URL. */
+  /** `from` and `to`: one is the path of a database file, the other a PostgreSQL URL. */
   readonly from: string;
   readonly to: string;
   /** The encryption key from the options. Required when copying to a file. */

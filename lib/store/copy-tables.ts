@@ -11,7 +11,7 @@ export interface Table {
 
 export type Row = Readonly<Record<string, string | number | null>>;
 
-/** Runs a statement and returns its rows. Parameters are `$1`, `$2`, …, each used in this order. */
+/** Runs a statement and returns its rows. Parameters are `$1`, `$2`, …, in the order of `values`. */
 export type Ask = (text: string, values?: readonly (string | number)[]) => Promise<readonly Row[]>;
 
 let known: readonly Table[] | undefined;

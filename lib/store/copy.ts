@@ -64,7 +64,7 @@ export async function copyService(source: Source, target: Target, report: Report
   throw new DatabaseError(shown, `${held} (${difference}); ${elsewhere}`);
 }
 
-/** Reads everything and returns the checksums. Also writes it to `into`, if given. */
+/** Reads everything and returns the checksums. If `into` is given, also writes everything to it. */
 async function sumsOf({ ask, files }: Side, step: Progress["step"], report: Report, into?: Filled): Promise<Sums> {
   const [tables, etags] = [new Map<string, Sum>(), new Map<string, string>()];
   for (const table of tablesInOrder()) {

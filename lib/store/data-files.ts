@@ -29,7 +29,7 @@ export const dataFolderFor = (database: string, appsFolder: string) =>
 const magic = Buffer.from("SQLite format 3\0", "latin1");
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** A path that apps cannot redirect. Apps write to these folders during a copy, and may replace a file with a link. */
+/** A path that apps cannot redirect. Apps may write to these folders during a copy, and replace a file with a link. */
 const nameOf = (fd: number, name = "") => `/proc/self/fd/${fd}${name && `/${name}`}`;
 
 function isSqlite(fd: number): boolean {

@@ -103,7 +103,7 @@ function openLocked(path: string, options: OpenOptions, space: Space): OpenSqlit
       options.mayCreate();
       makeFolder(dirname(path));
     }
-    // Without a lock file, no process has the file open. Check it before locking, so that a refused file gets no lock
+    // Without a lock file, no process has the file open. Check the header before locking: a refused file gets no lock
     // file.
     else if (options.exclusive && !existsSync(lockFileOf(path))) checkHeader(path);
     // Lock before reading: closing any descriptor of a file drops all locks of this process on it.

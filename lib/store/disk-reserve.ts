@@ -17,7 +17,7 @@ const slack = 4 * 1024 * 1024;
 export interface Reserve {
   /** Returns whether the disk has room again. Restores the reserve if it is incomplete. */
   refill(): boolean;
-  /** Frees the reserve, except for the part that a start needs, which no other program can take. */
+  /** Frees the reserve, except for the part that a start needs: another program could take that space. */
   release(): void;
   /** Frees all of the reserve for a start. Returns false if there was none. */
   releaseForStart(): boolean;
@@ -34,8 +34,8 @@ export function reserveFile(database: string): Reserve {
     try {
       const bytes = bytesOf();
       file = openSync(path, "w", 0o600);
-      // Random bytes, because some file systems do not allocate zeros. Repeating one block is safe: they compress less than
-      // a mebibyte at once. Random bytes for the whole file took 70 ms of a start.
+      // Random bytes, because some file systems do not allocate zeros. Repeating one block is safe: file systems
+      // compress less than a mebibyte at once. Random bytes for the whole file took 70 ms of a start.
       const block = createRandom().bytes(Math.min(bytes, 1024 * 1024));
       for (let at = 0; at < bytes; ) at += writeSync(file, block, 0, Math.min(block.length, bytes - at));
     } catch {

@@ -3,9 +3,8 @@ import { isoOf, latestInstant } from "../kernel/clock.ts";
 import type { Queries } from "./query.ts";
 
 /**
- * All instants that work waits for or measures from, with the rows that hold them. They shift when the clock is set.
- * Other instants do not shift: they record the past, or callers rely on them (expiry of keys, invitations, links). A
- * test lists those.
+ * Work waits for these instants, or is measured from them. They shift when the clock is set. Other instants do not:
+ * they record the past, or callers rely on them (expiry of keys, invitations, links). A test lists those.
  */
 export const dueTimes = [
   // All jobs, also running ones: a job that is released is due at its old instant again.

@@ -10,7 +10,7 @@ import { syncFolder } from "./sync-folder.ts";
  */
 export interface Encryption {
   encrypt(context: string, plaintext: string): string;
-  /** Throws if the key or the context differs from the one used to encrypt. */
+  /** Throws if the value was encrypted with another key or another context. */
   decrypt(context: string, ciphertext: string): string;
   /** HMAC-SHA256 of `text` in base64url. A signature is valid for its purpose only. */
   sign(purpose: string, text: string): string;

@@ -104,8 +104,8 @@ export interface Engine {
   /** Sets the watcher, replacing the previous one. */
   watch(watcher: Watcher): void;
   /**
-   * Ends the start: from now on, only deletes may use the reserve of a full disk. Returns false if there is no room for
-   * the reserve and no error was reported about it.
+   * Called when the start is complete: from now on, only deletes may use the reserve of a full disk. Returns false if
+   * there is no room for the reserve and no error was reported about it.
    */
   started(): boolean;
   close(): Promise<void>;

@@ -174,7 +174,7 @@ export function createGroupCommit(
         answers = await runMembers(members, group, true);
       }
       if (group.ended) return;
-      // A member may have caught an error on which SQLite ended the transaction.
+      // SQLite ends the transaction on some errors, and a member may have caught such an error.
       if (!inWriteTransaction()) throw new Error("the transaction had ended before its commit");
       control.commit.run();
       group.ended = true;

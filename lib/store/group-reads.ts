@@ -20,7 +20,7 @@ export interface Together {
 
 /**
  * Runs each read of these tables once per group and reuses the result: no transaction outside the group changes these
- * rows meanwhile. Leaves three of the seven statements of a POST of a deployment (0.92 of the processor time on
+ * rows meanwhile. This leaves three of the seven statements of a POST of a deployment (0.92 of the processor time on
  * SQLite).
  */
 export function readOnce(

@@ -60,7 +60,7 @@ export const checkRules = (path: string, words?: Words): Violation[] =>
     return violationsOf(database);
   });
 
-/** A preview whose request should be open. */
+/** A preview whose pull or merge request should be open. */
 export type OpenPreview = Pick<Row<"previews">, "repo" | "number" | "project_id" | "environment">;
 const openPreviews =
   "select repo, number, project_id, environment from previews where status = 'open' order by repo, number, project_id";

@@ -75,7 +75,7 @@ export function createPages<T extends Table>(
     return end.first(parametersOf({ ...scan, unindexed: [] }, after, values)) as Promise<BatchEnd>;
   };
 
-  /** Yields batches of all scans in rotation. Ends when one scan reaches its end, since it has seen every match. */
+  /** Yields batches of all scans in rotation. Stops when one scan is complete: it has seen every match. */
   async function* batches(scans: readonly Scan[], values: Values, start?: After) {
     const positions = new Map(scans.map((scan) => [scan, start]));
     for (;;) {

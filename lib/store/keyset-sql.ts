@@ -13,8 +13,8 @@ export interface List<T extends Table> {
   /** Columns that a call may also filter by. */
   readonly filters?: readonly Column<T>[];
   /**
-   * The filters that each index serves, in addition to `within`. Of the indexes that serve the most filters, the first
-   * is preferred. Default: one index serves all given filters.
+   * The filters that each index serves, in addition to `within`. If several indexes serve equally many of the given
+   * filters, the first one is preferred. Default: one index serves all given filters.
    */
   readonly indexes?: readonly (readonly Column<T>[])[];
   /** Default: `id`, newest first. */

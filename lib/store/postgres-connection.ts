@@ -8,7 +8,7 @@ import { connectionConfig, loadDriver } from "./postgres.ts";
 import { describePostgres } from "./postgres-errors.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
 
-/** Enough to count many millions of rows in one statement. */
+/** The statement timeout. Enough to count many millions of rows. */
 const statement_ms = 600_000;
 
 /**

@@ -27,7 +27,7 @@ const named = (runner: Runner, link: Link): Runner => ({
         }),
 });
 
-/** A read-only replica raises 25006 too; in this pool it means a write outside a transaction. */
+/** A read-only replica raises 25006 too. On these connections it means a write outside a transaction. */
 const reading = (runner: Runner): Runner => ({
   query: (query) =>
     runner.query(query).catch((error) => {
@@ -35,7 +35,7 @@ const reading = (runner: Runner): Runner => ({
     }),
 });
 
-/** An engine, and what its process shares with others. */
+/** An engine, and the state that its process shares with other processes. */
 export interface PostgresEngine {
   readonly engine: Engine;
   readonly cluster: Cluster;

@@ -15,15 +15,15 @@ interface Member {
 /** The outcome of one member of a committed group. */
 export type Ended = { readonly value: unknown } | { readonly error: unknown };
 
-/** The largest group. It holds its organization's lock for a few milliseconds. */
+/** The most transactions in a group. A group holds its organization's lock for a few milliseconds. */
 const most = 64;
 
 /** Runs all works in one transaction. Rejects if it was rolled back or its connection was lost. */
 type Run = (scope: EngineScope, works: readonly Work[]) => Promise<readonly Ended[]>;
 
 /**
- * Group commit. Transactions of an organization that wait for an earlier one of this process run together: one lock,
- * one commit, one set of messages. If the group is rolled back, each of them runs again alone.
+ * Group commit. While one transaction of an organization runs, this process collects the next ones and then runs them
+ * together: one lock, one commit, one set of messages. If the group is rolled back, each of them runs again alone.
  */
 export function createGroups(run: Run) {
   /** By organization: the end of its last group, and the members of a group that has not begun. */

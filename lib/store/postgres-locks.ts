@@ -6,8 +6,8 @@ const locks = { transaction: 1, copy: 2, deployments: 3, generations: 4, scenari
 export const lockOf = (name: keyof typeof locks): string => `${applicationId}, ${locks[name]}`;
 
 /**
- * SQL that begins a transaction, and SQL that unlocks after it. The first lock is that of the database; transactions of
- * an organization share it.
+ * SQL that begins a transaction, and SQL that unlocks after it. Every transaction first locks the database; those of an
+ * organization share that lock.
  */
 interface Locking {
   readonly begin: string;
@@ -22,9 +22,9 @@ const last = "ORDER BY id DESC LIMIT 1";
 /**
  * A transaction runs alone in its organization, or alone among all. So it reads the same rows that it then changes, as
  * on SQLite. The order of locks prevents deadlocks: the database, the organization, `lockLimit`, rows of jobs. If
- * PostgreSQL still detects one, or a name was taken, the transaction runs again (`mayRunAgain`). The newest event is
- * read under the lock. The transaction's own events get later ids, whatever its process's clock shows, so ids are in
- * commit order.
+ * PostgreSQL still detects a deadlock, or a name was taken, the transaction runs again (`mayRunAgain`). The newest
+ * event is read under the lock, and the events of the transaction get later ids, whatever this machine's clock shows.
+ * So ids are in commit order.
  */
 export function lockingOf(scope: EngineScope, quote: (text: string) => string): Locking {
   if (scope === "rows") return { begin: "BEGIN", unlock: "" };

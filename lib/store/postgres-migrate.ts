@@ -3,7 +3,7 @@ import { type Migration, migrations, namesAfter, newerSchema, olderSchema, other
 import { lockOf } from "./postgres-locks.ts";
 
 const foreign = "it belongs to another program; name one that svc-server made, or an empty one";
-/** Has the code that PostgreSQL uses for a write to a read-only database. */
+/** An error with the code that PostgreSQL uses for a write to a read-only database. */
 const readOnly = (sentence: string) => Object.assign(new Error(sentence), { code: "25006" });
 const oldest = { number: 140_000, name: "14" };
 
@@ -19,7 +19,7 @@ export async function checkServer(client: Client, { isWritten = true } = {}): Pr
   if (encoding !== "UTF8") throw new Error(`its encoding is ${encoding}; make a database with the encoding UTF8`);
   if (is_replica) throw readOnly("its server is a read-only replica; name its primary");
   if (is_read_only && isWritten) throw readOnly("it is read-only; set default_transaction_read_only to off");
-  // With it off, a crash of the server would lose acknowledged writes.
+  // Without synchronous commits, a crash of the server would lose acknowledged writes.
   await client.query(
     "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'",
   );

@@ -7,7 +7,7 @@ import { eachPage } from "./copy-tables.ts";
 import { type Violation, violationsOf } from "./invariants.ts";
 
 /**
- * Checks the rules of the store, which are SQLite queries. So it copies all rows, in one snapshot, to a temporary
+ * Checks the rules of the store. They are SQLite queries, so all rows are first copied, in one snapshot, to a temporary
  * SQLite file. Servers may be running.
  */
 export async function violationsIn(url: string, signal?: AbortSignal): Promise<readonly Violation[]> {

@@ -12,7 +12,7 @@ const heartbeat = { pause: "10s", answer: "5s" };
 
 /**
  * SQL that sends a transaction's messages after its commit; `from` names the sender. NOTIFY locks the whole server
- * until its transaction commits, so that commit does not wait for the disk.
+ * until its transaction commits, so the commit of the messages does not wait for the disk.
  */
 export function sendingOf(messages: readonly string[], from: string, quote: (text: string) => string): string {
   const texts: string[] = [];
@@ -43,7 +43,7 @@ interface Ports {
   readonly url: string;
   /** The name of this process. Its own messages are ignored. */
   readonly own: string;
-  /** Called when the connection is lost or cannot be opened: other connections may be lost too. */
+  /** Called when the connection is lost or cannot be opened. Other connections may be lost too. */
   readonly failed: () => void;
 }
 

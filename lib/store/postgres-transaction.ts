@@ -7,7 +7,7 @@ import { lockOf } from "./postgres-locks.ts";
 
 const done = Promise.resolve();
 
-/** Prepares statements for a connection or a pool. `send` sends a statement without returning its result. */
+/** Runs statements on a connection or a pool. `send` is for statements whose result no caller awaits. */
 export const connectionOf = (
   runner: Runner,
   texts: Set<string>,
@@ -32,7 +32,7 @@ export interface Open {
   /** Queued writes that have no result yet. */
   sent: number;
   answered: () => void;
-  /** The first error. PostgreSQL fails later statements only because of it. */
+  /** The first error. Errors of later statements only follow from it. */
   failure?: unknown;
   /** Whether the current member (`hasWritten`) or an earlier one (`haveWritten`) may have written or locked a row. */
   hasWritten: boolean;

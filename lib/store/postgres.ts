@@ -44,8 +44,8 @@ async function isShared(client: Client, other: Client): Promise<boolean> {
 }
 
 /**
- * Loads `pg`, which is not a dependency of the package: few users need it. Its clients send our session settings once
- * connected, since a pooler would refuse or forget settings that are part of connecting. Connecting fails if a pooler
+ * Loads `pg`, which is not a dependency of the package: few users need it. Its clients send our session settings after
+ * connecting, because a pooler would refuse or forget settings sent while connecting. Connecting fails if a pooler
  * shares backends between clients.
  */
 export async function loadDriver(): Promise<Driver> {
@@ -64,7 +64,7 @@ export async function loadDriver(): Promise<Driver> {
       return super.connect().then(() => this.#begin());
     }
 
-    /** Sends all statements of one tick together. `pg` writes each to the socket by itself. */
+    /** Sends all statements of one tick in one write. `pg` alone writes each to the socket. */
     override query = ((...words: Parameters<Client["query"]>) => {
       const { stream } = (this as unknown as { connection: { stream: Duplex } }).connection;
       if (stream !== this.#corked) {
@@ -82,7 +82,7 @@ export async function loadDriver(): Promise<Driver> {
       const { session, ...config } = this.#config;
       const values = Object.entries(session).map(([name, value]) => `set_config('${name}', '${value}', false)`);
       const identified = this as unknown as { processID: number };
-      // Do nothing behind a pooler: it invents backend ids, and the settings could change for other clients.
+      // Behind a pooler, `processID` is invented: then set nothing, since the settings could change for other clients.
       const text = `select ${values} where pg_backend_pid() = ${identified.processID}`;
       const { rowCount } = await this.query({ text, query_timeout: limits.connect_ms } as { text: string });
       if (rowCount === 1) return this;

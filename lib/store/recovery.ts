@@ -18,7 +18,8 @@ export interface Recovery {
   note(error: unknown): Obstacle | undefined;
   watch(watcher: Watcher): void;
   /**
-   * Ends the start and takes the reserve. Returns false if there is no room for it and no error was reported about it.
+   * Called when the start is complete: takes the reserve. Returns false if there is no room for it and no error was
+   * reported about it.
    */
   started(): boolean;
   /** Called when the file is closed for good. */
@@ -36,9 +37,9 @@ interface Ports {
 }
 
 /**
- * A disk error stops all writes until a test write succeeds. On a full disk, the reserve is released for deletes, and
- * writes resume once there is room for it again. After any other error the file is reopened, because a failed sync may
- * have lost pages that the old connection treats as written.
+ * A disk error stops all writes until a test write succeeds. On a full disk, the reserve is released for deletes;
+ * writes resume once there is room for the reserve again. After any other error the file is reopened, because a failed
+ * sync may have lost pages that the old connection treats as written.
  */
 export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting }: Ports): Recovery {
   let obstacle: Obstacle | undefined;

@@ -15,8 +15,8 @@ const packs = /(^|\/)objects\/pack$/;
 
 /**
  * Copies the repositories during pushes, and returns the names of the copied files. A push stores its objects before it
- * moves a ref, and objects are never removed. So refs are copied first, and then all objects that they need exist. If
- * git repacks meanwhile, the pack folder is copied again: git creates the new pack before it removes the old ones.
+ * moves a ref, and objects are never removed. So if refs are copied first, all objects that they need exist. If git
+ * repacks meanwhile, the pack folder is copied again: git creates the new pack before it removes the old ones.
  */
 export function copyRepositories(from: string, to: string): string[] {
   if (!existsSync(from)) return [];

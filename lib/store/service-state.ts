@@ -5,8 +5,8 @@ import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Each table with an upper bound of its generated ids. Unique jobs have lower-case names, which sort after every
- * generated id. Integrations and webhooks share a table.
+ * Each table with an upper bound of its generated ids. `job_a`: unique jobs have lower-case names, which sort after
+ * every generated id. `int_~`: integrations and webhooks share a table.
  */
 const upperBounds = [
   ["organizations", "~"],
@@ -68,7 +68,8 @@ export function settingsRepository(query: Queries) {
 }
 
 /**
- * Stores the time and mode of the service's clock. A clock that was moved or ran fast may be ahead of the machine's.
+ * Stores the time and mode of the service's clock. After it was moved or ran fast, it may be ahead of the machine's
+ * clock.
  */
 export async function writeTime(
   { write }: Pick<ReturnType<typeof settingsRepository>, "write">,

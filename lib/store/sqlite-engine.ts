@@ -88,7 +88,7 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
       }
       const run = () => link.group.add(() => work(connection));
       if (obstacle || !mayUseReserve) return run();
-      // If this transaction was the first to find the disk full, the reserve is free now: run it again.
+      // If this transaction was the first to find the disk full, the reserve has just been released: run it again.
       return run().catch((error) => (recovery?.obstacle === "disk_full" ? run() : Promise.reject(error)));
     },
     betweenTransactions: (work) => link.group.betweenTransactions(work),

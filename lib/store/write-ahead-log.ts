@@ -26,8 +26,8 @@ export const logSize = (path: string): number => statSync(`${path}-wal`, { throw
 
 /**
  * At a commit, SQLite checkpoints the log up to the oldest open snapshot. After a long reader, one commit would have to
- * checkpoint a large log: half a second of a blocked event loop after a reader of 30 s. So a thread checkpoints a large
- * log, and truncates the file once nobody reads it.
+ * checkpoint a large log: after a reader of 30 s, it blocked the event loop for half a second. So a thread checkpoints
+ * a large log, and truncates the file once nobody reads it.
  */
 export function createLogKeeper(path: string, database: () => Database): LogKeeper {
   let watcher: Watcher | undefined;
