@@ -2,15 +2,15 @@ import * as v from "valibot";
 import { field } from "../kernel/field.ts";
 import { datetime, id, paging, textOf } from "../kernel/validation.ts";
 
-/** The ways by which a change comes in. */
+/** How a change reached the service. */
 const ways = ["api", "dashboard", "hook", "command"] as const;
 
-/** The action of a sign-in that was refused. */
+/** The action of a refused sign-in. */
 export const refusedSignIn = "sign-in.refused";
-/** The action of a first sign-in that made its user. Every other action is the name of an operation. */
+/** The action of a first sign-in that created its user. Every other action is the name of an operation. */
 export const createdUser = "users.create";
 
-/** It holds identifiers, and never a secret, a body or an address of mail. */
+/** Holds identifiers only: never a secret, a body or a mail address. */
 export const auditEntry = field(
   v.object({
     id: field(id("aud"), "The identifier of the entry."),

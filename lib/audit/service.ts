@@ -9,7 +9,7 @@ import { auditRepository } from "./repository.ts";
 import { refusedSignIn } from "./schema.ts";
 
 type Entry = Row<"audit_log">;
-/** What is known of a change. Texts that are empty, as those of a caller without a key, count as unknown. */
+/** A change to record. An empty text counts as unknown, such as the `key_id` of a caller without a key. */
 export type Change = Pick<Entry, "organization_id" | "action" | "target" | "via"> & {
   readonly user_id?: string | null | undefined;
   readonly key_id?: string | null | undefined;
@@ -17,13 +17,12 @@ export type Change = Pick<Entry, "organization_id" | "action" | "target" | "via"
   readonly request_id?: string | undefined;
 };
 
-/** A sign-in that was refused. */
 export interface RefusedSignIn {
-  /** Undefined if unknown: the entry then goes to the only organization, or to none if there are several. */
+  /** If undefined, the entry goes to the only organization; with several organizations it is not recorded. */
   readonly organization_id: string | undefined;
   readonly user_id?: string | undefined;
   readonly key_id?: string | undefined;
-  /** The network address of the client; undefined in process. */
+  /** The network address of the client; undefined for calls in process. */
   readonly address: string | undefined;
   readonly request_id: string;
 }
@@ -34,7 +33,7 @@ interface Ports {
   readonly ids: Ids;
   /** How long an entry is stored. */
   readonly retention_ms: number;
-  /** The only organization of the service; undefined where there are several. */
+  /** The only organization of the service; undefined if there are several. */
   readonly onlyOrganization: () => Promise<string | undefined>;
 }
 

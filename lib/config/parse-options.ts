@@ -9,7 +9,7 @@ import type { Options } from "./options/options.ts";
 import { optionsSchema } from "./options/options-schema.ts";
 
 export type Settings = v.InferOutput<typeof optionsSchema> & {
-  /** With PostgreSQL: the option `deployments.runtime` was given, and is `simulated`. */
+  /** Set with PostgreSQL only: whether the option `deployments.runtime` was given as `simulated`. */
   readonly isSimulatedByChoice?: boolean;
 };
 
@@ -27,17 +27,17 @@ export class BadOptions extends Error {
   }
 }
 
-/** Whether deployments run on this machine, and apps are served. */
+/** Whether deployments run on this machine and apps are served. */
 export const runsForReal = ({ deployments }: Pick<Settings, "deployments">): boolean =>
   deployments.driver?.runtime !== undefined ||
   (deployments.driver === undefined && !deployments.runtime.includes("simulated"));
 
-/** The domains under which environments have hosts. */
+/** The domains under which environments get their hosts. */
 export const domainsOf = ({ domain, url }: Settings["apps"]): readonly string[] => [
   ...new Set(url === undefined ? [domain] : [domain, new URL(url).hostname]),
 ];
 
-/** Whether mails are sent. In `dev`, none leaves the machine without `outbound.send`. */
+/** Whether mails are sent. In `dev`, mails leave the machine only with `outbound.send`. */
 export const sendsMail = ({ mode, strict, mail: { url, transport }, outbound: { send } }: Settings): boolean =>
   transport !== undefined || (url !== undefined && !strict && (mode === "start" || send === true));
 
@@ -95,7 +95,7 @@ export function parseOptions(given: unknown): Settings {
     ? { ...result.output, isSimulatedByChoice: isChosen && !runsForReal(result.output) }
     : result.output;
   if (!result.output.strict) return settings;
-  // The defaults of strict, for options that are not given.
+  // Options that were not given get the defaults of strict mode.
   const { rateLimit = 0, addressRateLimit = 0, generations: { media = "fast" } = {} } = given as Options;
   return { ...settings, rateLimit, addressRateLimit, generations: { ...settings.generations, media } };
 }
@@ -128,19 +128,19 @@ function checkFile({ database, encryptionKey, keyFile, assets, apps }: Settings)
   if (apps.folder !== undefined) throw new BadOptions("apps.folder", rule);
 }
 
-/** One option, for everything that reads it from text or documents it. */
+/** An option, for code that parses it from text or documents it. */
 export interface OptionInfo {
-  /** Its names from the top level, joined by dots: `deployments.concurrency`. */
+  /** The full name, joined by dots: `deployments.concurrency`. */
   readonly path: string;
   readonly help: string;
   readonly fallback: unknown;
-  /** The flag of the commands that sets it; undefined for an option without a flag. */
+  /** The command-line flag that sets it; undefined if there is none. */
   readonly flag: string | undefined;
   /** The placeholder for the flag's value; undefined for a switch. */
   readonly value: string | undefined;
-  /** The only mode that has it; undefined for both. */
+  /** The only mode that has the option; undefined if both have it. */
   readonly mode: "dev" | "start" | undefined;
-  /** How it is written as text, in a flag or variable; undefined for values without a text form, such as a function. */
+  /** Its format as text in a flag or variable; undefined if it has no text form, such as a function. */
   readonly format: "text" | "number" | "switch" | "list" | "json" | "file" | undefined;
 }
 
@@ -150,14 +150,14 @@ const formats: Readonly<Record<string, OptionInfo["format"]>> = {
   number: "number",
   boolean: "switch",
   array: "list",
-  // A list, or one word for a whole list.
+  // A list, or one word that stands for a whole list.
   union: "list",
   record: "json",
-  // A switch with options below it.
+  // A switch with nested options.
   lazy: "switch",
 };
 
-/** Every option, in the order of its declaration. */
+/** Every option, in declaration order. */
 export const allOptions: readonly OptionInfo[] = leavesOf(optionsSchema.entries, "");
 
 function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
@@ -168,13 +168,13 @@ function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
     if ("entries" in wrapped) return leavesOf(wrapped.entries as v.ObjectEntries, `${prefix}${name}.`);
     const path = prefix + name;
     const { help = "", flag, value, mode, below = {} } = v.getMetadata(wrapped) as Partial<OptionHelp>;
-    // The command itself sets the mode. An object with a flag, the seed, is given as a file.
+    // The command itself sets the mode. An object with a flag is given as a file: only the seed is.
     const format = path === "mode" ? undefined : (formats[wrapped.type] ?? (flag === undefined ? undefined : "file"));
     return [{ path, help, fallback, flag, value, mode, format }, ...leavesOf(below, `${path}.`)];
   });
 }
 
-/** A hint for an unknown option: the nearest name beside it, or how to nest a dotted path. */
+/** A hint for an unknown option: the most similar name on its level, or how to nest a dotted path. */
 function nearestOption(path: string): string {
   if (allOptions.some((one) => one.path === path))
     return `; nest it: ${path.split(".").reduceRight((below, name) => `{"${name}":${below}}`, "…")}`;

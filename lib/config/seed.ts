@@ -71,7 +71,7 @@ const organization = record({
   ),
 });
 
-/** The content of an empty database. `schema/seed.schema.json` is made from this. */
+/** The initial content of an empty database. `schema/seed.schema.json` is generated from this schema. */
 export const seed = record({
   $schema: v.optional(v.string()),
   organizations: v.array(organization, "must be a list of organizations"),
@@ -82,7 +82,7 @@ export type Seed = v.InferInput<typeof seed>;
 export type ParsedSeed = v.InferOutput<typeof seed>;
 export type SeedUser = v.InferOutput<typeof user>;
 
-/** A seed that cannot be used. The message has a line for every mistake, or is one sentence for a single one. */
+/** An invalid seed. The message is one sentence for a single mistake, else a line for each. */
 export class BadSeed extends Error {
   override readonly name = "BadSeed";
 
@@ -96,7 +96,7 @@ export class BadSeed extends Error {
   }
 }
 
-/** Parses a seed. Throws {BadSeed}, which names every wrong place and what it must be. */
+/** Parses a seed. Throws {BadSeed}, which names every wrong place and the rule for it. */
 export function parseSeed(given: unknown): ParsedSeed {
   const result = v.safeParse(seed, given);
   const mistakes = new Map<string, string>();
@@ -113,7 +113,10 @@ export function parseSeed(given: unknown): ParsedSeed {
 
 type Add = (place: string, message: string) => void;
 
-/** Every broken rule. Valibot names one unknown field of an object only, so known ones are removed until none is left. */
+/**
+ * Every broken rule. Valibot reports one unknown field of an object at a time, so each is removed and the check
+ * repeated.
+ */
 function issuesOf(given: unknown): Detail[] {
   const { issues = [] } = v.safeParse(seed, given);
   const unknown = issues.filter(isUnknown);
@@ -126,13 +129,13 @@ function issuesOf(given: unknown): Detail[] {
   return [...unknown.map(detailOf), ...issuesOf(rest)];
 }
 
-/** The entries of a list in parsed JSON, where any part may be wrong or missing. */
+/** The entries of a list in parsed JSON. Any part may be wrong or missing. */
 function entriesOf(parent: unknown, name: string): readonly Readonly<Record<string, unknown>>[] {
   const list = (parent as Readonly<Record<string, unknown>> | null | undefined)?.[name];
   return Array.isArray(list) ? list.map((one) => (typeof one === "object" && one !== null ? one : {})) : [];
 }
 
-/** Checks each configuration by the rules of its type, as the interface does. */
+/** Checks each configuration by the rules of its type, as the API does. */
 function checkIntegrations(parsed: unknown, add: Add): void {
   entriesOf(parsed, "organizations").forEach((organization, i) => {
     entriesOf(organization, "integrations").forEach(({ type, config }, j) => {
@@ -178,7 +181,7 @@ function checkUnique(parsed: unknown, add: Add): void {
   });
 }
 
-/** The seed of a service without one: an organization with an owner. */
+/** The default seed: an organization with an owner. */
 export const defaultSeed = {
   organizations: [
     {
@@ -188,7 +191,7 @@ export const defaultSeed = {
   ],
 } as const satisfies Seed;
 
-/** The first key of the first active owner: the key that the program prints. */
+/** The first key of the first active owner. The program prints it. */
 export function ownerKey({ organizations }: ParsedSeed): string | null {
   for (const { users = [] } of organizations) {
     for (const { role, status, keys = [] } of users) {

@@ -3,7 +3,7 @@ import type { Schema } from "../kernel/validation.ts";
 
 type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
 
-/** The checked input of a call: the parameters of its path, its query and its body. */
+/** The checked input of a call: path parameters, query and body. */
 interface Input<Q, B> {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Q;
@@ -11,24 +11,24 @@ interface Input<Q, B> {
 }
 
 /**
- * One call of the control interface. Unlike an operation of `/v1`, it has no caller, and it refuses unknown fields. Its route
- * comes from this declaration; so do its tool and its command, if it has a name.
+ * A call of the control interface. Unlike an operation of `/v1`, it has no caller and refuses unknown fields. Its route
+ * comes from this declaration; with a name, so do its tool and its command.
  */
 export interface ControlCall<Ports> {
   /** The name of its tool in `svc-server mcp` and, among the instruments, of its command: `scenarios.add`. */
   readonly id: string | undefined;
-  /** A sentence about its effect, without a full stop. */
+  /** Its effect in one sentence, without a full stop. */
   readonly summary: string;
-  /** A valid body, for the command's help. */
+  /** A valid body, shown in the help of the command. */
   readonly example: Readonly<Record<string, unknown>>;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
-  /** After `/_svc/`, with `{name}` for a parameter. */
+  /** The path after `/_svc/`, with `{name}` for a parameter. */
   readonly path: string;
   readonly query: Schema | undefined;
   readonly body: Schema | undefined;
   /** 201 if it creates something. */
   readonly status: 200 | 201;
-  /** Answers a record or a list. */
+  /** Returns a record or a list. */
   run(input: Input<unknown, unknown>, ports: Ports): Answer;
 }
 
@@ -46,7 +46,7 @@ interface Declared<Ports, Q, B> {
   run(input: Input<Output<Q>, Output<B>>, ports: Ports): Answer;
 }
 
-/** Declares calls that work on these ports; without a schema for them, a call takes no body or no query. */
+/** Declares calls that work on these ports. A call without a schema takes no body or no query. */
 export const callsWith =
   <Ports>() =>
   <Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(

@@ -34,7 +34,7 @@ export interface CallsPorts extends TimePorts, StatePorts {
   readonly generations: GenerationsService;
 }
 
-/** A record as operations show it. */
+/** Formats a record as the operations of `/v1` do. */
 const shown = (schema: Schema) => {
   const write = writerOf(schema);
   return (record: object): object => JSON.parse(write(record));
@@ -43,7 +43,7 @@ const asMember = shown(member);
 const asDeployment = shown(deployment);
 const asGeneration = shown(generation);
 
-/** Five deliveries have 120 orders, and each is a fork. */
+/** Each order of the deliveries is tried in a fork of its own; five deliveries have 120 orders. */
 const maxOrdered = 5;
 const ordered = record({
   deliveries: v.pipe(
@@ -62,7 +62,7 @@ const caughtAt = v.pipe(
   v.regex(/^[^\s/?#@\\^|<>%]{1,253}$/, "must be the name of an inbox or a host, such as shop or example.com"),
 );
 
-/** Deliveries, and the inbox that receives them. */
+/** Deliveries and the inbox that receives them. */
 const receiverCalls = [
   call({
     id: "inbox.list",
@@ -127,7 +127,7 @@ const receiverCalls = [
   }),
 ];
 
-/** Mails, and the invitations in them. */
+/** Mails and the invitations in them. */
 const mailCalls = [
   call({
     id: "mail.list",
@@ -144,7 +144,7 @@ const mailCalls = [
   }),
 ];
 
-/** A list of a tester's records, of which the first match applies. */
+/** A list that a tester manages. The first matching record applies. */
 interface Listed<Given> {
   list(): Answer;
   add(given: Given): Answer;
@@ -152,7 +152,7 @@ interface Listed<Given> {
   clear(): unknown;
 }
 
-/** The calls of such a list. */
+/** The calls that manage such a list. */
 function listCalls<S extends Schema>(
   path: "scenarios" | "faults",
   of: (ports: CallsPorts) => Listed<v.InferOutput<S>>,
@@ -190,7 +190,7 @@ function listCalls<S extends Schema>(
   ];
 }
 
-/** The outcome of simulated work, and its pace. */
+/** The outcome and the pace of simulated work. */
 const workCalls = [
   ...listCalls("scenarios", ({ scenarios }) => scenarios, {
     summary: "Add a scenario: the outcome of simulated work that matches, or of the next work of a kind",
@@ -214,7 +214,7 @@ const journalCalls = [
   call({ method: "GET", path: "journal", query: journalQuery, run: ({ query }, { journal }) => journal.list(query) }),
 ];
 
-/** Faults of the interface itself. */
+/** Faults of the API: errors, delays and broken connections. */
 const faultCalls = listCalls("faults", ({ faults }) => faults, {
   summary: "Add a fault: an error, a delay or a broken connection instead of the answer of matching calls",
   example: { match: { method: "POST", path: "/v1/projects" }, respond: { status: 503 }, times: 2 },

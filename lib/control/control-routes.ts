@@ -10,11 +10,10 @@ import type { ControlCall } from "./call.ts";
 
 interface Ports<P> {
   readonly calls: readonly ControlCall<P>[];
-  /** The ports of the calls. */
   readonly ports: P;
-  /** The current clock as text: a restore replaces the clock that a call began with. */
+  /** The current time. A function, because a restore replaces the clock during a call. */
   readonly now: () => string;
-  /** Called after each call that may have changed something. */
+  /** Called after each call that is not a GET. */
   readonly changed: () => void;
   readonly rules: Rules;
 }
@@ -22,12 +21,12 @@ interface Ports<P> {
 const prefix = "/_svc/";
 const noFields = record({});
 
-/** In bytes: a scenario with the longest log, 8 MiB in 20,000 lines, and the JSON around it. */
+/** In bytes. Fits a scenario with the longest log: 8 MiB in 20,000 lines, plus the JSON around it. */
 const bodyLimit = 16 * 1024 * 1024;
 
 /**
- * The routes of the control interface (mode `dev`; schema/testing.md#control-interface). It needs no key. So it answers
- * on loopback and in trusted networks only, for a `Host` of these only, and never to a page of another origin.
+ * The routes of the control interface (mode `dev`; schema/testing.md#control-interface). They need no key. So they
+ * answer only on loopback and in trusted networks, only for a `Host` of these, and never to a page of another origin.
  */
 export function controlRoutes<P>({ calls, ports, now, changed, rules }: Ports<P>): Route[] {
   const access: Access = (request) => {
@@ -35,7 +34,7 @@ export function controlRoutes<P>({ calls, ports, now, changed, rules }: Ports<P>
     refuseForeign(request);
     return unauthenticated;
   };
-  // Its records have a form of their own, in either envelope of `/v1`.
+  // The control interface has its own record format, whichever envelope `/v1` uses.
   const writer = createWriter({ envelope: "flat", now, base: "" });
   const rows = calls.map(
     (call): Route => ({
@@ -68,14 +67,14 @@ export function controlRoutes<P>({ calls, ports, now, changed, rules }: Ports<P>
   return [...withOtherMethods(rows), unknown];
 }
 
-/** A body that was left out counts as an empty object; GET and HEAD have none. */
+/** A missing body counts as an empty object. GET and HEAD have none. */
 async function bodyOf(request: RequestContext, schema: Schema, rules: Rules): Promise<unknown> {
   const { method } = request;
   const bytes = method === "GET" || method === "HEAD" ? undefined : await readBody(request, bodyLimit);
   return check(schema, (bytes && parseBody(bytes, false)) ?? {}, rules);
 }
 
-/** A browser sends `Origin` with the requests of a page. Only pages of this address are allowed. */
+/** Browsers send `Origin` with the requests of a page. Only pages of this address are allowed. */
 function refuseForeign({ header }: RequestContext): void {
   const origin = header("origin");
   if (origin === undefined || origin === `http://${header("host")}`) return;

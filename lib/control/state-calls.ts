@@ -13,18 +13,18 @@ export interface Snapshots {
   reset(): Promise<{ readonly now: string }>;
   list(): StoredSnapshot[];
   remove(id: string): void;
-  /** Which records differ between two snapshots; without `to`, between a snapshot and the present. */
+  /** The records that differ between two snapshots. Without `to`, compares a snapshot with the present state. */
   compare(of: { readonly from: string; readonly to?: string | undefined }): Promise<Comparison>;
 }
 
-/** The records that were added, changed and removed between two states. */
+/** The records that were added, changed and removed from one state to the other. */
 export interface Comparison extends Differences {
   readonly from: { readonly id: string; readonly now: string };
-  /** Its id is null for the present. */
+  /** The id is null for the present state. */
   readonly to: { readonly id: string | null; readonly now: string };
 }
 
-/** A state behind the header `X-Svc-World`. */
+/** A fork: the state that the header `X-Svc-World` selects. */
 export interface ListedWorld {
   readonly name: string;
   /** The time on its clock. */
@@ -54,7 +54,7 @@ export const forkOptions = record({
 
 const call = callsWith<StatePorts>();
 
-/** Snapshots of the whole state, and forks. */
+/** Snapshots of the whole state and forks of it. */
 export const stateCalls: readonly ControlCall<StatePorts>[] = [
   call({
     id: "snapshots.list",

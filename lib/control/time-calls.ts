@@ -16,7 +16,7 @@ export interface TimePorts {
 }
 
 const words = ["next", "idle"] as const;
-/** How far the clock is moved. */
+/** How far to move the clock. */
 export const target = record({
   by: v.optional(durationText()),
   to: v.optional(
@@ -29,7 +29,7 @@ export const eitherOf = ([first, second]: readonly [string, string]) => {
   return new Problem("validation_failed", message, { details: [{ path: first, message }] });
 };
 
-/** Throws a 422 for both fields, and for neither. */
+/** Throws a 422 if both fields are given, or neither. */
 export function targetOf({ by, to }: v.InferOutput<typeof target>): PreviewTarget {
   if ((by === undefined) === (to === undefined)) throw eitherOf(["by", "to"]);
   if (to === "next" || to === "idle") return to;
@@ -39,7 +39,7 @@ export function targetOf({ by, to }: v.InferOutput<typeof target>): PreviewTarge
 const call = callsWith<TimePorts>();
 const show = ({ clock }: TimePorts) => ({ now: clock.iso(), mode: clock.mode });
 
-/** The clock, and the work that falls due. */
+/** The clock and the work that falls due. */
 export const timeCalls: readonly ControlCall<TimePorts>[] = [
   call({
     id: "clock.show",

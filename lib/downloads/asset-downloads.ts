@@ -7,22 +7,22 @@ import { notHere, type Route, unnamed, withOtherMethods } from "../http/route.ts
 import { notFound, Problem } from "../kernel/errors.ts";
 import { matches, rangeOf } from "./byte-range.ts";
 
-/** A file holds untrusted content: no browser may run any of it, or guess another type. */
+/** Files are untrusted content: browsers must not run them or guess another type. */
 const guarded = {
   "x-content-type-options": "nosniff",
   "content-security-policy": "default-src 'none'; sandbox",
 } as const;
 
 /**
- * The routes of signed links, beside `/v1`: files of generations, without a key (schema/generations.md#files). The
- * dashboard serves them under its own prefix, because a browser that shows a picture must leave no trace in the journal.
+ * The routes of signed links, outside `/v1`: files of generations, without a key (schema/generations.md#files). The
+ * dashboard serves them under its own prefix, so that a picture shown in a browser leaves no entry in the journal.
  */
 export function assetRoutes(
   { generations, links }: { generations: GenerationsService; links: AssetLinks },
   prefix = assetsPath,
 ): Route[] {
   const access = ({ path }: RequestContext) => {
-    // The router takes the prefix without its slash too.
+    // The router also matches the prefix without its slash.
     if (!path.startsWith(prefix)) throw notHere();
     return unauthenticated;
   };
@@ -42,7 +42,7 @@ export function assetRoutes(
     };
     if (matches(header("if-none-match"), etag)) return { status: 304, headers, body: null, request_id };
     const condition = header("if-range");
-    // HEAD sends no bytes, so only GET has a range.
+    // HEAD sends no bytes, so only GET supports ranges.
     const range = method === "GET" ? header("range") : undefined;
     const wanted = condition === undefined || condition === etag ? rangeOf(range, size) : "whole";
     if (wanted === "beyond") {

@@ -1,7 +1,9 @@
-/** The bytes of a file that a `Range` header asks for: some, all, or none that exist (RFC 9110). */
+/** What a `Range` header selects from a file: some bytes, the whole file, or only bytes beyond its end (RFC 9110). */
 type Wanted = { readonly start: number; readonly end: number } | "whole" | "beyond";
 
-/** Takes one range or a suffix. A header that is malformed or names several ranges is ignored: the whole file is right then. */
+/**
+ * Accepts one range or a suffix. A malformed header, or one with several ranges, is ignored and selects the whole file.
+ */
 export function rangeOf(header: string | undefined, size: number): Wanted {
   const [, from, to] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? "") ?? [];
   if (!from && !to) return "whole";
@@ -11,7 +13,7 @@ export function rangeOf(header: string | undefined, size: number): Wanted {
   return start > end ? "beyond" : { start, end };
 }
 
-/** Whether `If-None-Match` names this file: a list of tags, weak ones too, or any. */
+/** Whether `If-None-Match` matches this file: a list of tags, weak or strong, or `*`. */
 export const matches = (header: string | undefined, etag: string): boolean =>
   header !== undefined &&
   (header.trim() === "*" ||

@@ -9,21 +9,21 @@ import type { environmentChanges } from "./schema.ts";
 
 type Given = v.InferOutput<typeof environmentChanges>["protect"];
 
-/** Protection and root as callers see them, without the password. Without a runtime, those that are not set are left out. */
+/** Protection and root as callers see them, without the password. Without a runtime, unset ones are left out. */
 export function runView({ protect, root }: Row<"environments">, isRun: boolean) {
   const protection = protectionOf(protect);
   const shown = protection && { user: protection.user, password: redaction };
   return { ...((shown || isRun) && { protect: shown ?? null }), ...((root !== null || isRun) && { root }) };
 }
 
-/** The stored form of a protection. Hashing takes time, so it happens before the transaction. */
+/** The stored form of a protection. Hashing is slow, so it happens before the transaction. */
 export async function hashed(given: Given): Promise<Protection | null | undefined> {
   if (!given) return given;
   const { user, password } = given;
   return { user, hash: password === redaction ? "" : await hashPassword(password) };
 }
 
-/** The column: what was given, or what was there. */
+/** The value of the column: the new protection if one was given, else the old one. */
 export function protectColumn(
   given: Protection | null | undefined,
   before: Row<"environments"> | undefined,

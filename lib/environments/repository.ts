@@ -4,14 +4,14 @@ import type { Row } from "../store/tables.ts";
 
 type Key = { project_id: string; name: string };
 
-/** The number of environments that one transaction removes: a few milliseconds of work. */
+/** The number of environments that one transaction removes; this takes a few milliseconds. */
 export const batch = 500;
 
-/** Scoped by the project, which the service finds in its organization first. */
+/** Queries by project. The service first checks that the project belongs to the organization. */
 export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
-    /** The first deployment to an environment makes it. */
+    /** Creates the environment at its first deployment. */
     ensure: query.write((db, p: Key) =>
       db
         .insertInto("environments")
@@ -37,7 +37,7 @@ export function environmentsRepository(query: Queries) {
     remove: query.change((db, p: Key) =>
       db.deleteFrom("environments").where("project_id", "=", p.project_id).where("name", "=", p.name),
     ),
-    /** Removes a batch of a project's environments; answers how many. */
+    /** Removes a batch of a project's environments; returns their number. */
     removeBatch: query.change((db, p: { project_id: string }) =>
       db
         .deleteFrom("environments")

@@ -25,10 +25,10 @@ type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer 
 
 const noneOfThisName = () => new Problem("not_found", "the project has no environment of this name");
 
-/** Variables as stored: a secret is encrypted, bound to its environment and name. */
+/** Variables as stored. A secret is encrypted and bound to its environment and name. */
 type Stored = Record<string, { value: string } | { sealed: string }>;
 
-/** The environments that pull requests have. */
+/** The environments of pull requests. */
 export interface PreviewsOfEnvironments {
   ofProject(project_id: string, tx?: Tx): Promise<ReadonlyMap<string, Preview>>;
   environmentRemoved(tx: Tx, key: AppKey): Promise<unknown>;
@@ -37,7 +37,7 @@ export interface PreviewsOfEnvironments {
 
 export type EnvironmentsService = ReturnType<typeof environmentsService>;
 
-/** Environments: named targets of a project, each with variables. */
+/** Environments: named targets of a project with variables. */
 export function environmentsService({
   store,
   feed,
@@ -57,7 +57,7 @@ export function environmentsService({
 
   const storedOf = ({ variables }: Row<"environments">) => JSON.parse(variables) as Stored;
 
-  /** How environments of a project are shown. */
+  /** Returns the function that shows the environments of a project. */
   const viewIn = async (project_id: string, tx?: Tx) => {
     const appOf = await apps.ofProject(project_id, tx);
     const its = await previews.ofProject(project_id, tx);
@@ -78,7 +78,7 @@ export function environmentsService({
     };
   };
 
-  /** The variables as JSON to store; a secret without a value stays as it is. */
+  /** Variables as JSON to store. A secret without a value keeps the stored one. */
   const serialize = (of: EnvironmentKey, given: Changes["variables"], before: Stored = {}): string => {
     if (!given) return JSON.stringify(before);
     const stored: Stored = {};
@@ -98,7 +98,7 @@ export function environmentsService({
     throw new Problem("validation_failed", `${missing.join(", ")} ${message}`, { details });
   };
 
-  /** The environment of a path, in the caller's organization. */
+  /** Finds an environment by its path, in the caller's organization. */
   const find = async (caller: Caller, id: string, name: string, tx?: Tx) => {
     const { id: project_id, organization_id } = await projects.get(caller, id, tx);
     const row = await environments(tx).find({ project_id, name });
@@ -106,7 +106,7 @@ export function environmentsService({
     return { row, key: { organization_id, project_id, environment: name } };
   };
 
-  /** Removes an environment with its apps; returns whether there was one. */
+  /** Removes an environment with its apps; returns whether it existed. */
   const removeIn = async (tx: Tx, key: AppKey): Promise<boolean> => {
     const { organization_id, project_id, environment: name } = key;
     if ((await environments(tx).remove({ project_id, name })) === 0) return false;
@@ -137,9 +137,9 @@ export function environmentsService({
       return mapPage(page, await viewIn(project_id));
     },
 
-    /** Changes what is given of an environment, all variables at once, and creates the environment if needed. */
+    /** Changes the given fields, replaces the variables as a whole, and creates the environment if needed. */
     async put(caller: Caller, id: string, name: string, { variables, domains, protect, root }: Changes) {
-      // An encoded slash or `;x` makes another path.
+      // A name with an encoded slash or `;x` belongs to another path.
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
       const given = await hashed(protect);
@@ -163,7 +163,7 @@ export function environmentsService({
       });
     },
 
-    /** The variables for a driver, secrets included, and the values of the secret ones. */
+    /** The variables for a driver, secrets included, and the values of the secrets. */
     async values(of: EnvironmentKey): Promise<{ variables: Record<string, string>; secrets: string[] }> {
       const row = await environments().find(of);
       const variables: Record<string, string> = {};
@@ -180,7 +180,7 @@ export function environmentsService({
     rootOf: async (tx: Tx, { project_id, environment: name }: Pick<AppKey, "project_id" | "environment">) =>
       (await environments(tx).find({ project_id, name }))?.root ?? null,
 
-    /** Removes a batch of a deleted project's environments; answers whether none are left. */
+    /** Removes a batch of a deleted project's environments; returns whether none are left. */
     async removeBatch(tx: Tx, project_id: string) {
       await previews.projectRemoved(tx, project_id);
       return (await environments(tx).removeBatch({ project_id })) < batch;
@@ -190,7 +190,7 @@ export function environmentsService({
       (await environments(tx).find({ project_id, name })) !== undefined,
 
     /**
-     * Copies the variables and the root of another environment of the project; a new environment also gets its protection.
+     * Copies variables and root from another environment of the project. A new environment also gets its protection.
      * Variables that only the target has stay.
      */
     async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied) {
@@ -234,7 +234,7 @@ export function environmentsService({
       return apps.runs(key, query);
     },
 
-    /** Restarts the live release of an environment with its present variables. */
+    /** Restarts the live release of an environment with its current variables. */
     async restart(caller: Caller, id: string, name: string) {
       let restarting: AppKey | undefined;
       const answer = await store.transaction(caller, async (tx) => {

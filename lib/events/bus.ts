@@ -6,10 +6,10 @@ import type { EventData, EventName } from "./catalog.ts";
 import type { ChangeFeed, ServiceEvent } from "./change-feed.ts";
 import { eventsRepository } from "./repository.ts";
 
-/** Announces events in the transaction of their change: neither is stored without the other. */
+/** Announces events in the transaction of their change, so that neither is stored without the other. */
 export interface Bus {
   announce<E extends EventName>(tx: Tx, organization_id: string, event: E, data: EventData<E>): Promise<void>;
-  /** The subscriber runs in the announcing transaction: deliveries are inserted there. */
+  /** Subscribers run in the announcing transaction; they insert the deliveries there. */
   subscribe(subscriber: (tx: Tx, event: ServiceEvent) => Promise<void>): void;
 }
 

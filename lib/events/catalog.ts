@@ -30,7 +30,7 @@ const project = v.object({
 });
 const role = (meaning: string) => field(v.picklist(roles), meaning);
 
-/** Every event and its data. The chapter on events, `schema/webhooks.md`, has the table of them. */
+/** Every event and its data. `schema/webhooks.md` lists them in a table. */
 export const catalog = {
   "deployment.queued": v.object(deployment),
   "deployment.started": v.object(deployment),
@@ -70,13 +70,13 @@ export const catalog = {
 } as const satisfies { readonly [Name in keyof EventTypes]: v.GenericSchema<EventTypes[Name]> };
 
 export type EventName = keyof EventTypes;
-/** Receivers also get a `ping`, when somebody tests an endpoint. */
+/** Receivers also get a `ping` when a user tests an endpoint. */
 export type DeliveredEvent = EventName | "ping";
 export const deliveredEvents = [...Object.keys(catalog), "ping"] as readonly DeliveredEvent[];
 
 /**
- * The body that a webhook or a custom integration receives: `WebhookPayload<"deployment.failed">`. Without a name it is the
- * union of all, and a comparison of `event` narrows it.
+ * The body that a webhook or custom integration receives: `WebhookPayload<"deployment.failed">`. Without a name it is
+ * the union of all bodies; comparing `event` narrows it.
  */
 export type WebhookPayload<E extends DeliveredEvent = DeliveredEvent> = {
   readonly [Name in E]: { readonly event: Name; readonly timestamp: string; readonly data: DeliveredData<Name> };

@@ -15,20 +15,20 @@ export interface ServiceEvent {
   readonly data: object;
 }
 
-/** A committed change. It says that rows changed; listeners that need more read the rows. */
+/** A committed change. It says that rows changed; listeners read the rows if they need more. */
 export type Change =
   | ({ readonly kind: "event" } & ServiceEvent)
-  /** A deployment or a generation entered a state, the first one included. */
+  /** A deployment or a generation entered a state, including its first. */
   | {
       readonly kind: "deployment" | "generation";
       readonly organization_id: string;
       readonly id: string;
       readonly status: string;
       readonly at: string;
-      /** Of a generation whose driver knows it: the part that is done, 0 to 1. */
+      /** The completed part of a generation, 0 to 1, if its driver reports it. */
       readonly progress?: number;
     }
-  /** An attempt of a delivery ended. `at` is its start. */
+  /** A delivery attempt ended. `at` is the start of the attempt. */
   | {
       readonly kind: "try";
       readonly organization_id: string;
@@ -41,7 +41,7 @@ export type Change =
       readonly error: string | null;
       readonly duration_ms: number;
     }
-  /** A delivery ended by an attempt. */
+  /** A delivery reached its final state through an attempt. */
   | {
       readonly kind: "delivery";
       readonly organization_id: string;
@@ -50,27 +50,27 @@ export type Change =
     }
   /** A deployment's log grew. */
   | { readonly kind: "log"; readonly organization_id: string; readonly id: string }
-  /** A record changed, and no event says so. An environment changes with its project. */
+  /** A record changed without an event. A change of an environment names its project. */
   | { readonly kind: "record"; readonly organization_id: string; readonly id: string }
   /** A user's rights changed: a key was revoked, or the user was suspended, removed, or given another role. */
   | { readonly kind: "rights"; readonly organization_id: string; readonly user_id: string }
-  /** Changes of other processes may be missing, of any organization: rows have to be read again. */
+  /** Changes of other processes may have been missed, in any organization. Listeners must read their rows again. */
   | { readonly kind: "missed"; readonly organization_id: "" };
 
-/** Publishes committed changes to listeners, so that nothing polls. */
+/** Publishes committed changes to listeners, so that nothing needs to poll. */
 export interface ChangeFeed {
-  /** Publishes once the transaction is durable, never after a rollback, and in the other processes too. */
+  /** Publishes once the transaction is durable, to other processes too. A rollback publishes nothing. */
   publish(tx: Tx, change: Change): void;
-  /** Counts changes of rights in this process, both when they are made and when they are committed. */
+  /** Counts changes of rights in this process: once when made, once when committed. */
   rightsChanges(): number;
   /**
-   * Listens to the changes of all processes, in commit order within an organization. Returns the function that stops
+   * Listens to the changes of all processes, in commit order within an organization. Returns a function that stops
    * listening.
    */
   listen(listener: (change: Change) => void): () => void;
-  /** Listens to the changes of this process only, for its metrics. */
+  /** Listens to the changes of this process only; used for its metrics. */
   listenHere(listener: (change: Change) => void): void;
-  /** Announces work of this name to the processes that run it. */
+  /** Wakes the processes that run work of this name. */
   wake(tx: Tx, name: string): void;
   onWake(listener: (name: string) => void): void;
   /** Starts listening to other processes, if there are any. */
@@ -88,13 +88,13 @@ type Message =
   | { readonly kind: "events"; readonly organization_id: string }
   | { readonly kind: "wake"; readonly name: string };
 
-/** A change as other processes hear it: they read events from their rows. A message is short. */
+/** The message to other processes. It must be short, so an event is only a hint to read the rows. */
 function messageOf(change: Change): Message {
   if (change.kind === "event") return { kind: "events", organization_id: change.organization_id };
   return change.kind === "try" ? { ...change, error: change.error?.slice(0, 500) ?? null } : change;
 }
 
-/** Undefined for messages of other programs. */
+/** Returns undefined for messages of other programs. */
 function messageIn(text: string): Message | undefined {
   try {
     const message: Message | null = JSON.parse(text);
@@ -139,11 +139,11 @@ export function createChangeFeed({ log, store, opened: { cluster } }: Ports): Ch
     events.readAll();
     notifyAll({ kind: "missed", organization_id: "" });
   };
-  /** The last event of each open transaction, or of its group. */
+  /** The last event of each open transaction or transaction group. */
   const lastOf = new WeakMap<object, string>();
   /**
-   * Events of this process are published at their commit, as in a single process. If an event of another process is still
-   * missing, they wait for it: otherwise their order would be that of the messages.
+   * Publishes an event at its commit, as in a single process. If an earlier event of another process has not arrived
+   * yet, the event waits for it: otherwise events would be published in the order of the messages.
    */
   const publishShared = (tx: Tx, change: Change) => {
     tx.tell(JSON.stringify(messageOf(change)));
@@ -162,13 +162,13 @@ export function createChangeFeed({ log, store, opened: { cluster } }: Ports): Ch
     publish(tx, change) {
       if (change.kind === "rights") {
         rightsChanges += 1;
-        // Again, because rows were read in between.
+        // Counted again: rows may have been read since the first count.
         tx.afterCommit(() => {
           rightsChanges += 1;
         });
       }
       if (cluster) return publishShared(tx, change);
-      // No listener can join before the commit: the transactions of a group hold the event loop until then.
+      // No listener can join before the commit: the group of transactions blocks the event loop until then.
       if (listeners.size === 0) return;
       tx.afterCommit(() => notifyAll(change));
     },

@@ -6,19 +6,22 @@ import type { Row } from "../store/tables.ts";
 import { eventsBatch, eventsRepository, organizationsBatch } from "./repository.ts";
 
 export interface EventReader {
-  /** An organization may have new events: publishes them. */
+  /** Publishes the new events of an organization, if it has any. */
   read(organization_id: string): void;
-  /** Every organization may have new events. */
+  /** Publishes the new events of every organization. */
   readAll(): void;
-  /** An event of this process was committed, directly after the event `before`. Calls `publish` now if that was the last one. */
+  /**
+   * Takes an event of this process, committed directly after the event `before`. Calls `publish` now if `before` was
+   * the last published event; else reads the events in between.
+   */
   committed(event: Pick<Row<"events">, "organization_id" | "id">, before: string, publish: () => void): void;
-  /** The events from now on. */
+  /** Starts publishing, with the events from now on. */
   begin(): Promise<void>;
 }
 
 /**
- * Publishes the events of all processes from their rows, in the order of their identifiers within an organization. This
- * is their commit order, so no event follows a later one, whatever the order of the hints.
+ * Reads the events of all processes from their rows and publishes them in the order of their identifiers within an
+ * organization. This is their commit order, whatever the order in which the hints arrive.
  */
 export function createEventReader(ports: {
   readonly store: Store;
@@ -27,9 +30,9 @@ export function createEventReader(ports: {
 }): EventReader {
   const { store, log, publish } = ports;
   const events = store.using(eventsRepository);
-  /** The newest published event of each organization; undefined before the beginning, when there are no listeners. */
+  /** The newest published event of each organization. Undefined before `begin`: there are no listeners yet. */
   let last: Map<string, string> | undefined;
-  /** Organizations that may have newer ones. */
+  /** Organizations that may have newer events. */
   const asked = new Set<string>();
   let isReading = false;
   let cancelRetry = () => {};
@@ -49,7 +52,7 @@ export function createEventReader(ports: {
       });
     for (const row of rows.sort((one, other) => (one.id < other.id ? -1 : 1))) {
       from.set(row.organization_id, row.id);
-      // One organization may have more events than one read takes.
+      // The read may have left events of this organization behind.
       if (rows.length >= eventsBatch) asked.add(row.organization_id);
       publish(row);
     }
@@ -69,7 +72,7 @@ export function createEventReader(ports: {
     work(last).catch((error) => {
       if (store.ended) return;
       if (!isLogged(error)) log.warn("events could not be read", { reason: reasonOf(error) });
-      // The connections for reads may recover later than the connection for messages.
+      // Read connections may recover later than the message connection.
       cancelRetry();
       cancelRetry = systemTimer("1s", readAll);
     });
@@ -97,7 +100,7 @@ export function createEventReader(ports: {
     read,
     readAll,
     committed({ organization_id, id }, before, publish) {
-      // A read that has begun includes this event too.
+      // A read in progress reaches this event too.
       if (isReading || before !== (last?.get(organization_id) ?? "")) return read(organization_id);
       last?.set(organization_id, id);
       publish();

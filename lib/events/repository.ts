@@ -1,17 +1,17 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** Events of one read of an organization. */
+/** The most events that one read takes of an organization. */
 export const eventsBatch = 500;
-/** Organizations of one read. */
+/** The number of organizations in one read. */
 export const organizationsBatch = 8;
 
 export function eventsRepository(query: Queries) {
   return {
     insert: query.insert("events"),
-    /** No index contains the name, so a list of a rare event is scanned in batches. */
+    /** No index contains the name, so listing a rare event scans the table in batches. */
     list: query.pages({ table: "events", within: ["organization_id"], filters: ["event"], indexes: [[]] }),
-    /** Of each organization, for the streams of this process. */
+    /** The newest event of each organization, for the streams of this process. */
     newest: query.all((db, _: object) =>
       db.selectFrom("organizations").select((eb) => [
         "organizations.id as organization_id",
@@ -22,7 +22,7 @@ export function eventsRepository(query: Queries) {
           .as("id"),
       ]),
     ),
-    /** The next ones of some organizations, unordered: `organization0` after `id0`, and so on. */
+    /** The next events of several organizations, unordered: those of `organization0` after `id0`, and so on. */
     after: query.all((db, p: Record<`${"organization" | "id"}${number}`, string>) => {
       const [first, ...others] = Array.from({ length: organizationsBatch }, (_, i) =>
         db.selectFrom(

@@ -18,7 +18,7 @@ export const eventsQuery = v.object({
   event: v.optional(field(oneOf(names), "Only events of this name.")),
 });
 
-/** The messages of a live stream besides events: a deployment or a generation entered a state. */
+/** The live-stream messages that are not events: a deployment or a generation entered a state. */
 export const stateChanges = { deployment: "deployment.status", generation: "generation.status" } as const;
 /** The names that `?events=` of a live stream accepts. */
 export const streamNames = ["*", ...Object.keys(catalog), ...Object.values(stateChanges)];

@@ -6,7 +6,7 @@ import type { Row } from "../store/tables.ts";
 import type { EventName } from "./catalog.ts";
 import { eventsRepository } from "./repository.ts";
 
-/** Every field is listed, because live streams send it unshaped. */
+/** Lists every field, because live streams send the view as it is. */
 const view = ({ id, event, timestamp, data }: Row<"events">) => ({
   id,
   event,
@@ -16,7 +16,7 @@ const view = ({ id, event, timestamp, data }: Row<"events">) => ({
 
 export type EventsService = ReturnType<typeof eventsService>;
 
-/** Reads the events. The bus announces them. */
+/** Reads events. The bus announces them. */
 export function eventsService({ store }: { store: Store }) {
   const events = store.using(eventsRepository);
   return {
@@ -34,7 +34,7 @@ export function eventsService({ store }: { store: Store }) {
       return rows.map(view);
     },
 
-    /** Answers a request for the stream that is no WebSocket upgrade. */
+    /** Answers a stream request that is not a WebSocket upgrade. */
     async withoutUpgrade(): Promise<never> {
       throw new Problem("upgrade_required", "this path is a WebSocket; connect with a WebSocket client", {
         headers: { upgrade: "websocket", connection: "upgrade", "sec-websocket-version": "13" },

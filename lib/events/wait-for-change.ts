@@ -4,9 +4,9 @@ import type { Log } from "../kernel/log.ts";
 import { standingClock } from "../kernel/standing-clock.ts";
 import type { Change, ChangeFeed } from "./change-feed.ts";
 
-/** Collects changes from its creation on, so that none is missed between two reads. */
+/** Collects changes from its creation on, so that none between two reads is missed. */
 export interface ChangeSubscription {
-  /** Resolves to true at the next change, to false after a time-out or an abort. */
+  /** Resolves to true at the next change, to false after a timeout or an abort. */
   next(): Promise<boolean>;
   stop(): void;
 }
@@ -17,9 +17,9 @@ export interface Work {
   readonly id: string;
 }
 
-/** `signal` ends the wait sooner: the client disconnected, its key was revoked, or the service shuts down. */
+/** `signal` ends the wait early: the client disconnected, its key was revoked, or the service shuts down. */
 export interface WaitOptions {
-  /** The longest wait. Default: no wait. */
+  /** The longest wait. Default: do not wait. */
   readonly seconds?: number | undefined;
   /** Called only if the wait starts. */
   readonly signal: () => AbortSignal;
@@ -27,9 +27,12 @@ export interface WaitOptions {
 
 export type Waiting = ReturnType<typeof createWaiting>;
 
-/** Waiting without polling: a commit wakes the waiting call, which reads the rows again. */
+/** Waits without polling: a commit wakes the waiting call, which reads the rows again. */
 export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: Clock; log: Log }) {
-  /** Subscribes to the states and log of one piece of work, and to deletions of projects. Without `seconds` it never ends. */
+  /**
+   * Subscribes to the states and log of one deployment or generation, and to deletions of projects. Without `seconds`
+   * the subscription never ends by itself.
+   */
   const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
     let isChanged = false;
     let isOver = signal.aborted;
@@ -52,8 +55,8 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     ];
     signal.addEventListener("abort", end);
     if (seconds !== undefined) {
-      // The machine's clock counts too: a stopped service clock must not hold a client forever. This timer keeps a
-      // process alive that only waits.
+      // The machine's clock counts too, because a stopped service clock must not hold a client forever. `hold` keeps
+      // the process alive while a call waits.
       cleanUp.push(clock.alarmAfter(seconds * 1000, end), systemTimer(seconds * 1000, end, { hold: true }));
     }
     return {
@@ -100,7 +103,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     changes,
 
     /**
-     * The result of `read` once the work `hasEnded`, or as it is after the wait.
+     * Resolves with the result of `read` once the work `hasEnded`, or with its state at the end of the wait.
      *
      * @throws {Problem} `unauthorized` if the key is revoked meanwhile.
      */

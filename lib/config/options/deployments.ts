@@ -5,7 +5,7 @@ import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { byteSize, duration, option, positive } from "./option-types.ts";
 
-/** `simulated` alone, or the runtimes of this machine in the order in which they are asked. */
+/** Either `simulated` alone, or runtimes of this machine in order of preference. */
 const runtimeRule = "must be simulated, or a list of process and engine";
 const runtimeNames = ["simulated", "process", "engine"] as const;
 const runtime = v.pipe(

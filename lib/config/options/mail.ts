@@ -4,7 +4,7 @@ import { parseMailServer } from "../../drivers/mail/server-url.ts";
 import { textLike } from "../../kernel/validation.ts";
 import { option } from "./option-types.ts";
 
-/** An address, or a name and an address. The rule never repeats the given value, which holds a password. */
+/** The URL of a mail server. The rule never repeats the given value, which holds a password. */
 const url = v.pipe(
   v.string("must be a string"),
   v.check(

@@ -3,10 +3,10 @@ import { parseByteSize } from "../../kernel/byte-size.ts";
 import { parseDuration } from "../../kernel/duration.ts";
 import { wholeNumber } from "../../kernel/validation.ts";
 
-/** A whole number of at least one. */
+/** A whole number of at least 1. */
 export const positive = (most = 1_000_000_000) => wholeNumber(1, most);
 
-/** A whole number, or 0 for none. */
+/** A whole number; 0 means no limit. */
 export const limit = () => wholeNumber(0, 1_000_000_000);
 
 /** A text such as `"30d"`, parsed to milliseconds. */
@@ -31,19 +31,19 @@ export const byteSize = v.pipe(
   }),
 );
 
-/** The documentation of an option. `--help`, shell completion and the options page are made from it. */
+/** The documentation of an option: the source of `--help`, shell completion and the options page. */
 export type OptionHelp = {
   /** Its meaning, in one or two sentences. */
   readonly help: string;
-  /** A value as code, if the default is missing or shows little. Editors show it. */
+  /** A value as code, for options without a default or with one that explains little. Editors show it. */
   readonly example?: string;
-  /** The flag of the commands that sets it, without the dashes. */
+  /** The command-line flag that sets it, without the dashes. */
   readonly flag?: string;
-  /** The placeholder for the flag's value in the help; a switch has none. */
+  /** The placeholder for the flag's value in the help. A switch has none. */
   readonly value?: string;
-  /** The only mode that has it. */
+  /** The only mode that has the option. */
   readonly mode?: "dev" | "start";
-  /** The options below an option that is a switch too. */
+  /** The nested options of a switch. */
   readonly below?: v.ObjectEntries;
 };
 
@@ -51,7 +51,7 @@ export type OptionHelp = {
 export const option = <S extends v.GenericSchema>(schema: S, help: OptionHelp) =>
   v.pipe(schema, v.metadata<v.InferOutput<S>, OptionHelp>(help));
 
-/** `true`, `false`, or an object of options that also means `true`; it is parsed to `false` or the options. */
+/** Accepts `true`, `false`, or an object of options, which also means `true`. Parsed to `false` or the options. */
 export const switchOr = <E extends v.ObjectEntries>(below: v.StrictObjectSchema<E, undefined>, help: OptionHelp) => {
   type Given = boolean | v.InferInput<typeof below>;
   type Parsed = false | v.InferOutput<typeof below>;

@@ -25,7 +25,7 @@ import { tracing } from "./tracing.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
 
-/** Makes a clock from the setting, so that a wrong one is refused before a database is opened. */
+/** Creates a clock from the setting, so that a wrong setting is refused before the database is opened. */
 const clockSetting = v.pipe(
   v.string("must be a string"),
   v.check((value) => {

@@ -38,7 +38,7 @@ export const migrate = v.optional(
   true,
 );
 
-/** Where the files of generations lie, with a database of PostgreSQL. */
+/** Where files of generations are stored when the database is PostgreSQL. */
 export const assets = v.optional(
   v.strictObject({
     store: v.optional(

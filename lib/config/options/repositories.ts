@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { textOf } from "../../kernel/validation.ts";
 import { byteSize, option } from "./option-types.ts";
 
-/** The git repositories that the service hosts itself, where a runtime is on. */
+/** The git repositories that the service itself hosts. They need a runtime. */
 export const repositories = v.optional(
   v.strictObject({
     folder: v.optional(
