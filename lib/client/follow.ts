@@ -3,8 +3,8 @@ import type { CallOptions, Request, Sender } from "./send.ts";
 import { eventsOf } from "./sse.ts";
 
 /**
- * The entries of a resumable stream, until its `end` event. A broken connection is opened again after the last entry
- * that arrived, at most three times in a row.
+ * The entries of a resumable stream, up to its `end` event. After a broken connection it resumes after the last entry
+ * received, at most three times in a row.
  */
 export async function* follow(
   { send, sleep }: Sender,
@@ -37,10 +37,10 @@ export async function* follow(
   throw new ClientProblem("unreachable", "the stream broke off four times in a row");
 }
 
-/** Added to the timeout: a stream lasts as long as the work that it reports. */
+/** Added to the timeout: a stream lasts as long as the work it reports on. */
 const day_ms = 86_400_000;
 
-/** Some browsers cannot iterate over a stream. */
+/** Reads with a reader, because some browsers cannot iterate over a stream. */
 async function* chunksOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
   try {

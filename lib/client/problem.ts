@@ -5,19 +5,19 @@ export interface BrokenRule {
 }
 
 /**
- * The error of a call. `code` is the service's (`validation_failed`, `not_found`, …) or the client's: `unreachable`,
- * `timed_out`, `unreadable` (an answer of another server, or an incomplete one).
+ * The error of a call. `code` comes from the service (`validation_failed`, `not_found`, …) or from the client:
+ * `unreachable`, `timed_out`, or `unreadable` (the response is incomplete or comes from another server).
  */
 export class ClientProblem extends Error {
   override readonly name = "ClientProblem";
   readonly code: string;
-  /** The HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
-  /** Every broken rule of a `validation_failed`; else empty. */
+  /** Every broken rule of a `validation_failed`; empty for other codes. */
   readonly details: readonly BrokenRule[];
   /** Quote it when you ask for support. */
   readonly requestId: string | undefined;
-  /** The seconds that the service asks to wait. */
+  /** The number of seconds that the service asks the client to wait. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -52,7 +52,7 @@ const aboutOf = ({ status, headers }: ResponseHead) => ({
   retryAfter: secondsOf(headers.get("retry-after")),
 });
 
-/** The error of an incomplete answer. */
+/** The error for an incomplete response. */
 export const incomplete = (response: ResponseHead, cause: unknown) =>
   new ClientProblem(
     "unreadable",
@@ -60,7 +60,7 @@ export const incomplete = (response: ResponseHead, cause: unknown) =>
     { ...aboutOf(response), cause },
   );
 
-/** The error in an answer, as far as it can be read. */
+/** The error in a response, as far as it is readable. */
 export function problemOf(response: ResponseHead, body: unknown): ClientProblem {
   const { status, headers } = response;
   const about = aboutOf(response);
@@ -83,10 +83,10 @@ export function problemOf(response: ResponseHead, body: unknown): ClientProblem 
   );
 }
 
-/** `Retry-After` in seconds, the only form that this interface sends. */
+/** `Retry-After` in seconds, the only form that the service sends. */
 const secondsOf = (header: string | null) => (header !== null && /^\d{1,9}$/.test(header) ? Number(header) : undefined);
 
-/** Converts an answer in either envelope to the flat form. */
+/** Converts a response in either envelope to the flat form. */
 export function flatOf(body: unknown): unknown {
   if (!isObject(body) || !isObject(body["meta"])) return body;
   const { data, meta, pagination, ...rest } = body;

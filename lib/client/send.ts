@@ -1,58 +1,58 @@
 import { ClientProblem, flatOf, incomplete, problemOf } from "./problem.ts";
 
 export interface ClientOptions {
-  /** The URL of the interface, with its version: `http://127.0.0.1:7400/v1`. */
+  /** The URL of the API with its version: `http://127.0.0.1:7400/v1`. */
   readonly baseUrl: string;
-  /** `sk_live_…`; omit it, or pass null, for calls that need no key. */
+  /** `sk_live_…`; omit it or pass null for calls that need no key. */
   readonly apiKey?: string | null | undefined;
-  /** A world of an emulator: every call carries it in the header `X-Svc-World` (schema/testing.md#worlds). */
+  /** The fork of an emulator that gets every call, by the header `X-Svc-World` (schema/testing.md#worlds). */
   readonly world?: string | undefined;
-  /** The function that sends requests, such as `service.fetch` of a service in this process. Default: the platform's fetch. */
+  /** Sends requests, such as `service.fetch` of a service in this process. Default: the platform's fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** The limit of one attempt, in milliseconds. A call with `wait` has that much more time. Default 30,000. */
+  /** The timeout of one attempt, in milliseconds. A call with `wait` gets that much more time. Default 30,000. */
   readonly timeout?: number | undefined;
-  /** The number of retries after 429, 502, 503, 504, a lost connection or an incomplete answer. Default 3. */
+  /** The number of retries after 429, 502, 503, 504, a lost connection or an incomplete response. Default 3. */
   readonly retries?: number | undefined;
-  /** The longest `Retry-After` to wait for, in milliseconds; with a longer one the call fails. Default 60,000. */
+  /** The longest `Retry-After` to wait for, in milliseconds; a longer one fails the call. Default 60,000. */
   readonly longestWait?: number | undefined;
-  /** Called before each retry, with its reason and the wait in milliseconds. */
+  /** Called before each retry with its reason and the wait in milliseconds. */
   readonly onRetry?: ((reason: ClientProblem, wait_ms: number) => void) | undefined;
-  /** Waits between attempts, for this number of milliseconds. Default: setTimeout. */
+  /** Waits between attempts for this number of milliseconds. Default: setTimeout. */
   readonly sleep?: ((ms: number) => Promise<unknown>) | undefined;
-  /** Makes idempotency keys. Default: 32 random hexadecimal digits. */
+  /** Creates idempotency keys. Default: 32 random hexadecimal digits. */
   readonly newKey?: (() => string) | undefined;
 }
 
 export interface CallOptions {
-  /** Aborts the call, and every wait in it. */
+  /** Aborts the call and every wait in it. */
   readonly signal?: AbortSignal | undefined;
-  /** Replaces the generated key: for 24 hours the same key and body return the first answer again. */
+  /** Replaces the generated key: for 24 hours the same key and body return the first response again. */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** One call of an operation, before it is sent. */
+/** A call of an operation, before it is sent. */
 export interface Request {
   readonly id: string;
   readonly method: string;
   /** The path below the version, with the query. */
   readonly path: string;
-  /** The parameters of the path. */
+  /** The path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly body?: unknown;
-  /** Added to the timeout, for calls that wait in the service. */
+  /** Added to the timeout for calls that the service holds open. */
   readonly extra_ms?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Sender {
-  /** Sends the request, with retries, and answers the successful response. Rejects with {ClientProblem}. */
+  /** Sends the request with retries and returns the successful response. Rejects with {ClientProblem}. */
   send(request: Request, options?: CallOptions): Promise<Response>;
-  /** The same, and reads the body: in the flat form, undefined without a body. */
+  /** Like `send`, but returns the body in the flat form; undefined if there is none. */
   call(request: Request, options?: CallOptions): Promise<unknown>;
   /** Rejects with the signal's reason when it is aborted. */
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<unknown>;
-  /** Whether the service's clock is manual; undefined where the sender cannot see it. */
+  /** Whether the service's clock is manual; undefined if the sender cannot tell. */
   readonly standsStill?: () => boolean;
 }
 
@@ -64,7 +64,7 @@ type Read = (response: Response) => Promise<unknown>;
 const temporary = [429, 502, 503, 504];
 const second_ms = 1000;
 
-/** The defaults use the machine's own time and random numbers: users of the client have no ports of ours. */
+/** These defaults use the machine's time and random numbers: users of the client pass none of the service's ports. */
 const sleepOf = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const randomKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -81,11 +81,11 @@ export function createSender(options: ClientOptions): Sender {
   } = options;
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const base = baseOf(options.baseUrl);
-  // The platform's error shows the value of an invalid header, and must not show a key.
+  // The platform's error would show the invalid header with the key in it.
   if (typeof apiKey === "string" && !/^[\x21-\x7e]+$/.test(apiKey))
     throw new TypeError("apiKey must be sk_live_…, on one line");
 
-  /** One attempt. An error of the connection has a `cause`; an error that the server answered has none. */
+  /** One attempt. A connection error has a `cause`; an error that the server returned has none. */
   const attempt = async ({ path, method, extra_ms = 0 }: Request, init: RequestInit, signal: Signal, read: Read) => {
     const limit = AbortSignal.timeout(timeout + extra_ms);
     let response: Response | undefined;
@@ -114,14 +114,14 @@ export function createSender(options: ClientOptions): Sender {
     const { method, body } = request;
     const init: RequestInit = {
       method,
-      // A followed redirect would turn a POST into a GET, whose answer would pass for the new record.
+      // Following a redirect would turn a POST into a GET, and its response would look like the new record.
       redirect: "manual",
       headers: {
         accept: "application/json",
         ...(apiKey && { authorization: `Bearer ${apiKey}` }),
         ...(world !== undefined && { "x-svc-world": world }),
         ...(body !== undefined && { "content-type": "application/json" }),
-        // One key for all attempts: work done before the connection broke is not done twice.
+        // One key for all attempts, so that a retry does not repeat work done before the connection broke.
         ...(method === "POST" && { "idempotency-key": idempotencyKey ?? newKey() }),
         ...request.headers,
       },
@@ -158,7 +158,7 @@ export function createSender(options: ClientOptions): Sender {
   };
 }
 
-/** A hint how to fix the connection. Node reports why TLS failed; browsers do not. */
+/** A hint on how to fix the connection. Node reports why TLS failed; browsers do not. */
 function hintOf(base: string, error: unknown): string {
   const reason = error instanceof Error && error.cause instanceof Error ? error.cause : new Error();
   const code = base.startsWith("https:") && "code" in reason ? String(reason.code) : "";
@@ -173,7 +173,10 @@ const timedOut = (what: string, ms: number, cause: unknown) =>
 
 const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 
-/** The body of a response; undefined if an error of another server is not JSON. Rejects if a successful one is incomplete. */
+/**
+ * The body of a response; undefined if another server sent an error that is not JSON. Rejects if a successful response
+ * is incomplete.
+ */
 async function bodyOf(response: Response): Promise<unknown> {
   if (response.status === 204) return undefined;
   const text = await response.text();
@@ -195,7 +198,7 @@ function baseOf(baseUrl: string): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** The same rule as parseUrl of the kernel, where a comment explains the fault of URL.canParse. */
+/** The same rule as `parseUrl` of the kernel; its comment explains the bug of URL.canParse. */
 function urlOf(text: string): URL | undefined {
   try {
     return new URL(text);

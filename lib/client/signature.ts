@@ -1,8 +1,8 @@
 /**
- * Verifies `X-Service-Signature` for receivers without Node, such as edge functions. It answers a promise: await it, because
- * a promise is true in every condition. In Node, `verifySignature` of `svc-server` answers at once. Pass the raw bytes of the body, or
- * their exact text, before any parsing. WebCrypto compares in constant time. A missing header or an empty secret never
- * verifies.
+ * Verifies `X-Service-Signature` for receivers without Node, such as edge functions. It returns a promise: await it,
+ * because an unawaited promise is always truthy. In Node, `verifySignature` of `svc-server` is synchronous. Pass the
+ * raw bytes of the body, or their exact text, before any parsing. WebCrypto compares in constant time. A missing header
+ * or an empty secret never verifies.
  */
 export async function verifySignatureAsync(
   secret: string,

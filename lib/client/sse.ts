@@ -1,6 +1,6 @@
 /** One Server-Sent Event. */
 export interface ServerSentEvent {
-  /** `message` if the stream names none. */
+  /** `message` if the stream gives no name. */
   readonly event: string;
   readonly data: string;
   readonly id: string | undefined;

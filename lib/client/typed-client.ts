@@ -10,18 +10,18 @@ import { type WaitOptions, waitFor } from "./wait.ts";
 export type OperationId = keyof OperationTypes;
 /** The input of a call: path parameters, query and body fields in one object. */
 export type Input<Id extends OperationId> = OperationTypes[Id]["input"];
-/** The record that an operation answers, without the envelope. */
+/** The record that an operation returns, without the envelope. */
 export type Result<Id extends OperationId> = OperationTypes[Id]["result"];
-/** The answer of a call: always in the flat form, whatever envelope the service uses. */
+/** The response of a call: always in the flat form, whichever envelope the service uses. */
 export type Answer<Id extends OperationId> = OperationTypes[Id]["answer"];
 
 type Feature = keyof Calls;
-/** The features whose records end by themselves. */
+/** The features whose records reach a final state by themselves. */
 const works = ["deployments", "generations"] as const satisfies readonly Feature[];
 type Work = (typeof works)[number];
 
 export type Client = Calls & {
-  /** Every item of a list, page after page: `for await (const project of client.paginate(client.projects.list))`. */
+  /** Every item of a list across its pages: `for await (const project of client.paginate(client.projects.list))`. */
   paginate<I extends object | undefined, T>(
     list: (input: I, options?: CallOptions) => Promise<Page<T>>,
     input?: NoInfer<I>,
@@ -33,13 +33,13 @@ export type Client = Calls & {
    * @throws {TypeError} for a feature whose records never end.
    */
   waitUntilDone<F extends Work>(feature: F, id: string, options?: WaitOptions): Promise<Answer<`${F}.get`>>;
-  /** The entries of a deployment's log as they are written, until it has ended. */
+  /** The entries of a deployment's log as they are written, until the deployment has ended. */
   followLogs(id: string, options?: CallOptions): AsyncGenerator<LogEntry>;
-  /** Calls any operation by its name, for programs that know the name only at run time. Answers the flat form. */
+  /** Calls any operation by name, for programs that know the name only at run time. Returns the flat form. */
   call(id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<unknown>;
 };
 
-/** The client over a sender: every operation as a typed call, and the helpers built on them. */
+/** A client on top of a sender: every operation as a typed call, and helpers built on them. */
 export function clientOver(sender: Sender): Client {
   const call: Client["call"] = async (id, input, given) => sender.call(requestOf(id, input), given);
   const features: Record<string, Record<string, unknown>> = {};
@@ -61,7 +61,7 @@ export function clientOver(sender: Sender): Client {
   const more: Omit<Client, Feature> = {
     call,
     paginate,
-    // The service shapes its answers by the schemas of which these types are made.
+    // The service shapes its responses by the schemas that these types are generated from.
     waitUntilDone: waitUntilDone as never,
     followLogs: (id, given = {}) => follow(sender, requestOf("deployments.logs", { id, follow: true }), given) as never,
   };
@@ -93,7 +93,9 @@ export function pathExamples(id: string): Readonly<Record<string, string>> {
   );
 }
 
-/** Splits an input: the path takes its parameters; the rest is the body, or the query if the operation takes no body. */
+/**
+ * Splits an input: the path takes its parameters; the rest becomes the body, or the query if the operation has no body.
+ */
 function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): Request {
   const [method = "", template, takesBody] = templateOf(id).split(" ");
   if (template === undefined) throw new TypeError(`no operation is called ${id}`);
@@ -112,7 +114,7 @@ function requestOf(id: string, input: Readonly<Record<string, unknown>> = {}): R
   const query = new URLSearchParams();
   if (takesBody) return { id, method, path, params, query, body: rest };
   for (const [name, value] of Object.entries(rest)) if (value !== undefined) query.append(name, String(value));
-  // The service holds a request with `wait` for at most a minute.
+  // The service holds a request with `wait` open for at most a minute.
   const extra_ms = 1000 * Math.min(Math.max(Number(rest["wait"]) || 0, 0), 60);
   return { id, method, path: query.size > 0 ? `${path}?${query}` : path, params, query, extra_ms };
 }

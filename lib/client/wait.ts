@@ -4,11 +4,14 @@ import { ClientProblem } from "./problem.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 
 export interface WaitOptions extends CallOptions {
-  /** The limit of the wait, in milliseconds of this machine. Without it the wait is unlimited while the service's clock runs. */
+  /**
+   * The limit of the wait, in milliseconds of this machine's time. Without it the wait lasts as long as the service's
+   * clock runs.
+   */
   readonly timeout?: number | undefined;
 }
 
-/** The features whose records end by themselves. */
+/** The methods of features whose records reach a final state by themselves. */
 export interface Waits<T> {
   /**
    * Resolves with the record once its work has ended, with any outcome. `timeout` (milliseconds, none by default) or a
@@ -21,7 +24,7 @@ export interface Waits<T> {
 
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
 
-/** Seconds for which the service holds a request: few at first, to notice a stopped clock soon, and more later. */
+/** How long the service holds a request, in seconds: short at first, to detect a stopped clock soon, later longer. */
 const first_s = 2;
 const later_s = 15;
 
@@ -30,12 +33,13 @@ interface Work {
   readonly meta?: { readonly timestamp?: string };
 }
 
-/** The request for the record, which the service holds for this many seconds unless the work ends. */
+/** The request for the record. The service holds it for this many seconds, or until the work ends. */
 type Get = (wait: number) => Request;
 
 /**
- * Polls with requests that the service holds until the work ends. Two answers with the same time show a stopped clock. Where
- * the sender sees a manual clock, the first answer comes at once. Pauses grow, for a service that does not hold requests.
+ * Polls with requests that the service holds until the work ends. Two responses with the same time mean a stopped
+ * clock. If the sender sees a manual clock, the first response comes at once. Pauses grow, in case a service does not
+ * hold requests.
  */
 async function poll({ call, sleep, standsStill }: Sender, get: Get, options: CallOptions): Promise<unknown> {
   let before: Work | undefined;
@@ -45,7 +49,7 @@ async function poll({ call, sleep, standsStill }: Sender, get: Get, options: Cal
     const work = (await call(get(wait), options)) as Work;
     if (ended.includes(work.status)) return work;
     const now = work.meta?.timestamp;
-    // No work moves while the service's clock stands still, and only the waiting caller may be able to advance it.
+    // Work cannot progress while the service's clock is stopped, and perhaps only the waiting caller can advance it.
     if (now !== undefined && now === before?.meta?.timestamp && work.status === before.status)
       throw new ClientProblem("timed_out", `it is ${work.status}; ${standingClock(now)}`);
     before = work;
@@ -53,14 +57,14 @@ async function poll({ call, sleep, standsStill }: Sender, get: Get, options: Cal
   }
 }
 
-/** The record of `get`, once its work has ended. */
+/** Resolves with the record that `get` reads, once its work has ended. */
 export async function waitFor(sender: Sender, get: Get, options: WaitOptions = {}): Promise<unknown> {
   const { timeout, signal, ...rest } = options;
   if (timeout === undefined) return poll(sender, get, options);
   if (!(timeout > 0 && timeout < 2 ** 31)) throw new TypeError("timeout must be milliseconds, such as 30_000");
   const limit = new AbortController();
   const expire = () => limit.abort(new ClientProblem("timed_out", `the work had not ended after ${timeout} ms`));
-  // Unlike AbortSignal.timeout this timer keeps the process alive, which would otherwise end silently.
+  // AbortSignal.timeout would not keep the process alive: it would exit silently during the wait.
   const timer = setTimeout(expire, timeout);
   const either = signal ? AbortSignal.any([signal, limit.signal]) : limit.signal;
   return poll(sender, get, { ...rest, signal: either }).finally(() => clearTimeout(timer));

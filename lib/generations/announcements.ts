@@ -19,12 +19,12 @@ export interface AnnouncementsPorts {
   readonly finishedStatus: (typeof finished)[number];
 }
 
-/** The published part of a generation: its state, its progress, and its end. */
+/** Publishes the state, the progress and the end of a generation. */
 export function generationAnnouncements({ clock, bus, feed, driverOf, finishedStatus }: AnnouncementsPorts) {
-  /** The state in the words of the interface. */
+  /** The state as the API names it. */
   const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
 
-  /** The part that is done, with two decimals; undefined where the driver does not know it. */
+  /** The completed part, with two decimals; undefined if the driver does not report it. */
   const progressOf = (row: Generation): number | undefined => {
     if (row.status !== "in_progress") return undefined;
     const part = driverOf(row.model).driver.progressOf?.(workOf(row, clock.now()));
@@ -43,7 +43,7 @@ export function generationAnnouncements({ clock, bus, feed, driverOf, finishedSt
     statusOf,
     progressOf,
 
-    /** Publishes that a generation entered its state, or that its backend has done more of it. */
+    /** Publishes a new state of a generation, or new progress. */
     publish(tx: Tx, row: Generation, at = row.step_at) {
       const { organization_id, id } = row;
       const progress = progressOf(row);

@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Encryption } from "../store/encryption.ts";
 
-/** The types that a browser may show. Files of any other type are downloads. */
+/** The types that a browser may display. Files of any other type are downloaded. */
 const inlineTypes = {
   "image/png": "png",
   "image/jpeg": "jpg",
@@ -15,13 +15,16 @@ const inlineTypes = {
 export const isInline = (type: string): boolean => type in inlineTypes;
 const extensionOf = (type: string): string => inlineTypes[type as keyof typeof inlineTypes] ?? "bin";
 
-/** How long a link is valid; every read makes a new one (schema/generations.md#files). */
+/** How long a link is valid; every read of the generation creates a new one (schema/generations.md#files). */
 const lifetime_s = milliseconds("24h") / 1000;
 export const assetsPath = "/assets/";
 
 export type AssetLinks = ReturnType<typeof createAssetLinks>;
 
-/** Links that need no API key: `/assets/gen_….png?expires=…&signature=…`. They are signed with the key beside the database, so they outlast a restart. */
+/**
+ * Links that need no API key: `/assets/gen_….png?expires=…&signature=…`. The signing key is stored next to the
+ * database, so links survive a restart.
+ */
 export function createAssetLinks({
   clock,
   encryption,
@@ -38,7 +41,7 @@ export function createAssetLinks({
       const expires = String(Math.ceil(clock.now() / 1000) + lifetime_s);
       return `${origin()}${assetsPath}${name}?expires=${expires}&signature=${sign(name, expires)}`;
     },
-    /** The generation of a link, and the remaining seconds; undefined for a link that was changed or has expired. */
+    /** The generation of a link and the seconds until it expires; undefined if the link was altered or has expired. */
     verify(path: string, query: URLSearchParams): { id: string; remaining_s: number } | undefined {
       const name = path.slice(assetsPath.length);
       const expires = query.get("expires") ?? "";

@@ -18,8 +18,8 @@ interface Ports {
 const interval_ms = milliseconds("1s");
 
 /**
- * Waits for the answer of a driver that works in this process, such as a program. Meanwhile it stores and publishes the progress
- * that the driver reports, so that streams and other servers show it.
+ * Waits for a driver that works in this process, such as a program. Meanwhile it stores and publishes the progress that
+ * the driver reports, so that streams and other servers show it.
  */
 export function createDriverProgress({ store, clock, publish }: Ports) {
   const generations = store.using(generationsRepository);
@@ -43,7 +43,7 @@ export function createDriverProgress({ store, clock, publish }: Ports) {
       }
       if (!hasEnded) wait();
     };
-    // A store that takes no writes says so itself. The next change of the progress is published again.
+    // The store itself reports a failed write. The next change of the progress is published again.
     const wait = () => {
       cancel = clock.alarmAfter(interval_ms, () => void look().catch(() => !hasEnded && wait()));
     };

@@ -8,7 +8,7 @@ import { parseInputs } from "./inputs.ts";
 type Generation = Row<"generations">;
 export type Answer = v.InferOutput<typeof progress>;
 
-/** The row as a driver sees it. */
+/** Converts the row to the form that drivers get. */
 export function workOf(
   row: Pick<Generation, "id" | "kind" | "model" | "input" | "script" | "step_at">,
   now: number,
@@ -27,20 +27,20 @@ export function workOf(
 const maxMessageLength = 1000;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]+/g;
-/** A driver's message, shortened and without control characters, which must not reach a terminal. */
+/** A driver's message, shortened and stripped of control characters, which must not reach a terminal. */
 export const messageOf = (text: string) =>
   withoutEscapeSequences(text).replace(controlCharacters, " ").slice(0, maxMessageLength).toWellFormed();
 
-/** A driver is foreign code: its answers are checked. */
+/** Checks a driver's answer: drivers are foreign code. */
 export function checkAnswer(answer: Progress): Answer {
   const { success, output, issues } = v.safeParse(progress, answer);
   if (success) return output;
   return { state: "failed", code: "driver_failed", message: `the driver's answer is wrong: ${issues[0].message}` };
 }
 
-/** In place of a handle: an order that costs money is on its way. */
+/** Stored as the handle while an order that costs money is in flight. */
 export const ordered = "";
-/** After a crash, or a stop that did not wait for the answer. */
+/** The answer after a crash, or after a stop that did not wait for the backend. */
 export const interrupted: Answer = {
   state: "failed",
   code: "backend_interrupted",

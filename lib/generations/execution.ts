@@ -25,9 +25,9 @@ interface Ports extends AnnouncementsPorts {
   readonly log: Log;
   readonly queue: Queue;
   readonly assets: Assets;
-  /** A model and its driver. */
+  /** Returns a model and its driver. */
   readonly driverOf: (model: string) => ModelDriver;
-  /** Option `generations.concurrency`: how many generations of all organizations are in progress at a time. */
+  /** Option `generations.concurrency`: how many generations are in progress at a time, over all organizations. */
   readonly concurrency: number;
 }
 
@@ -36,7 +36,7 @@ export type GenerationsExecution = ReturnType<typeof createExecution>;
 const warning = (log: Log, generation: string, what: string) => (error: unknown) =>
   log.warn(what, { generation, reason: reasonOf(error) });
 
-/** Advances generations from the stored row, so that a crash resumes. The loser of a race for a move changes nothing. */
+/** Advances generations from the stored row, so that they resume after a crash. Losing a race for a move is a no-op. */
 export function createExecution(ports: Ports) {
   const { store, clock, feed, log, queue, assets, driverOf, concurrency } = ports;
   const generations = store.using(generationsRepository);
@@ -46,14 +46,14 @@ export function createExecution(ports: Ports) {
   const { statusOf, progressOf, publish, completed, failed } = generationAnnouncements(ports);
   const withProgress = createDriverProgress({ ...ports, publish });
 
-  /** Makes a move of the table of states; undefined if the move does not start from the generation's state. */
+  /** Makes a move of the state machine; undefined if the move cannot start from the generation's state. */
   const move = async (tx: Tx, name: MoveName, before: Generation) => {
     const row = await generations(tx).moves[name]({ ...before, at: clock.iso() });
     if (row) publish(tx, row);
     return row;
   };
 
-  /** Starts the generations that are ready, oldest first, up to the limit over all: those of other organizations later. */
+  /** Starts ready generations, oldest first, up to the global limit. A job may start those of other organizations. */
   const startReady = async (tx: Tx, { organization_id }: Pick<Generation, "organization_id">) => {
     await tx.lockLimit?.("generations");
     for (;;) {
@@ -61,8 +61,8 @@ export function createExecution(ports: Ports) {
       const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
       if (ready.length === 0) return;
       for (const waiting of ready.slice(0, free)) {
-        // Keys replace drawn identifiers, so that the same calls give the same identifiers on every engine. This one is new each
-        // time: the row of a job that settles is locked before the limit, and an insert of the same row would wait for it.
+        // A job with a key draws no id, so that the same calls give the same ids on every engine. The key is random:
+        // with a fixed one the insert could wait for the row of a settling job, which is locked before the limit.
         if (tx.lockLimit && waiting.organization_id !== organization_id)
           return queue.addUnique(tx, "generations.turn", {}, `turn ${createRandom().alphanumeric(16)}`);
         const row = await move(tx, "begin", waiting);
@@ -84,7 +84,7 @@ export function createExecution(ports: Ports) {
   const complete = async (tx: Tx, before: Generation, bytes: Uint8Array, cost_micros: number) => {
     const file = { content_type: mediaTypeOf(bytes), bytes: bytes.length, etag: etagOf(bytes) };
     const row = await move(tx, "complete", { ...before, ...file, cost_micros });
-    // The generation was cancelled meanwhile, so no link uses the file.
+    // The generation was cancelled meanwhile, so nothing links to the file.
     if (!row) return removeFileAfterCommit(tx, before.id);
     const { organization_id, model, step_at } = row;
     await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
@@ -92,10 +92,10 @@ export function createExecution(ports: Ports) {
     await startReady(tx, row);
   };
 
-  /** Answers whose files wait for room on the disk. */
+  /** Answers whose files wait for free disk space. */
   const waitForRoom = new Map<string, Answer>();
 
-  /** A file that was received but not recorded is used as it is, and not paid for again. */
+  /** Reuses a file that was received but not recorded, so that it is not paid for twice. */
   const askDriver = async (row: Generation): Promise<Answer> => {
     const { driver, ordersOnce } = driverOf(row.model);
     const waiting = waitForRoom.get(row.id);
@@ -111,7 +111,7 @@ export function createExecution(ports: Ports) {
     return checkAnswer(await driver.submit(work));
   };
 
-  /** The generations whose driver works in this process. */
+  /** The generations that a driver is working on in this process. */
   const working = new Map<string, () => Promise<void>>();
   feed.onWake((name) => {
     const id = name.replace(/^cancelled /, "");
@@ -120,7 +120,7 @@ export function createExecution(ports: Ports) {
       .catch(warning(log, id, "a driver's cancel failed"));
   });
 
-  /** Stores the file of an answer. If that fails, answers what becomes of the job. */
+  /** Stores the file of an answer. If that fails, returns the outcome of the job. */
   const storeFile = async (row: Generation, answer: Answer & { state: "done" }): Promise<Outcome | undefined> => {
     try {
       await assets.store(row.id, answer.bytes);
@@ -150,7 +150,7 @@ export function createExecution(ports: Ports) {
     startReady,
     removeFileAfterCommit,
 
-    /** Ends the delay of a queued generation: it starts as soon as a slot is free. */
+    /** Ends the delay of a queued generation, which then starts as soon as a slot is free. */
     async skipDelay(tx: Tx, row: Generation) {
       await generations(tx).skipDelay({ ...row, now: clock.iso() });
       await startReady(tx, row);
@@ -160,18 +160,18 @@ export function createExecution(ports: Ports) {
     async runStart(): Promise<Outcome> {
       const [oldest] = await generations().ready({ now: clock.iso() });
       if (oldest) return done((tx) => startReady(tx, oldest), oldest);
-      // In one transaction, because the clock may be set between reading it and reading the rows.
+      // In one transaction: the clock may be set between reading it and reading the rows.
       const isReady = async (tx: Tx) => (await generations(tx).ready({ now: clock.iso() })).length > 0;
       return snoozeUntil(async (tx) => ((await isReady(tx)) ? clock.now() : undefined), "rows");
     },
 
-    /** Called when the service starts: the limit may have risen, and nothing else would start the waiting generations. */
+    /** Called at start: the limit may have been raised, and nothing else would start the waiting generations. */
     resume: () =>
       store.transaction("rows", async (tx) => {
         if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
       }),
 
-    /** How many generations of all organizations are in each state that is not terminal. */
+    /** The number of generations in each state that is not final: of one organization, or of all. */
     async unfinished(organization_id?: string): Promise<{ queued: number; in_progress: number }> {
       if (organization_id !== undefined) {
         const count = (status: string) => generations().countUnfinished({ organization_id, status });
@@ -194,14 +194,14 @@ export function createExecution(ports: Ports) {
       const onStop: Answer = { state: "running", again_ms: 1, handle: row.handle ?? (ordersOnce ? ordered : null) };
       const asked = withProgress(row, driver, askDriver(row)).finally(() => working.delete(generation_id));
       const answer = await asked.catch(async (error) => {
-        // What a stop or a cancel interrupted has not failed: the next start continues what a stop did.
+        // An interruption by a stop or a cancel is no failure. After a stop, the next start continues the work.
         if (stopping) return onStop;
         if ((await generations().byId({ id: generation_id }))?.status !== "in_progress") return undefined;
         throw error;
       });
       if (!answer) return discard("the generation ended while the driver worked");
       if (answer.state === "failed") {
-        // A crash may have come between the storing of a file and the commit.
+        // A crash between storing the file and the commit may have left a file.
         await assets.remove(generation_id);
         return done((tx) => fail(tx, row, answer.code, answer.message), row);
       }
@@ -221,7 +221,7 @@ export function createExecution(ports: Ports) {
       return done((tx) => complete(tx, row, answer.bytes, cost), row);
     },
 
-    /** The job has no retries left: the generation fails, or it would never end. */
+    /** The job has no retries left, so the generation fails; otherwise it would never end. */
     async giveUp(tx: Tx, generation_id: string, reason: string) {
       const row = await generations(tx).byId({ id: generation_id });
       if (row?.status !== "in_progress") return;
@@ -229,13 +229,13 @@ export function createExecution(ports: Ports) {
       removeFileAfterCommit(tx, generation_id);
     },
 
-    /** The job `generations.cancel`: cancels the work of the driver, and removes a file that a crash left without a record. */
+    /** The job `generations.cancel`: cancels the driver's work and removes a file that has no record after a crash. */
     async cancel(generation_id: string, handle: string | null): Promise<Outcome> {
       const row = await generations().byId({ id: generation_id });
       if (!row) return done();
       if (row.status === "failed") await assets.remove(generation_id);
       await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle || null);
-      // Only the process that started a program or a request knows it.
+      // Wakes the process that started the program or request: no other one can cancel it.
       return done(async (tx) => feed.wake(tx, `cancelled ${generation_id}`), row);
     },
 

@@ -1,6 +1,6 @@
 import type { GenerationWork } from "../drivers/generation/contract.ts";
 
-/** The inputs of a generation, parsed: what a driver has to make. */
+/** The parsed inputs of a generation: what a driver has to produce. */
 export type MediaSpec = Pick<
   GenerationWork,
   "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms"
@@ -23,16 +23,16 @@ export const choices = {
   video: { aspect_ratio: ratios, resolution: ["480p", "720p", "1080p"], output_format: ["mp4"] },
 } as const;
 
-/** A named resolution in pixels: the long side of images, the short side of films. */
+/** Named resolutions in pixels: the long side of images, the short side of videos. */
 export const resolutions = { "512": 512, "1K": 1024, "2K": 2048, "480p": 480, "720p": 720, "1080p": 1080 } as const;
 const formats = {
   image: { png: "png", jpeg: "jpeg", jpg: "jpeg", webp: "webp" },
   video: { mp4: "mp4" },
 } as const;
 export const maxSeed = 4_294_967_295;
-/** A film's length in seconds. */
+/** The length of a video in seconds. */
 export const durationLimits_s = { least: 1, most: 8 } as const;
-/** Of a side, in pixels. */
+/** Limits of each side, in pixels. */
 const sideLimits = { least: 16, most: 2048 } as const;
 
 const even = (pixels: number) => 2 * Math.round(pixels / 2);
@@ -46,7 +46,7 @@ const lookUp = <T>(table: Readonly<Record<string, T>>, value: unknown): T | unde
 
 type Inputs = Readonly<Record<string, unknown>>;
 
-/** Known values are used; unknown ones fall back to the default. */
+/** Uses known values; unknown ones fall back to the default. */
 export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
   const { prompt, output_format, seed, duration } = inputs;
   const { output_format: defaultFormat } = defaults[kind];
@@ -63,8 +63,8 @@ export function parseInputs(kind: Kind, inputs: Inputs): MediaSpec {
 }
 
 /**
- * Images by their long side, films by their short one. The other side follows the ratio, as an even number
- * (schema/generations.md#sizes-and-other-models).
+ * Sizes images by their long side and videos by their short side. The other side follows from the ratio, as an even
+ * number (schema/generations.md#sizes-and-other-models).
  */
 function sizeOf(kind: Kind, { aspect_ratio, resolution }: Inputs): { width: number; height: number } {
   const { least, most } = sideLimits;

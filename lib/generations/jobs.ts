@@ -20,7 +20,7 @@ export const generationsJobs = [
     kind: "generations.cancel",
     args: v.object({ generation_id: v.string(), handle: v.nullable(v.string()) }),
     run: ({ generation_id, handle }, { execution }) => execution.cancel(generation_id, handle),
-    // A driver that cannot cancel would be asked for ever.
+    // Gives up: a driver that cannot cancel would otherwise be asked forever.
     exhausted: () => Promise.resolve(),
   }),
 ];

@@ -6,24 +6,24 @@ import { type Model, modelOf, models } from "./models.ts";
 export interface ModelDriver {
   readonly model: Model;
   readonly driver: GenerationDriver;
-  /** Whether each order costs money, so that an order whose answer a crash lost is not sent again. */
+  /** Whether each order costs money. If a crash lost the answer to such an order, it is not sent again. */
   readonly ordersOnce: boolean;
 }
 
 export type ModelDrivers = ReturnType<typeof createModelDrivers>;
 
-/** Finds the driver of a model: a backend's, or the one for all other models. */
+/** Finds the driver of a model: that of its backend, or the one for all other models. */
 export function createModelDrivers({
   driver: given,
   makeDefault,
   backends,
   unknownModels,
 }: {
-  /** The option `generations.driver`, for models without a backend. Its owner closes it. */
+  /** The option `generations.driver`, for models without a backend. Its creator closes it. */
   driver: GenerationDriver | undefined;
   makeDefault: () => GenerationDriver;
   backends: readonly ModelDriver[];
-  /** Option `generations.models`: `open` runs models of any id, `strict` refuses unknown ones. */
+  /** Option `generations.models`: `open` accepts models of any id, `strict` refuses unknown ones. */
   unknownModels: "open" | "strict";
 }) {
   const driver = given ?? makeDefault();
@@ -33,7 +33,7 @@ export function createModelDrivers({
   return {
     of,
 
-    /** The model of an id. Throws `validation_failed` where it cannot run with these inputs. */
+    /** The model with this id. Throws `validation_failed` if it cannot run with these inputs. */
     check(id: string, inputs: Readonly<Record<string, unknown>>): Model {
       if (unknownModels === "strict" && !known.includes(id))
         throw invalid("model", `must be one of ${known.join(", ")}`);

@@ -4,7 +4,7 @@ import { oneOf, textOf, wholeNumber } from "../kernel/validation.ts";
 import { choices, defaults, durationLimits_s, maxSeed } from "./inputs.ts";
 import { builtIn, type ModelFacts } from "./price-list.ts";
 
-/** A model's id and its inputs: the named ones, and any others. */
+/** A model's id and its inputs: the named ones and any others. */
 export type NewGeneration = {
   model: string;
   prompt?: string | undefined;
@@ -14,7 +14,7 @@ export type NewGeneration = {
 } & Record<string, unknown>;
 type Inputs = v.GenericSchema<NewGeneration, { model: string } & Record<string, unknown>>;
 
-/** A model with the schema of a request's body. */
+/** A model and the schema of its request body. */
 export interface Model extends ModelFacts {
   readonly input: Inputs;
 }
@@ -57,7 +57,9 @@ const inputsOf = { image: imageInput, video: videoInput } as const;
 export const models: readonly Model[] = builtIn.map((model) => ({ ...model, input: inputsOf[model.kind] }));
 
 const text = (most: number, meaning: string) => v.optional(field(textOf(0, most), meaning));
-/** An unknown model takes any inputs. The four named ones must be strings (schema/generations.md#sizes-and-other-models). */
+/**
+ * Unknown models take any inputs. The four named ones must be strings (schema/generations.md#sizes-and-other-models).
+ */
 const openInput = v.looseObject({
   model,
   prompt: text(longestPrompt, `${prompted} Built-in models need it; others may run without.`),
@@ -68,7 +70,10 @@ const openInput = v.looseObject({
 
 const byId = new Map(models.map((model) => [model.id, model]));
 
-/** The model of an id. An unknown one makes films where its id contains "video", and costs as much as the standard model. */
+/**
+ * The model with this id. An unknown model makes videos if its id contains "video", and costs as much as the standard
+ * one.
+ */
 export function modelOf(id: string): Model {
   const known = byId.get(id);
   if (known) return known;
@@ -77,7 +82,7 @@ export function modelOf(id: string): Model {
   return { id, kind, summary: "A model that is not known here", input: openInput, price };
 }
 
-/** A model of a backend: any inputs, one price a file. */
+/** A model of a backend: takes any inputs and has one price per file. */
 export const backendModel = (id: string, { kind, price }: { kind: Model["kind"]; price: number }): Model => ({
   id,
   kind,

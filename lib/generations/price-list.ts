@@ -1,7 +1,7 @@
 import { type Kind, type MediaSpec, resolutions } from "./inputs.ts";
 
 /**
- * The price of an image, or of a second of a film, at each named resolution, in US dollars. Any other size costs as much
+ * The price in US dollars of an image, or of a second of video, at each named resolution. Any other size costs as much
  * as the next larger named one, or as the largest.
  */
 export interface Price {
@@ -9,7 +9,7 @@ export interface Price {
   readonly usd: Readonly<Partial<Record<keyof typeof resolutions, number>>>;
 }
 
-/** The public facts of a model, without its rules. */
+/** The public facts of a model, without its input rules. */
 export interface ModelFacts {
   readonly id: string;
   readonly kind: Kind;
@@ -17,7 +17,7 @@ export interface ModelFacts {
   readonly price: Price;
 }
 
-/** The models that are rendered offline. Adding one is adding an entry. */
+/** The models that are rendered offline. To add a model, add an entry. */
 export const builtIn: readonly ModelFacts[] = [
   {
     id: "image-standard",

@@ -13,7 +13,7 @@ type UsageParameters = Pick<Row<"generation_usage">, "date" | "model" | "generat
   organization_id: string;
 };
 
-/** Partial indexes are used only where their condition stands in the text, word for word. */
+/** A partial index is used only if the query repeats its condition word for word. */
 const queued = sql<boolean>`status = 'queued'`;
 const running = sql<boolean>`status = 'in_progress'`;
 const unfinished = sql<boolean>`status in ('queued', 'in_progress')`;
@@ -21,7 +21,7 @@ const withFile = sql<boolean>`content_type is not null`;
 const noFile = { content_type: null, bytes: null, etag: null } as const;
 
 export function generationsRepository(query: Queries) {
-  /** One statement per move: of two concurrent moves from one state, exactly one finds the row in that state. */
+  /** One statement per move: of two concurrent moves from the same state, exactly one succeeds. */
   const move = (name: MoveName) =>
     query.first((db, p: MoveParameters) => {
       const { from, to } = lifecycle.moves[name];
@@ -60,7 +60,7 @@ export function generationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where(queued),
     ),
-    /** Stores the handle that a driver is polled with, as long as the generation is in progress. */
+    /** Stores the handle for polling the driver, as long as the generation is in progress. */
     setHandle: query.change((db, p: Key & Pick<Row<"generations">, "handle" | "progress">) =>
       db
         .updateTable("generations")
@@ -98,9 +98,9 @@ export function generationsRepository(query: Queries) {
         .orderBy("model"),
     ),
 
-    /** For the job loop and for signed links, which lead to generations of any organization. */
+    /** For the job loop and for signed links, which work across organizations. */
     byId: query.first((db, p: { id: string }) => db.selectFrom("generations").selectAll().where("id", "=", p.id)),
-    /** In the order of the partial index; in any other order the planner reads the whole table. */
+    /** In the order of the partial index: with any other order the planner reads the whole table. */
     running: query.all((db, _: object) => db.selectFrom("generations").select("id").where(running).orderBy("id")),
     /** A metric over all organizations. */
     countQueued: query.count((db, _: object) => db.selectFrom("generations").select("id").where(queued)),

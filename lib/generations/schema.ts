@@ -4,7 +4,7 @@ import { field } from "../kernel/field.ts";
 import { documentedAs, id, paging, text } from "../kernel/validation.ts";
 import { modelOf } from "./models.ts";
 
-/** The finished value of the interface; option `generations.finishedStatus`. */
+/** The values of the option `generations.finishedStatus`: the name that the API gives the finished state. */
 export const finished = ["completed", "succeeded"] as const;
 
 export const generation = field(
@@ -61,7 +61,7 @@ export const generation = field(
 const idOf = (body: unknown): string =>
   typeof body === "object" && body !== null && "model" in body && typeof body.model === "string" ? body.model : "";
 
-/** A model and its inputs, checked by the schema of that model; documented by the schema of any model. */
+/** A model and its inputs. Checked by the schema of that model; documented by the schema that any model accepts. */
 export const newGeneration = v.pipe(
   v.lazy((body) => modelOf(idOf(body)).input),
   documentedAs(modelOf("").input),
@@ -78,7 +78,7 @@ const day = v.pipe(
   v.transform((given) => new Date(given).toISOString().slice(0, 10)),
 );
 
-/** Days in UTC, both included. */
+/** Days in UTC, both inclusive. */
 export const usageQuery = v.pipe(
   v.object({
     from: v.optional(field(day, "The first day, in UTC. Without it, from the beginning.")),

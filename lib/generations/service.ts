@@ -47,7 +47,7 @@ export interface Asset {
   readonly type: string;
   readonly size: number;
   readonly etag: string;
-  /** The bytes from `start` to `end`, both included: as a stream where they are many. */
+  /** The bytes from `start` to `end`, both inclusive; as a stream if there are many. */
   read(start: number, end: number): Promise<Uint8Array | ReadableStream<Uint8Array>>;
 }
 
@@ -95,14 +95,14 @@ export function generationsService(ports: Ports) {
   });
 
   return {
-    /** With `wait.seconds`: returns when the generation has ended, or after that time. */
+    /** With `wait.seconds`: returns when the generation ends, at the latest after that time. */
     async get(caller: Caller, id: string, wait: WaitOptions) {
       const work = { organization_id: caller.organization_id, id };
       const read = async () => stepper.polled(await get(caller, id));
       return view(await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status)));
     },
 
-    /** A tester's step: moves a generation by one state. */
+    /** Moves a generation by one state, for testers. */
     step: async (id: string) => view(await stepper.step(id)),
 
     list: async ({ organization_id }: Caller, query: PageQuery) =>
@@ -113,7 +113,7 @@ export function generationsService(ports: Ports) {
       const { driver } = modelDrivers.of(model);
       const id = ids.next("gen");
       const now = clock.iso();
-      // The inputs keep the order in which they were given; the defaults follow.
+      // The inputs keep their given order; the defaults follow.
       const input = JSON.stringify({ ...inputs, ...defaults[kind], ...inputs });
       return store.transaction(caller, async (tx) => {
         const fields = { model, prompt: typeof inputs.prompt === "string" ? inputs.prompt : null };
@@ -177,7 +177,7 @@ export function generationsService(ports: Ports) {
       };
     },
 
-    /** The file of a signed link; undefined where its retention time has passed. */
+    /** The file of a signed link; undefined if its retention time has passed. */
     async asset(id: string): Promise<Asset | undefined> {
       const row = await generations().byId({ id });
       if (!row?.content_type || row.bytes === null || row.etag === null) return undefined;
@@ -192,7 +192,7 @@ export function generationsService(ports: Ports) {
       return { type, size, etag, read: (start, end) => assets.read(id, start, end) };
     },
 
-    /** Periodic: removes the files whose retention time has passed. */
+    /** Runs periodically: removes files whose retention time has passed. */
     async prune() {
       const before = isoOf(Math.max(0, clock.now() - retention_ms));
       for (;;) {
@@ -207,7 +207,7 @@ export function generationsService(ports: Ports) {
       }
     },
 
-    /** Called when the service starts: removes files that a crash left without a record. */
+    /** Called at start: removes files that a crash left without a record. */
     async sweep() {
       for (const name of await assets.names()) {
         const row = await generations().byId({ id: name });

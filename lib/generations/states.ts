@@ -1,6 +1,6 @@
 import { machine } from "../kernel/state-machine.ts";
 
-/** `queued → in_progress → completed | failed`. A cancelled generation has failed. */
+/** `queued → in_progress → completed | failed`. A cancelled generation ends as `failed`. */
 export const lifecycle = machine({
   states: ["queued", "in_progress", "completed", "failed"],
   initial: "queued",

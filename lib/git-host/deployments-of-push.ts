@@ -15,21 +15,23 @@ interface Ports {
   readonly deployments: DeploymentsService;
   readonly projects: ProjectsService;
   readonly pushes: PushesService;
-  /** The caller who creates a project, for the audit log. Throws where the key may not. */
+  /**
+   * Returns the caller that creates a project, as the audit log records it. Throws if the key may not create projects.
+   */
   readonly creator: (caller: Caller) => Caller;
   readonly log: Log;
 }
 
-/** A branch that was pushed. */
+/** A pushed branch. */
 interface Branch {
   readonly repo: string;
   readonly branch: string;
   readonly commit: string;
-  /** The files that the push changes; undefined where that is not known, or does not count. */
+  /** The files that the push changes; undefined if unknown, or if they do not matter. */
   readonly paths: readonly string[] | undefined;
 }
 
-/** A deployment that a push has made. */
+/** A deployment that a push created. */
 interface Begun {
   readonly id: string;
   readonly what: string;
@@ -43,16 +45,16 @@ const ends: Readonly<Record<string, string>> = {
   cancelled: "The push is stored, but the deployment was cancelled",
 };
 
-/** The project of a repository `owner/repo` is named like it. */
+/** A repository `owner/repo` belongs to the project named `repo`. */
 const nameIn = (repo: string) => repo.split("/")[1] ?? repo;
 
-/** A broken rule says which one. */
+/** Names the broken rules, if the problem has any. */
 const sentence = ({ message, details }: Problem) =>
   details?.map((one) => `${one.path} ${one.message}`).join("; ") || message;
 
-/** Deploys what was pushed to a repository of this service, and tells the pusher how that goes, a line at a time. */
+/** Deploys a push to a repository of this service. Yields lines that report the progress to the pusher. */
 export function createDeploymentsOfPush({ deployments, projects, pushes, creator, log }: Ports) {
-  /** The project of a name or id. One that does not exist is made, where the key may. */
+  /** Finds a project by name or id. Creates a missing one if the key may. */
   const projectOf = async (caller: Caller, name: string): Promise<{ id: string; name: string; isNew: boolean }> => {
     const found = await projects.named(caller, name);
     if (found) return { ...found, isNew: false };
@@ -68,14 +70,14 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
       const made = await projects.create(by, check(newProject, { name, region: "local" }));
       return { ...made, isNew: true };
     } catch (error) {
-      // Another push was faster.
+      // A concurrent push created it first.
       const other = error instanceof Problem && error.code === "name_taken" && (await projects.named(caller, name));
       if (other) return { ...other, isNew: false };
       throw error;
     }
   };
 
-  /** Makes the deployment of a branch to a project that is named. */
+  /** Creates the deployment of a branch to a named project. */
   async function* deploy(
     caller: Caller,
     { repo, branch, commit, paths }: Branch,
@@ -94,7 +96,10 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     return [];
   }
 
-  /** Integrations that name the branch decide; without one, the default branch goes to the project of the same name. */
+  /**
+   * Integrations that name the branch decide. Without one, the default branch deploys to the project of the
+   * repository's name.
+   */
   async function* deployAsNamed(caller: Caller, pushed: Branch, isDefault: boolean): AsyncGenerator<string, Begun[]> {
     const made = await pushes.receiveOwn(caller, pushed);
     const what = `${pushed.commit.slice(0, 12)}, by the rules of an integration`;
@@ -118,7 +123,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     else yield ends[status] ?? `The deployment continues: svc-server deployments logs ${id} --follow`;
   }
 
-  /** A failure of one branch is a line, and the others go on. */
+  /** Reports the failure of a branch as a line, so that the other branches go on. */
   async function* explained<T>(repo: string, work: AsyncGenerator<string, T>): AsyncGenerator<string, T | undefined> {
     try {
       return yield* work;
@@ -132,7 +137,10 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     }
   }
 
-  /** All deployments are made before the log of one is shown: a pusher who leaves, or a stop, leaves none out. */
+  /**
+   * Creates all deployments before it shows the log of the first: none is lost if the pusher leaves or the service
+   * stops.
+   */
   async function* deployAll(
     repositories: Repositories,
     { repo, organization_id }: RepositoryName,

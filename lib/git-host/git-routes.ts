@@ -18,13 +18,13 @@ import { pushAnswer } from "./push-answer.ts";
 type PushPorts = Parameters<typeof createDeploymentsOfPush>[0];
 
 interface Ports extends Omit<PushPorts, "creator"> {
-  /** Adds the project that a push makes to the audit log. */
+  /** Records the project that a push creates in the audit log. */
   readonly audited: Audit;
   readonly authenticator: Pick<Authenticator, "byLateKey" | "confirmed" | "watch">;
   readonly operations: readonly Operation[];
-  /** Undefined where no runtime is on. */
+  /** Undefined if no runtime is on. */
   readonly repositories: Repositories | undefined;
-  /** Where another server of the service has a runtime, a sentence that names it. */
+  /** A sentence that names another server of the service with a runtime, if there is one. */
   readonly elsewhere: () => string | undefined;
   readonly closing: AbortSignal;
 }
@@ -33,7 +33,7 @@ export const gitPath = "/git/";
 const form = /^\/git\/([^/]+\/[^/]+)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
 const realm = 'Basic realm="any user name, and an API key as the password", charset="UTF-8"';
 
-/** Git shows a refusal in plain text to its user. */
+/** A plain-text response, because git shows the text of a refusal to its user. */
 const plain = (
   status: number,
   text: string,
@@ -58,7 +58,10 @@ interface Wanted {
   readonly isPush: boolean;
 }
 
-/** The repository and service that a request names. Throws for any other path: a name never leads out of its folder. */
+/**
+ * The repository and the git service that a request names. Throws for any other path, so that no name leads out of its
+ * folder.
+ */
 function wantedIn({ path, method, query, header }: RequestContext, repositories: Repositories): Wanted {
   const [, repo = "", service] = form.exec(path) ?? [];
   const rule = repoRule(repo) ?? repositories.refuses(repo);
@@ -97,7 +100,7 @@ const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) =>
     { highWaterMark: 0 },
   );
 
-/** What a key needs to push, to fetch, and to have a project made. */
+/** The rights that a key needs to push, to fetch and to create a project. */
 function rightsOf(operations: readonly Operation[]) {
   const needs = (id: string) => (caller: Caller) => {
     const found = operations.find((one) => one.id === id);
@@ -108,7 +111,7 @@ function rightsOf(operations: readonly Operation[]) {
   return { push: needs("deployments.create"), fetch: needs("deployments.get"), make: needs("projects.create") };
 }
 
-/** Answers requests of those who may send them. */
+/** Serves a repository to an authenticated caller. */
 function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
   const { authenticator, audited, closing } = ports;
 
@@ -144,14 +147,14 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
   };
 }
 
-/** A refusal, as git shows it to its user. */
+/** A refusal in the form that git shows to its user. */
 function refusalOf({ code, status, message, headers }: Problem, request_id: string): Answer {
   if (code !== "unauthorized") return plain(status, message, request_id, headers);
   const text = "send an API key as the password, with any user name: it is missing, wrong, revoked or expired";
   return plain(status, text, request_id, { "www-authenticate": realm });
 }
 
-/** The rows of the service's own git repositories: smart HTTP, with an API key as the password. */
+/** The routes of the service's own git repositories: smart HTTP with an API key as the password. */
 export function gitRoutes(ports: Ports): Route[] {
   const { authenticator, operations, repositories, elsewhere } = ports;
   const rights = rightsOf(operations);

@@ -1,13 +1,13 @@
 import { shownLine, stillHere } from "../drivers/repositories/push-request.ts";
 import { systemTimer } from "../kernel/clock.ts";
 
-/** Proxies give up a silent connection after half a minute or more. */
+/** Shorter than the half minute after which some proxies drop an idle connection. */
 const heartbeat = "15s";
 const end = "0000";
 
 /**
- * The answer to a push as git gives it, with lines before its end that the pusher's git shows as they come. `lines` makes the
- * deployments: it runs to its end where the client shows no text, or has gone.
+ * Git's answer to a push. Before its end it inserts `lines`, which the pusher's git shows as they arrive. `lines`
+ * creates the deployments, so it runs to its end even if the client shows no text or has left.
  */
 export async function* pushAnswer(
   answer: AsyncGenerator<Buffer, void>,

@@ -1,17 +1,17 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 
-/** The sampling interval in milliseconds. Node measures from one sample to the next, so it is subtracted. */
+/** The sampling interval in milliseconds. Node measures the time between samples, so the interval is subtracted. */
 const resolution = 20;
 
 /**
- * The delay of the event loop since the last scrape. Sampling begins at the first scrape, because it wakes the process
- * fifty times a second.
+ * The delay of the event loop since the last scrape. Sampling starts with the first scrape, because it wakes the
+ * process fifty times a second.
  */
 export function createLoopDelay(closing: AbortSignal) {
   let histogram: IntervalHistogram | undefined;
   closing.addEventListener("abort", () => histogram?.disable());
 
-  /** Seconds by quantile; none before there is a sample. */
+  /** Seconds by quantile; empty before the first sample. */
   return (quantiles: readonly number[]): (readonly [quantile: number, seconds: number])[] => {
     if (!histogram) {
       histogram = monitorEventLoopDelay({ resolution });

@@ -6,10 +6,10 @@ import { monotonicNow } from "../kernel/system.ts";
 const interval = "30s";
 /** The number of samples in an hour. */
 const mostSamples = 121;
-/** The quantiles of durations in the history. */
+/** The quantiles of request durations in the history. */
 const quantiles = [0.5, 0.99] as const;
 
-/** The state of the process at one moment; counters start with it. */
+/** The state of the process at one moment. Counters count from its start. */
 interface Sample {
   readonly at: number;
   readonly requests: number;
@@ -33,8 +33,8 @@ interface Ports {
 export type History = ReturnType<typeof createHistory>;
 
 /**
- * The last hour of the process, sampled every 30 seconds of the machine's time from the first request on, in memory only.
- * A sampling reads the queue through an index and changes nothing.
+ * The last hour of the process, in memory only: a sample every 30 seconds of the machine's time, from the first request
+ * on. Sampling reads the queue through an index and changes nothing.
  */
 export function createHistory({ meter, jobs, now, closing }: Ports) {
   const samples: Sample[] = [];
@@ -62,7 +62,7 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
 
   let cancel = () => {};
   const keep = async () => {
-    // A store that cannot be read leaves a gap.
+    // A sample that cannot read the store is left out.
     const taken = await sample().catch(() => undefined);
     if (closing.aborted) return;
     if (taken) samples.push(taken);
@@ -93,7 +93,7 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
   };
 
   return {
-    /** Oldest first; the last one shows the present moment. */
+    /** Oldest first; the last point is the present. */
     async read() {
       const latest = await sample();
       const points = [...samples, latest];
@@ -102,13 +102,13 @@ export function createHistory({ meter, jobs, now, closing }: Ports) {
   };
 }
 
-/** The quantile of counts in buckets, as if those in a bucket were spread evenly; undefined without any. */
+/** The quantile of a histogram, assuming an even spread within each bucket; undefined if the histogram is empty. */
 export function quantileOf(buckets: readonly number[], quantile: number): number | undefined {
   const total = buckets.reduce((sum, count) => sum + count, 0);
   if (total === 0) return undefined;
   let [before, below] = [0, 0];
   for (const [i, count] of buckets.entries()) {
-    // Beyond the last bound, that bound is the only known value.
+    // The last bucket has no upper bound, so its lower bound stands for all its values.
     const above = bounds[i] ?? below;
     if (before + count >= quantile * total && count > 0)
       return below + ((above - below) * (quantile * total - before)) / count;

@@ -15,7 +15,7 @@ interface Ports {
   readonly clock: Clock;
   readonly closing: AbortSignal;
   readonly mode: string;
-  /** These are read at a scrape alone. A scrape of one organization reads its own. */
+  /** Read only at a scrape; a scrape of one organization passes its id. */
   readonly jobs: () => Promise<QueueLoad>;
   readonly deliveries: (organization_id?: string) => Promise<number>;
   readonly deployments: (organization_id?: string) => Promise<Readonly<Record<string, number>>>;
@@ -28,10 +28,10 @@ interface Ports {
 const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] =>
   Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
 
-/** The changes that count. */
+/** The kinds of change that the counters count. */
 const counted: ReadonlySet<string> = new Set(["try", "delivery", "deployment", "generation"]);
 
-/** Counters by name. Each starts at 0: a collector sees no growth in a counter that appears later. */
+/** Counters by name. Each starts at 0: a collector cannot see the growth of a counter that appears later. */
 class Tally {
   readonly #numbers: Map<string, number>;
   constructor(names: readonly string[]) {
@@ -51,7 +51,7 @@ const gauge = (name: string, help: string, samples: readonly Sample[] | number):
   type: "gauge",
   samples: typeof samples === "number" ? [{ value: samples }] : samples,
 });
-/** No sample if memory cannot be read: /proc fails while the process has no free descriptor. */
+/** Returns no sample if memory cannot be read: reading /proc fails when the process is out of file descriptors. */
 const ifReadable = (read: () => number): readonly Sample[] => {
   try {
     return [{ value: read() }];
@@ -66,7 +66,7 @@ const counter = (name: string, help: string, samples: readonly Sample[]): Family
   samples,
 });
 
-/** Each bucket of a histogram includes the smaller buckets. */
+/** The buckets are cumulative: each includes the smaller ones. */
 function durations(operation: string, { buckets, seconds }: Series): Sample[] {
   let sum = 0;
   const upTo = [...bounds.map(String), "+Inf"].map((le, i) => {
@@ -106,12 +106,12 @@ function ofProcess(mode: string): Family[] {
     gauge("svc_info", "The version of svc-server and of Node; always 1.", [{ labels: info, value: 1 }]),
     gauge("process_resident_memory_bytes", "The resident memory of the process.", ifReadable(process.memoryUsage.rss)),
     counter("process_cpu_seconds_total", "The processor time of the process.", [{ value: (user + system) / 1e6 }]),
-    // The monotonic clock starts with the process.
+    // The monotonic clock starts at 0 with the process.
     gauge("process_uptime_seconds", "The time since the process started.", monotonicNow() / 1000),
   ];
 }
 
-/** What was counted since the process started: in the whole service, or in one organization. */
+/** Counters since the start of the process: of the whole service, or of one organization. */
 class Counts {
   readonly attempts = new Tally(["succeeded", "failed"]);
   readonly ends = new Tally(["succeeded", "abandoned"]);
@@ -124,7 +124,10 @@ class Counts {
   }
 }
 
-/** The work of the service, or of one organization. Waiting work is counted in the rows, through an index. */
+/**
+ * Metrics about the work of the service, or of one organization. Waiting work is counted in the table, through an
+ * index.
+ */
 async function ofWork(counts: Counts, read: Ports, organization_id?: string): Promise<Family[]> {
   const [deliveries, deployments, generations] = await Promise.all([
     read.deliveries(organization_id),
@@ -143,8 +146,8 @@ async function ofWork(counts: Counts, read: Ports, organization_id?: string): Pr
 }
 
 /**
- * The metrics in the text format of Prometheus: of the whole service, or of one organization, without numbers that
- * reveal others. Counters start with the process, or with the last restored snapshot.
+ * The metrics in the Prometheus text format: of the whole service, or of one organization, which then sees no number
+ * about others. Counters start with the process, or with the last restored snapshot.
  */
 export function createMetrics(ports: Ports): (organization_id?: string) => Promise<string> {
   const { meter, feed, clock, closing, mode, ...read } = ports;

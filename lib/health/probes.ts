@@ -9,13 +9,13 @@ import { contentType } from "./prometheus-text.ts";
 
 interface Ports {
   readonly authenticator: Pick<Authenticator, "byKey">;
-  /** Rejects where the store cannot be read. */
+  /** Rejects if the store cannot be read. */
   readonly readable: () => Promise<unknown>;
-  /** Why the store cannot be written; undefined while it can. */
+  /** Why the store cannot be written; undefined if it can. */
   readonly obstacle: () => string | undefined;
-  /** The metrics as text: of the service, or of one organization. */
+  /** The metrics as text: of the whole service, or of one organization. */
   readonly metrics: (organization_id?: string) => Promise<string>;
-  /** Behind a proxy every request comes from the proxy's address, which is often loopback: then metrics need a key. */
+  /** Behind a proxy every request has the proxy's address, often loopback, so metrics need a key then. */
   readonly behindProxy: boolean;
   /** Option `metrics.key`. */
   readonly metricsKey: string | undefined;
@@ -30,9 +30,9 @@ const ok = (request_id: string, state: object = { status: "ok" }): Answer => ({
 });
 
 /**
- * The routes for supervisors, beside `/v1`: `/healthz` says whether the process answers, `/readyz` whether it accepts
- * work, and `/metrics` shows its numbers. The first two need no key and tell nothing else. A store that cannot be
- * written counts as ready: it answers reads, and taking the server away would make the outage worse.
+ * The routes for supervisors, outside `/v1`: `/healthz` says whether the process responds, `/readyz` whether it accepts
+ * work, and `/metrics` returns its metrics. The first two need no key and reveal nothing else. A store that cannot be
+ * written counts as ready: the server can still serve reads, and removing it would make the outage worse.
  */
 export function healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }: Ports): Route[] {
   const routine = { method: "GET", name: unnamed, isRoutine: true } as const;
@@ -65,8 +65,8 @@ export function healthRoutes({ authenticator, readable, obstacle, metrics, behin
 }
 
 /**
- * The metrics of the whole service are open to this machine and to the operator's key. Owners and admins see their
- * organization.
+ * Clients on this machine and the operator's key see the metrics of the whole service. Owners and admins see those of
+ * their organization.
  */
 const metricsAccess =
   ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean, metricsKey: string | undefined): Access =>

@@ -1,12 +1,12 @@
-/** One number of a family, with its labels. */
+/** One value of a metric family, with its labels. */
 export interface Sample {
   readonly value: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Of the samples of a histogram: `_bucket`, `_sum`, `_count`. */
+  /** For samples of a histogram: `_bucket`, `_sum` or `_count`. */
   readonly suffix?: string;
 }
 
-/** Samples with one name and meaning. */
+/** The samples that share a name and a meaning. */
 export interface Family {
   readonly name: string;
   readonly type: "counter" | "gauge" | "histogram";
@@ -14,7 +14,7 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** The content type of the text format of Prometheus. */
+/** The content type of the Prometheus text format. */
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
 const escapes: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", '"': '\\"' };
@@ -29,7 +29,7 @@ function line(name: string, { value, labels = {}, suffix = "" }: Sample): string
   return `${name}${suffix}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${number(value)}\n`;
 }
 
-/** The text format 0.0.4. A family without samples is left out. */
+/** Writes the text format 0.0.4. Families without samples are left out. */
 export const exposition = (families: readonly Family[]): string =>
   families
     .filter(({ samples }) => samples.length > 0)

@@ -4,17 +4,17 @@ import { notHere, type Route, unnamed } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
 
 interface Ports {
-  /** Whether an environment is reached at a host. */
+  /** Whether an environment is served at a host. */
   readonly hasHost: (host: string) => Promise<boolean>;
   readonly publicUrl: string | undefined;
 }
 
-/** A forwarding proxy adds one of these headers. */
+/** Headers of which a forwarding proxy adds one. */
 const forwarding = /^(forwarded|via|x-(original-)?forwarded-.*|x-real-ip|(x|true)-client-ip|cf-connecting-ip)$/;
 const longest = 253;
 
 /**
- * The route that a proxy on this machine asks before it gets a certificate for a host. It is hidden from all others,
+ * The route that a proxy on this machine asks before it obtains a certificate for a host. Other clients cannot see it,
  * because its answers reveal which hosts exist.
  */
 export function tlsRoute({ hasHost, publicUrl }: Ports): Route {

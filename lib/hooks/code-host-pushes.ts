@@ -15,28 +15,28 @@ interface Ports {
   readonly authenticator: Pick<Authenticator, "byAddress">;
   readonly pushes: PushesService;
   readonly writer: Writer;
-  /** Option `codeHost.secret`: of the connected app, for integrations without a secret of their own. */
+  /** Option `codeHost.secret`: the secret of the connected app, for integrations without their own. */
   readonly secret: string | undefined;
-  /** In the mode dev, pushes need no signature if no secret is set. */
+  /** In the mode `dev`, pushes need no signature if no secret is set. */
   readonly mode: "dev" | "start";
   readonly audit: Pick<AuditService, "record">;
   readonly behindProxy: boolean;
 }
 
 const prefix = "/hooks/code-host";
-/** The largest body of a push. */
+/** The size limit of a push body. */
 const bodyLimit = 5 * 1024 * 1024;
 
 const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
 
 /**
- * The routes that code hosts post to: one path for each integration, and one for the connected app
- * (schema/webhooks.md#hooks-of-a-code-host). A request counts for its address before its body is read, so that no
- * client can make the service read 5 MiB again and again.
+ * The routes that code hosts post to: a path for each integration, and one for the connected app
+ * (schema/webhooks.md#hooks-of-a-code-host). A request counts toward its address's rate limit before its body is read,
+ * so that no client can make the service read 5 MiB again and again.
  */
 export function hookRoutes({ authenticator, pushes, writer, secret, mode, audit, behindProxy }: Ports): Route[] {
-  /** Adds the entries of a request's changes to the audit log. */
+  /** Records the changes of a request in the audit log. */
   const recorderOf =
     ({ incoming, id: request_id }: RequestContext): RecordChange =>
     (tx, change) => {

@@ -4,12 +4,12 @@ import { refRule } from "../deployments/source.ts";
 import { isSameSecret } from "../kernel/constant-time.ts";
 import { check, text, textLike } from "../kernel/validation.ts";
 
-/** A push, of any of the three code hosts. */
+/** A push from any of the three code hosts. */
 export interface Push {
   readonly repo: string;
-  /** A branch with the commit that it points to now, or a tag. */
+  /** The new target: a branch with its current commit, or a tag. */
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
-  /** The files that it changes; undefined where the payload does not name all of them. */
+  /** The changed files; undefined if the payload does not list all of them. */
   readonly paths: readonly string[] | undefined;
 }
 
@@ -28,7 +28,7 @@ const files = v.pipe(
   v.nullable(v.array(v.string())),
   v.transform((list) => list ?? []),
 );
-/** The commits of a push that adds to its branch: all of them, each with its files. */
+/** A push that only adds to its branch, with all of its commits and the files of each. */
 const addition = v.object({
   before: commit,
   created: v.optional(v.literal(false)),
@@ -42,7 +42,10 @@ const addition = v.object({
   ),
 });
 
-/** Code hosts leave out commits of a long push, and what a forced one takes away. Then nobody knows what changes. */
+/**
+ * The changed files; undefined if unknown. Code hosts omit commits of a long push, and the commits that a forced push
+ * removes.
+ */
 function pathsOf(body: unknown): readonly string[] | undefined {
   const { success, output } = v.safeParse(addition, body);
   if (!success || /^0+$/.test(output.before)) return undefined;
@@ -52,18 +55,18 @@ function pathsOf(body: unknown): readonly string[] | undefined {
   return isWhole && paths.length > 0 ? paths : undefined;
 }
 
-/** The form of GitHub and Gitea. */
+/** The format of GitHub and Gitea. */
 const ofRepository = v.object({ ...pushed, repository: v.object({ full_name: text() }) });
-/** The form of GitLab, whose repository has no full name. */
+/** The format of GitLab, whose repository has no full name. */
 const ofProject = v.object({ ...pushed, project: v.object({ path_with_namespace: text() }) });
 
-/** The push in a request; undefined for a ping, a deletion and any other event, which are 200 and do nothing. */
+/** The push in a request. Undefined for a ping, a deletion and any other event; those get a 200 and have no effect. */
 export function pushOf(event: string | undefined, body: unknown): Push | undefined {
   if (event === undefined || !pushes.includes(event)) return undefined;
   const [usual, other] = event === "push" ? [ofRepository, ofProject] : [ofProject, ofRepository];
-  // Either form is accepted under any event name. Any other body is checked against the usual form.
+  // Either format is accepted under any event name. Errors refer to the usual format of the event.
   const payload = check(v.is(other, body) ? other : usual, body);
-  // A branch or tag that was deleted points to a commit of forty zeros.
+  // A deleted branch or tag points to a commit of forty zeros.
   if (/^0+$/.test(payload.after)) return undefined;
   const repo = "repository" in payload ? payload.repository.full_name : payload.project.path_with_namespace;
   const [, kind, name = ""] = /^refs\/(heads|tags)\/(.+)$/s.exec(payload.ref) ?? [];
@@ -73,7 +76,7 @@ export function pushOf(event: string | undefined, body: unknown): Push | undefin
 
 /**
  * Whether a push is signed with this secret: `X-Hub-Signature-256` over the raw bytes, or GitLab's token, compared in
- * constant time. No header is no signature.
+ * constant time. False without the header.
  */
 export function isSigned(secret: string, bytes: Buffer, header: (name: string) => string | undefined): boolean {
   const signature = header("x-hub-signature-256");

@@ -34,7 +34,7 @@ const branch = v.pipe(
   v.check((name) => refRule(name) === undefined && name.isWellFormed(), "must be a branch that git allows"),
 );
 const named = v.object({ full_name: text() });
-/** The form of GitHub and Gitea. A fork that was deleted has no repository. */
+/** The format of GitHub and Gitea. A deleted fork has no repository. */
 const ofPull = v.object({
   action: text(),
   repository: named,
@@ -46,7 +46,7 @@ const ofPull = v.object({
   }),
 });
 const project = v.object({ path_with_namespace: text() });
-/** The form of GitLab. An update without `oldrev` pushed nothing. */
+/** The format of GitLab. An update without `oldrev` pushed nothing. */
 const ofMerge = v.object({
   project,
   object_attributes: v.object({
@@ -66,7 +66,7 @@ const timeOf = (given: string | null | undefined) => {
   return Number.isNaN(at) ? null : isoOf(at);
 };
 
-/** The pull or merge request in a hook; undefined for any other event, and for an action that changes no preview. */
+/** The pull or merge request in a hook. Undefined for any other event, and for an action that changes no preview. */
 export function requestOf(event: string | undefined, body: unknown): PullRequest | undefined {
   if (event === undefined || !events.includes(event)) return undefined;
   return event === "pull_request" ? pullOf(check(ofPull, body)) : mergeOf(check(ofMerge, body));
@@ -90,7 +90,7 @@ function mergeOf({ project, object_attributes }: v.InferOutput<typeof ofMerge>):
   return { ...at, ...sourceOf(repo, source?.path_with_namespace), branch: source_branch, commit: last_commit.id };
 }
 
-/** A request whose repository is not named counts as one from a fork. */
+/** A request without the name of its repository counts as one from a fork. */
 const sourceOf = (repo: string, source: string | undefined) => ({
   source: source ?? null,
   isFork: source === undefined || foldCase(source) !== foldCase(repo),

@@ -1,6 +1,6 @@
 import type { Journal } from "./journal.ts";
 
-/** The part of a fork that this uses. */
+/** The part of a fork that this module uses. */
 export interface DeliveryFork {
   readonly webhooks: { deliver(deliveries: readonly string[]): Promise<void> };
   close(): Promise<void>;
@@ -9,14 +9,14 @@ export interface DeliveryFork {
 /** Seven deliveries have 5,040 orders; eight would have 40,320. */
 const maxDeliveries = 7;
 
-/** Every order of these things, the given one first. */
+/** Every order of these things, starting with the given one. */
 export function* ordersOf<T>(things: readonly T[]): Generator<T[]> {
   if (things.length === 0) yield [];
   for (const [i, first] of things.entries())
     for (const rest of ordersOf([...things.slice(0, i), ...things.slice(i + 1)])) yield [first, ...rest];
 }
 
-/** Delivers in every order, each on a fork of its own, and lets `check` look at the result. */
+/** Delivers in every order, each order on its own fork, and calls `check` on the fork afterwards. */
 export async function inEveryOrder<F extends DeliveryFork>(
   makeFork: () => Promise<F>,
   deliveries: readonly string[],
@@ -38,14 +38,14 @@ export async function inEveryOrder<F extends DeliveryFork>(
   }
 }
 
-/** A receiver's answer to an attempt. Both fields are null while it is open, as in a simulated time-out. */
+/** A receiver's response to an attempt. Both fields are null while the attempt is open, as in a simulated timeout. */
 interface OrderedAttempt {
   readonly delivery_id: string;
   readonly status: number | null;
   readonly error: string | null;
 }
 
-/** The attempts of deliveries in one order. */
+/** The attempts that followed from one order of the deliveries. */
 export interface DeliveryOrder {
   readonly order: readonly string[];
   readonly attempts: readonly OrderedAttempt[];
@@ -53,7 +53,7 @@ export interface DeliveryOrder {
 
 export interface EveryOrder {
   readonly deliveries: readonly string[];
-  /** Lets nothing leave the forks. */
+  /** Whether the forks send nothing over the network. */
   readonly muted?: boolean | undefined;
 }
 
@@ -63,7 +63,7 @@ interface JournaledFork {
   close(): Promise<void>;
 }
 
-/** Delivers in every order, each on a fork of its own, and answers the attempts of each order. */
+/** Delivers in every order, each order on its own fork, and returns the attempts of each. */
 export async function attemptsInEveryOrder(
   makeFork: () => Promise<JournaledFork>,
   deliveries: readonly string[],

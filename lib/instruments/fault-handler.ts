@@ -11,17 +11,17 @@ import type { Fault, Faults } from "./faults.ts";
 interface Ports {
   readonly faults: Pick<Faults, "meet">;
   readonly writer: Writer;
-  /** Whether the service accepts a `Host`; requests to other hosts are 421 and get no fault. */
+  /** Whether the service accepts a `Host`. Requests to other hosts get a 421 and no fault. */
   readonly knowsHost: (host: string | undefined) => boolean;
-  /** The address's window, without counting. */
+  /** Reads the rate-limit window of the address without counting the request. */
   readonly look: (request: RequestContext) => Window;
-  /** Adds log, metrics and journal to a handler. */
+  /** Adds logging, metrics and journaling to a handler. */
   readonly logged: (handler: Handler) => Handler;
 }
 
 /**
- * A handler that applies a tester's faults to requests under `/v1`, whatever their key (schema/testing.md#faults). A faulted
- * answer counts in the caller's own window, and shows it.
+ * A handler that applies a tester's faults to requests under `/v1`, whatever their key (schema/testing.md#faults). A
+ * response with a fault counts in the caller's own window and shows it.
  */
 export function withFaults(handler: Handler, { faults, writer, knowsHost, look, logged }: Ports): Handler {
   const usual = logged(handler);
@@ -49,7 +49,7 @@ export function withFaults(handler: Handler, { faults, writer, knowsHost, look, 
   };
 }
 
-/** Counts a request as its route would; if the route refuses to count it, the answer shows the address's window. */
+/** Counts a request as its route would. If the route refuses the request, the response shows the address's window. */
 const counted = async (
   request: RequestContext,
   { access }: Route,
@@ -61,16 +61,18 @@ const counted = async (
   }
 };
 
-/** The headers override the rate-limit headers too, so those become headers like any other. */
+/**
+ * Merges the fault's headers over all others, including those of the rate limit; these become ordinary headers first.
+ */
 function overridden(outcome: Outcome, { method }: RequestContext, headers: Fault["headers"]): Outcome {
   const usual = outcome.answer.takeOver ? stamped(outcome) : headersOf(outcome, method);
   const { "x-request-id": _, ...all } = Object.fromEntries(pairsOf(usual));
   return { ...outcome, answer: { ...outcome.answer, headers: { ...all, ...headers } }, window: undefined };
 }
 
-/** Breaks the connection, and answers the error that `fetch` in process rejects with. */
+/** Breaks the connection and returns the error that `fetch` in process rejects with. */
 function broken({ incoming }: RequestContext, signal: AbortSignal, answer?: Answer): unknown {
-  // No client will read this stream, so its source must not wait for one.
+  // Nobody will read this stream, so its source must not wait for a reader.
   if (answer?.body instanceof ReadableStream) void answer.body.cancel();
   incoming?.socket.destroy();
   return signal.aborted ? signal.reason : new TypeError("fetch failed", { cause: otherSideClosed() });
@@ -78,7 +80,7 @@ function broken({ incoming }: RequestContext, signal: AbortSignal, answer?: Answ
 
 const otherSideClosed = () => new Error("other side closed");
 
-/** An answer that breaks off after half of its body. An upgrade breaks off right after its 101. */
+/** A response that breaks off after half of its body. An upgrade breaks off right after its 101. */
 function truncated(outcome: Outcome, request: RequestContext, route: Route, signal: AbortSignal): Outcome {
   const { answer } = outcome;
   const { takeOver, body } = answer;

@@ -11,7 +11,7 @@ const delay = v.pipe(
   durationText(),
   v.check((text) => (parseDuration(text) ?? 0) <= milliseconds(longest), `must be at most ${longest}`),
 );
-/** Headers that frame an answer, or name its request, stay the service's. */
+/** Headers that only the service sets: they frame the response or identify its request. */
 const framing = /^(content-length|transfer-encoding|connection|x-request-id)$/;
 const headerName = v.pipe(
   textLike(256, /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, "must be the name of a header"),
@@ -24,13 +24,13 @@ const yes = v.literal(true, "must be true");
 const respond = v.pipe(
   record({
     status: v.optional(wholeNumber(400, 599)),
-    /** A code of the interface, or any other. */
+    /** An error code of the API, or any other. */
     code: v.optional(textLike(64, /^[a-z][a-z0-9_]*$/, "must be a code in small letters such as unavailable")),
     headers: v.optional(v.record(headerName, headerValue, "must be an object")),
     delay: v.optional(delay),
-    /** The connection breaks before any work. */
+    /** Breaks the connection before any work. */
     drop: v.optional(yes),
-    /** The work is done, and the connection breaks during the answer. */
+    /** Does the work and breaks the connection during the response. */
     truncate: v.optional(yes),
   }),
   v.check(
@@ -50,7 +50,7 @@ export const newFault = record({
   match: v.optional(
     record({
       method: v.optional(oneOf(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])),
-      /** A glob over the whole path, without its query. */
+      /** A glob for the whole path, without the query. */
       path: v.optional(
         v.pipe(
           textOf(1, 1000),
@@ -61,21 +61,20 @@ export const newFault = record({
     {},
   ),
   respond,
-  /** The first request that gets it, counted from 1; then `times` is 1 by default. */
+  /** The number of the first request affected, counted from 1. With it, `times` is 1 by default. */
   nth: v.optional(wholeNumber(1, 1_000_000)),
   times: v.optional(wholeNumber(1, 1_000_000)),
 });
 export type NewFault = v.InferInput<typeof newFault>;
 
-/** A fault as it is stored. */
 export interface StoredFault {
   readonly id: string;
   readonly match: { readonly method?: string | undefined; readonly path?: string | undefined };
   readonly respond: v.InferOutput<typeof respond>;
   readonly nth: number | null;
-  /** The number of requests that get it; null for all. */
+  /** The number of requests to affect; null for all. */
   readonly times: number | null;
-  /** The number of requests that got it. */
+  /** The number of requests affected so far. */
   readonly used: number;
 }
 interface CountedFault extends StoredFault {
@@ -90,11 +89,11 @@ interface Saved {
 
 const view = ({ seen: _, ...fault }: CountedFault): StoredFault => fault;
 
-/** The first code of a status in the table of problems. */
+/** The first code with this status in the table of problems. */
 const codeFor = (status: number): string =>
   Object.entries(problems).find(([, problem]) => problem.status === status)?.[0] ?? "fault";
 
-/** The headers that the interface sends with such a status. */
+/** The headers that the API sends with such a status. */
 const usualHeaders: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { "www-authenticate": "Bearer" },
   429: { "retry-after": "1" },
@@ -102,7 +101,7 @@ const usualHeaders: Readonly<Record<number, Readonly<Record<string, string>>>> =
 };
 const isKnown = (code: string): code is ProblemCode => Object.hasOwn(problems, code);
 
-/** The error of a fault that names a status, a code, or both. */
+/** The error of a fault; undefined if it names neither a status nor a code. */
 function errorOf({ status, code }: StoredFault["respond"]): Fault["error"] {
   if (status === undefined && code === undefined) return undefined;
   const number = status ?? (code !== undefined && isKnown(code) ? problems[code].status : 500);
@@ -111,21 +110,21 @@ function errorOf({ status, code }: StoredFault["respond"]): Fault["error"] {
 
 /** The effect of a fault on one request. */
 export interface Fault {
-  /** Resolves when the request may continue; sooner when the signal is aborted, because its client has disconnected. */
+  /** Resolves when the request may continue, or when `signal` aborts because the client disconnected. */
   wait(signal: AbortSignal): Promise<void>;
-  /** Sent instead of the usual answer; without it the interface does its work and answers. */
+  /** Sent instead of the usual response. Undefined if the service does its work and responds. */
   readonly error: { readonly status: number; readonly code: string; readonly message: string } | undefined;
-  /** Override the headers of any answer. */
+  /** Override the headers of any response. */
   readonly headers: Readonly<Record<string, string>>;
-  /** `drop`: the connection breaks before any work. `truncate`: it breaks amid the answer's body. */
+  /** `drop`: the connection breaks before any work. `truncate`: it breaks in the middle of the response body. */
   readonly breaks: "drop" | "truncate" | undefined;
 }
 
 /** The faults that a tester has added. */
 export interface Faults extends Snapshotable {
-  /** The fault of a request, which counts as used; undefined for nearly all of them. */
+  /** The fault that applies to a request, counted as used; undefined for nearly all requests. */
   meet(request: { readonly method: string; readonly path: string }): Fault | undefined;
-  /** Throws a 422 for a fault that is wrong. */
+  /** Throws a 422 for an invalid fault. */
   add(given: NewFault): StoredFault;
   list(): StoredFault[];
   /** Throws a 404 for an unknown fault. */
@@ -133,14 +132,14 @@ export interface Faults extends Snapshotable {
   clear(): void;
 }
 
-/** A tester's faults of the interface. The first fault that matches applies. */
+/** A tester's faults of the API. The first matching fault applies. */
 export function createFaults({ clock, closing }: { clock: Clock; closing: AbortSignal }): Faults {
   let faults: readonly CountedFault[] = [];
-  /** The number of faults added, so that no identifier repeats. */
+  /** The number of faults ever added, so that no identifier repeats. */
   let added = 0;
 
   /**
-   * Ends with the first of the two clocks: clients time out by the machine's clock, and testers advance the service's.
+   * Ends with whichever clock gets there first: clients time out by the machine's, and testers advance the service's.
    */
   const pause = (ms: number) => (signal: AbortSignal) =>
     new Promise<void>((resolve) => {

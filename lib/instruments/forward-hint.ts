@@ -3,7 +3,7 @@ import type { Writer } from "../http/answer.ts";
 
 const hint = `${mustBeHttps}; for a receiver on this machine, use https://NAME.inbox.test and PUT /_svc/inbox/NAME {"forward":"http://localhost:3000/hooks"}`;
 
-/** A writer whose refusals of plain http name the way to a receiver on this machine. */
+/** A writer that adds a hint when it refuses plain http: how to forward to a receiver on this machine. */
 export const withForwardHint = (writer: Writer): Writer => ({
   ...writer,
   problem({ status, code, message, details, headers }, request_id) {

@@ -5,7 +5,7 @@ import { requestTimeout_ms, timeoutError } from "../drivers/outbound/request-tim
 import { parseNearUrl } from "../drivers/outbound/target.ts";
 import { rulesInForce, textLike, textOf } from "../kernel/validation.ts";
 
-/** The name of an inbox: one label of a host name, in any case. */
+/** The name of an inbox: one label of a host name, in upper or lower case. */
 export const inboxName = v.pipe(
   textLike(
     63,
@@ -25,7 +25,10 @@ const status = v.pipe(
 const isTrue = v.literal(true, "must be true");
 const forms = 'must be a status, {"status", "headers", "body"}, {"timeout": true} or {"drop": true}';
 
-/** An inbox's answer to one delivery: a status, a whole response, silence until the request times out, or a reset connection. */
+/**
+ * An inbox's response to one delivery: a status, a full response, silence until the request times out, or a reset
+ * connection.
+ */
 export const answer = v.union(
   [
     status,
@@ -42,7 +45,7 @@ export const answer = v.union(
 export type InboxAnswer = v.InferOutput<typeof answer>;
 
 const maxAnswers = 1000;
-/** The next answers of an inbox, in this order. */
+/** The next responses of an inbox, in order. */
 export const answers = v.pipe(
   v.array(answer, "must be a list"),
   v.maxLength(maxAnswers, `must have at most ${maxAnswers} answers`),
@@ -54,7 +57,7 @@ const nearRule = () => {
   const where = names.length > 0 ? `on this machine or in ${names.join(", ")}` : "on this machine";
   return `must be an http or https URL ${where}, such as http://localhost:3000/hooks, or null`;
 };
-/** The receiver on this machine, or in a trusted network, that an inbox forwards to; null for none. */
+/** The receiver that an inbox forwards to, on this machine or in a trusted network; null for none. */
 export const forwardTo = v.nullable(
   v.pipe(
     v.string(nearRule),
@@ -63,7 +66,7 @@ export const forwardTo = v.nullable(
   ),
 );
 
-/** The sender's view of a scripted answer. */
+/** A scripted response, as the sender sees it. */
 export function sentFor(given: InboxAnswer, now: number): Sent {
   const none = { status: null, response: null, duration_ms: 0 };
   if (typeof given === "number") return { ...none, status: given, error: null, response: "" };

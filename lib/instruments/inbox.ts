@@ -12,26 +12,26 @@ import type { Sinks } from "./sinks.ts";
 
 /** A delivery to an inbox, as its receiver saw it. */
 export interface Caught {
-  /** The NAME of `https://NAME.inbox.test/…`; its host, for a delivery to a public address. */
+  /** The NAME of `https://NAME.inbox.test/…`; the host if the delivery went to a public address. */
   readonly endpoint: string;
   readonly method: "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw text that the signature covers. */
+  /** The raw text covered by the signature. */
   readonly body: string;
   readonly received_at: string;
-  /** The response, in the form of a script; null until a function or a receiver has answered, and where it failed. */
+  /** The response, in the form of a script. Null until a function or a receiver has responded, and if it failed. */
   response: InboxAnswer | null;
 }
 
-/** The next answers of an inbox. */
+/** How an inbox responds to its next deliveries. */
 export interface InboxSettings {
   readonly endpoint: string;
-  /** The scripted answers that are left. */
+  /** The scripted responses that are left. */
   readonly responses: readonly InboxAnswer[];
-  /** The receiver on this machine that it forwards to, before anything else answers. */
+  /** The receiver on this machine to forward to. It has precedence over functions and scripts. */
   readonly forward: string | null;
-  /** Whether a function answers, before the script. */
+  /** Whether a function responds. It has precedence over the script. */
   readonly has_sink: boolean;
 }
 
@@ -46,15 +46,15 @@ export const inboxOf = (url: string): string | undefined =>
 export const hostOf = (url: string): string => hostPortOf(new URL(url)).host;
 
 export interface Inbox extends Outbound, Snapshotable {
-  /** A function answers the deliveries to `https://NAME.inbox.test/…` from now on, before any script. */
+  /** Sets the function that responds to deliveries to `https://NAME.inbox.test/…`. It has precedence over scripts. */
   sink(name: string, answer: Sink): void;
-  /** The deliveries, oldest first; of one inbox, or of all. */
+  /** The deliveries of one inbox or of all, oldest first. */
   list(endpoint?: string): Caught[];
-  /** Forgets all deliveries; scripts and functions stay. */
+  /** Deletes all deliveries; scripts and functions stay. */
   clear(): void;
-  /** The next answers of an inbox, in this order; after them it answers 200. */
+  /** Sets the next responses of an inbox, in order. After them it responds with 200. */
   script(name: string, responses: readonly InboxAnswer[]): void;
-  /** Posts the deliveries of an inbox to a receiver on this machine, whose answers count; null ends it. */
+  /** Forwards the deliveries of an inbox to a receiver on this machine, and uses its responses; null stops it. */
   forward(name: string, url: string | null): void;
   /** Every inbox that has settings. */
   settings(): InboxSettings[];
@@ -62,13 +62,13 @@ export interface Inbox extends Outbound, Snapshotable {
 
 interface Ports {
   readonly network: Outbound;
-  /** Sends all outbound requests, if the options have such a function. */
+  /** Sends all outbound requests, if the option is set. */
   readonly transport?: Sink | undefined;
   readonly now: () => string;
   readonly log: Pick<Log, "warn">;
-  /** Not part of a snapshot: they stay when one is restored. */
+  /** Not part of a snapshot: sinks stay when a snapshot is restored. */
   readonly sinks: Sinks;
-  /** Receivers in these networks can be forwarded to. */
+  /** The networks with receivers that inboxes may forward to. */
   readonly trustNetwork?: Networks;
 }
 
@@ -86,15 +86,15 @@ const scriptCall = v.object({ name: inboxName, responses: answers });
 const forwardCall = v.object({ name: inboxName, forward: forwardTo });
 
 /**
- * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that the network does not allow. All others
- * go through `transport`, or over the network.
+ * Catches deliveries to `https://NAME.inbox.test/…` in the process, and those that must not reach the network. All
+ * others go through `transport`, or over the network.
  */
 export function createInbox({ network, transport, now, log, sinks, trustNetwork: trusted = noNetworks }: Ports): Inbox {
   const functions = createFunctionTransport(now);
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
   let forwards = new Map<string, string>();
-  /** Hosts that the log has named. */
+  /** Hosts that were already logged. */
   const named = new Set<string>();
 
   const nextAnswer = (name: string): InboxAnswer => {

@@ -16,51 +16,57 @@ import type { Journal, JournalEntry, JournalQuery } from "./journal.ts";
 import type { ReceivedDeliveries, ReceivedDelivery } from "./received-deliveries.ts";
 import { type WaitOptions, waitForDelivery } from "./wait-for-delivery.ts";
 
-/** The part of a service that tests hold (`dev`). `Fork` is a whole service again. */
+/** The handles on a service for tests (mode `dev`). `Fork` is a complete service. */
 export interface Instruments<Fork> {
   /** Keeps deliveries to `https://NAME.inbox.test/…` in the process instead of sending them (`dev`). */
   readonly inbox: {
-    /** The last 1,000 deliveries, oldest first; only those of the inbox `endpoint`, if it is given. */
+    /** The last 1,000 deliveries, oldest first; with `endpoint`, only those of that inbox. */
     list(of?: { endpoint?: string }): Caught[];
-    /** The inboxes that have scripted answers left, a receiver to forward to, or a function. */
+    /** The inboxes that have scripted responses left, a receiver to forward to, or a function. */
     settings(): InboxSettings[];
-    /** Removes the deliveries. Scripted answers stay. */
+    /** Deletes the deliveries. Scripted responses stay. */
     clear(): void;
     /**
-     * The next answers of the inbox NAME, in this order; after them it answers 200. Each is a status,
-     * `{ status, headers, body }`, `{ timeout: true }` (fails after ten seconds of the service's clock) or `{ drop: true }`.
+     * Sets the next responses of the inbox NAME, in order. After them it responds with 200. Each is a status, `{
+     * status, headers, body }`, `{ timeout: true }` (fails after ten seconds of the service's clock) or `{ drop: true
+     * }`.
      */
     script(name: string, responses: readonly InboxAnswer[]): void;
   };
-  /** The outcomes of simulated work; the first scenario that matches wins (`dev`). */
+  /** The outcomes of simulated work; the first matching scenario wins (`dev`). */
   readonly scenarios: {
     /** `{ match: { branch: "release-*" }, outcome: { result: "fail" }, times: 2 }`. Rejects with `validation_failed`. */
     add(scenario: NewScenario): Promise<Scenario>;
-    /** For the very next deployment or generation, once, before all others: `next("deployment", { result: "fail" })`. */
+    /**
+     * Applies once, to the very next deployment or generation, before all others: `next("deployment", { result: "fail"
+     * })`.
+     */
     next(kind: "deployment" | "generation", outcome: SimulatedOutcome): Promise<Scenario>;
-    /** All scenarios in their order, each with the number of times it was used. */
+    /** All scenarios in order, each with the number of times it was used. */
     list(): Promise<Scenario[]>;
-    /** The scenarios that matched nothing so far. Closing the service logs a warning for each. */
+    /** The scenarios that have matched nothing so far. Closing the service logs a warning for each. */
     unused(): Promise<Scenario[]>;
     /** Rejects with `not_found` for an unknown scenario. */
     remove(id: string): Promise<void>;
     clear(): Promise<void>;
   };
-  /** Faults of the interface itself; the first fault that matches a call applies (`dev`). */
+  /** Faults of the API; the first fault that matches a call applies (`dev`). */
   readonly faults: {
     /** `{ match: { path: "/v1/projects/*" }, respond: { status: 503, delay: "2s" }, times: 2 }`. Throws `validation_failed`. */
     add(fault: NewFault): StoredFault;
-    /** All faults in their order, each with the number of times it was used. */
+    /** All faults in order, each with the number of times it was used. */
     list(): StoredFault[];
     /** Throws `not_found` for an unknown fault. */
     remove(id: string): void;
     clear(): void;
   };
-  /** The mails of the service, such as invitations, oldest first, and how they went; each is kept for seven days (`dev`). */
+  /**
+   * The mails of the service, such as invitations, oldest first, with the result of each. Kept for seven days (`dev`).
+   */
   mails(): Promise<SentMail[]>;
   readonly journal: {
     /**
-     * The last 1,000 requests, state changes, events and delivery attempts of each kind in one list, oldest first. The query
+     * The last 1,000 requests, state changes, events and delivery attempts each, in one list, oldest first. The query
      * narrows it to one `kind`, or to entries `since` an instant or after the `seq` of an entry (`dev`).
      */
     list(query?: JournalQuery): JournalEntry[];
@@ -73,41 +79,45 @@ export interface Instruments<Fork> {
     step(id: string): Promise<string>;
   };
   readonly generations: {
-    /** The same for a generation. */
+    /** Like `deployments.step`, for a generation. */
     step(id: string): Promise<string>;
   };
   readonly webhooks: {
     /**
-     * Answers deliveries to `https://NAME.inbox.test/…` with a function; it goes before scripted answers (`dev`). The function
-     * must not await a call that advances or settles the clock: that call waits for this answer.
+     * Sets a function that responds to deliveries to `https://NAME.inbox.test/…`. It has precedence over scripted
+     * responses (`dev`). The function must not await a call that advances or settles the clock: that call waits for
+     * this response.
      */
     sink(name: string, answer: Sink): void;
     /**
-     * Posts deliveries to `https://NAME.inbox.test/…` to a receiver on this machine, over plain http or https, until the URL
-     * is null: `forward("shop", "http://localhost:3000/hooks")`. Its answer is the attempt's. It goes before functions and
-     * scripted answers, and snapshots and forks have it. A `transport` gets these requests too, with this URL. Throws `validation_failed` for any address but loopback (`dev`).
+     * Forwards deliveries to `https://NAME.inbox.test/…` to a receiver on this machine, over plain http or https:
+     * `forward("shop", "http://localhost:3000/hooks")`. A null URL stops it. The receiver's response becomes the result
+     * of the attempt. Forwarding has precedence over functions and scripted responses; snapshots and forks keep it. A
+     * `transport` gets these requests too, with this URL. Throws `validation_failed` for any address but loopback
+     * (`dev`).
      */
     forward(name: string, url: string | null): void;
     /**
-     * Attempts each of these deliveries (`dlv_…`) once, now, one after the other in this order; an identifier that occurs
-     * twice is sent twice. A delivery that succeeds is not sent again; a failure does not change its retries. Rejects with
-     * `not_found` before the first attempt if one of them is unknown.
+     * Attempts each of these deliveries (`dlv_…`) once, now, one after another in this order; an identifier that occurs
+     * twice is sent twice. A delivery that succeeds is not sent again; a failure does not change its retries. Rejects
+     * with `not_found` before the first attempt if any of them is unknown.
      */
     deliver(deliveries: readonly string[]): Promise<void>;
     /**
-     * Returns the oldest delivery of this event that a receiver answered and no earlier call returned. `*` takes any
-     * event; a function takes the deliveries that it accepts. Under a manual clock, it first runs all due work, and
-     * rejects if no delivery arrived. Under any other clock, it waits for `timeout` of the service's clock (5 s).
-     * Closing the service or restoring a snapshot ends the wait. Rejects with `validation_failed` for an unknown event.
+     * Returns the oldest delivery of this event that a receiver has responded to and no earlier call has returned. `*`
+     * matches any event; a function matches the deliveries it accepts. Under a manual clock, it first runs all due
+     * work, and rejects if no delivery arrived. Under any other clock, it waits up to `timeout` of the service's clock
+     * (5 s). Closing the service or restoring a snapshot ends the wait. Rejects with `validation_failed` for an unknown
+     * event.
      */
     waitFor<E extends DeliveredEvent | "*" = "*">(
       event: E | ((delivery: ReceivedDelivery) => boolean),
       more?: WaitOptions,
     ): Promise<ReceivedDelivery<E>>;
     /**
-     * Delivers these (`dlv_…`, seven at most) in every order, each order on its own fork, and lets `check` look at the result.
-     * Forks share sinks, so a sink that remembers its calls has to be reset in `check`. Rejects with the first order for
-     * which `check` threw (`dev`).
+     * Delivers these (`dlv_…`, at most seven) in every order, each order on its own fork, and passes the result to
+     * `check`. Forks share sinks, so `check` has to reset a sink that remembers its calls. Rejects with the first order
+     * for which `check` threw (`dev`).
      */
     deliverInEveryOrder(
       deliveries: readonly string[],
@@ -116,7 +126,7 @@ export interface Instruments<Fork> {
   };
 }
 
-/** The ports of a running state that the instruments work on. */
+/** The ports of a running service state that the instruments work on. */
 interface Ports {
   readonly mode: "dev" | "start";
   readonly clock: Clock;
@@ -141,7 +151,9 @@ export function requireDev<P extends Pick<Ports, "mode">>(ports: P): P {
   throw new Error("instruments are for the mode dev, and this service runs in the mode start");
 }
 
-/** `at` answers the ports of the current state: a restore replaces it while tests hold their instruments. */
+/**
+ * `at` returns the ports of the current state, because a restore replaces the state while tests keep their instruments.
+ */
 export function instruments<Fork extends DeliveryFork>(at: () => Ports, fork: () => Promise<Fork>): Instruments<Fork> {
   const scenarios = () => at().features.scenarios;
   return {
@@ -193,7 +205,7 @@ export function instruments<Fork extends DeliveryFork>(at: () => Ports, fork: ()
     webhooks: {
       sink: (...given) => at().inbox.sink(...given),
       forward: (...given) => at().inbox.forward(...given),
-      // The name of an event decides what its data is.
+      // The type of the data follows from the name of the event.
       waitFor: (event, more) =>
         waitForDelivery({ ...at(), outbox: at().features.outbox }, event, more) as Promise<never>,
       deliver: async (deliveries) => at().features.outbox.deliver(check(deliveryList, { deliveries }).deliveries),

@@ -8,7 +8,7 @@ import { check, oneOf, record } from "../kernel/validation.ts";
 const kinds = ["request", "state", "event", "try"] as const;
 type Kind = (typeof kinds)[number];
 
-/** One entry. `seq` counts through all kinds; `at` is the time on the service's clock. */
+/** One entry. `seq` counts across all kinds; `at` is the time on the service's clock. */
 export type JournalEntry = { readonly seq: number; readonly at: string } & (
   | ({ readonly kind: "request" } & LoggedRequest)
   /** A deployment or a generation entered a state. */
@@ -26,12 +26,12 @@ export type JournalEntry = { readonly seq: number; readonly at: string } & (
       readonly event: string;
       readonly data: object;
     }
-  /** An attempt of a delivery ended. */
+  /** A delivery attempt ended. */
   | Omit<Extract<Change, { kind: "try" }>, "at">
 );
 type Unnumbered = JournalEntry extends infer E ? (E extends unknown ? Omit<E, "seq" | "at"> : never) : never;
 
-/** The number of entries of each kind that are stored; the oldest are dropped. */
+/** The number of entries that are kept of each kind; the oldest are dropped. */
 const maxEntries = 1000;
 
 const sinceRule = "must be the seq of an entry, or an instant such as 2026-01-01T00:00:00Z";
@@ -46,7 +46,7 @@ const since = v.pipe(
 );
 
 export const journalQuery = record({
-  /** After the entry of this `seq`, or from this instant on. */
+  /** After the entry with this `seq`, or from this instant on. */
   since: v.optional(since),
   kind: v.optional(oneOf(kinds)),
 });
@@ -55,7 +55,7 @@ export type JournalQuery = v.InferInput<typeof journalQuery>;
 export interface Journal extends Snapshotable {
   request(seen: LoggedRequest): void;
   change(change: Change): void;
-  /** The stored entries, oldest first. Throws a 422 for a wrong query. */
+  /** The stored entries, oldest first. Throws a 422 for an invalid query. */
   list(query?: JournalQuery): JournalEntry[];
 }
 
@@ -65,7 +65,7 @@ interface Saved {
   readonly entries: Entries;
 }
 
-/** The entry of a change; undefined for changes that are of no use to a tester. */
+/** The journal entry of a change; undefined for changes that do not interest testers. */
 function entryOf(change: Change): Unnumbered | undefined {
   if (change.kind === "deployment" || change.kind === "generation") {
     const { kind: of, organization_id, id, status } = change;
@@ -80,7 +80,7 @@ function entryOf(change: Change): Unnumbered | undefined {
   return entry;
 }
 
-/** Records the last requests, state changes, events and attempts for a tester. It holds no secret and no body. */
+/** Records the latest requests, state changes, events and attempts for testers. It holds no secrets and no bodies. */
 export function createJournal(clock: Clock, added: () => void): Journal {
   let seq = 0;
   let entries: Record<Kind, JournalEntry[]> = { request: [], state: [], event: [], try: [] };
@@ -90,7 +90,7 @@ export function createJournal(clock: Clock, added: () => void): Journal {
     seq += 1;
     of.push({ seq, at: clock.iso(), ...entry });
     added();
-    // Once per 1,000 entries: the cost of shortening a list grows with its length.
+    // Only once per 1,000 entries, because the cost of a splice grows with the list.
     if (of.length >= 2 * maxEntries) of.splice(0, of.length - maxEntries);
   };
   const newest = (kind: Kind) => entries[kind].slice(-maxEntries);

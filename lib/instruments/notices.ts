@@ -1,7 +1,7 @@
-/** A change that is not in a record: a new journal entry, the clock, an instrument. */
+/** A change that no record shows: a new journal entry, the clock or an instrument. */
 type Notice = "journal" | "instruments";
 
-/** Tells open dashboards about such a change. The change feed tells them about records. */
+/** Notifies open dashboards of such a change. The change feed covers records. */
 export interface Notices {
   tell(notice: Notice): void;
   /** Returns the function that stops listening. */

@@ -4,21 +4,24 @@ import { type Clock, systemTimer } from "../kernel/clock.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { hostOf, inboxOf } from "./inbox.ts";
 
-/** A delivery that a receiver answered, with any status. `ReceivedDelivery<"deployment.failed">` knows its data. */
+/** A delivery that a receiver responded to, with any status. `ReceivedDelivery<"deployment.failed">` types its data. */
 export interface ReceivedDelivery<E extends DeliveredEvent | "*" = "*"> {
-  /** The NAME of `https://NAME.inbox.test/…`, the host of a caught delivery to a public address; null for any other URL. */
+  /**
+   * The NAME of `https://NAME.inbox.test/…`; the host if a delivery to a public address was caught; null for any other
+   * URL.
+   */
   readonly endpoint: string | null;
   readonly method: "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The raw text that the signature covers. */
+  /** The raw text covered by the signature. */
   readonly body: string;
   readonly received_at: string;
   /** The status of the response. */
   readonly response: number;
   /** The header `X-Service-Event`; null without it. */
   readonly event: string | null;
-  /** The event's data. A body of another form has none: for a chat or monitoring integration it is undefined. */
+  /** The event's data. Undefined if the body has another form, as for chat and monitoring integrations. */
   readonly data: E extends DeliveredEvent ? WebhookPayload<E>["data"] : unknown;
 }
 
@@ -26,9 +29,9 @@ export interface ReceivedDelivery<E extends DeliveredEvent | "*" = "*"> {
 const maxDeliveries = 1000;
 
 export interface ReceivedDeliveries extends Outbound, Snapshotable {
-  /** Removes and returns the oldest delivery that matches; undefined where none does. */
+  /** Removes and returns the oldest matching delivery; undefined if there is none. */
   take(matches: (delivery: ReceivedDelivery) => boolean): ReceivedDelivery | undefined;
-  /** Resolves when the next delivery arrives, when the service's clock would show `until`, or when `signal` is aborted. */
+  /** Resolves at the next delivery, when the service's clock reaches `until`, or when `signal` aborts. */
   waitForNext(until: number, signal: AbortSignal): Promise<void>;
 }
 
@@ -37,12 +40,12 @@ function dataOf(body: string): unknown {
     const parsed: unknown = JSON.parse(body);
     return typeof parsed === "object" && parsed !== null && "data" in parsed ? parsed.data : undefined;
   } catch {
-    // A body of another form has no data.
+    // A body that is not JSON has no data.
     return undefined;
   }
 }
 
-/** Records the deliveries that were answered. */
+/** Records the deliveries that got a response. */
 export function createReceivedDeliveries(outbound: Outbound, clock: Clock): ReceivedDeliveries {
   let received: ReceivedDelivery[] = [];
   const waiting = new Set<() => void>();

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Sink } from "../drivers/outbound/function-transport.ts";
 import { withCauses } from "../kernel/causes.ts";
 
-/** The error of a sink. */
+/** An error that a sink threw. */
 export interface SinkError {
   /** The NAME of `https://NAME.inbox.test/…`. */
   readonly sink: string;
@@ -12,16 +12,16 @@ export interface SinkError {
 export const describeSinkError = ({ sink, error }: SinkError): string =>
   `the sink "${sink}" threw ${withCauses(String(error), error)}`;
 
-/** The functions of a tester that answer deliveries, by the name of their inbox. */
+/** A tester's functions that respond to deliveries, by the name of their inbox. */
 export interface Sinks {
   set(name: string, sink: Sink): void;
   get(name: string): Sink | undefined;
   names(): Iterable<string>;
-  /** The name of the sink that runs the caller, however many promises lie between. */
+  /** The name of the sink that this code runs in, across any number of promises. */
   caller(): string | undefined;
-  /** What the sinks of this service threw, oldest first; the first hundred. */
+  /** The first hundred errors that sinks of this service threw, oldest first. */
   readonly errors: readonly SinkError[];
-  /** For a fork: the same functions, and no errors so far. */
+  /** For a fork: the same functions with an empty error list. */
   copy(): Sinks;
 }
 
@@ -32,7 +32,7 @@ interface Run {
 }
 
 const maxErrors = 100;
-/** It costs nothing before its first use, which is the first call of a sink. */
+/** Costs nothing until a sink is first called. */
 const runs = new AsyncLocalStorage<Run>();
 
 export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): Sinks {
@@ -43,7 +43,7 @@ export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): S
     try {
       return await runs.run(run, sink, request);
     } catch (error) {
-      // A sink that gives up because its request was cancelled has done nothing wrong.
+      // It is no error if a sink gives up because its request was cancelled.
       if (!request.signal.aborted && errors.length < maxErrors) errors.push({ sink: name, error });
       throw new Error(describeSinkError({ sink: name, error }));
     } finally {

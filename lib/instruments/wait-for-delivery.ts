@@ -22,13 +22,13 @@ interface Ports {
   readonly outbox: Pick<Outbox, "isHeard">;
 }
 
-/** `milliseconds` refuses a text that is no duration. */
+/** `milliseconds` later refuses a text that is not a duration. */
 const waitOptions = record({
   endpoint: v.optional(v.string("must be a string")),
   timeout: v.optional(v.unknown(), "5s"),
 });
 
-/** A misspelt event would never arrive. */
+/** Refuses a misspelt event, because no delivery would ever match it. */
 function checkEvent(event: unknown): void {
   if (typeof event === "function" || event === "*" || deliveredEvents.some((name) => name === event)) return;
   const hint = didYouMean(String(event), deliveredEvents);
@@ -50,7 +50,7 @@ export async function waitForDelivery(
   const until = clock.now() + milliseconds(timeout);
   const name = typeof event === "string" ? event : "*";
   const failure = `no delivery${name === "*" ? "" : ` of ${name}`} was received`;
-  /** The error. It has a hint if waiting cannot help. A test event goes to any endpoint, all others to subscribers. */
+  /** The error, with a hint if waiting cannot help. A test event goes to any endpoint, all others to subscribers. */
   const explained = async (sentence: string) =>
     (await outbox.isHeard(name in catalog ? name : "*"))
       ? new Error(sentence)
@@ -58,7 +58,7 @@ export async function waitForDelivery(
           `${failure}, because no active webhook or integration listens for ${name === "*" ? "any event" : "it"}; create one first: POST /v1/webhooks {"url":"https://hook.inbox.test","events":["${name}"]}`,
         );
   const { signal } = closing;
-  // The clock may be frozen during the wait, and a replaced state receives nothing more.
+  // The clock may be frozen during the wait, and a replaced state receives no more deliveries.
   while (clock.mode !== "manual" && !signal.aborted) {
     const found = take();
     if (found) return found;
