@@ -14,7 +14,8 @@ export type { EventName, WebhookPayload } from "./events/catalog.ts";
 export type * from "./events/event-data.ts";
 
 /**
- * Makes a client. Calls reject with {ClientProblem}. Every POST carries an idempotency key, so a retry does nothing twice.
+ * Creates a client. Calls reject with {ClientProblem}. Every POST carries an idempotency key, so retries never repeat
+ * its effect.
  *
  * @throws {TypeError} for an invalid `baseUrl` or `apiKey`.
  */

@@ -14,7 +14,7 @@ import { projectsOperations } from "./projects/operations.ts";
 import { usersOperations } from "./users/operations.ts";
 import { webhooksOperations } from "./webhooks/operations.ts";
 
-/** The order of the lists, the documents and the client. */
+/** The order in lists, documents and the client. */
 const all = [
   ...projectsOperations,
   ...environmentsOperations,
@@ -33,12 +33,12 @@ const all = [
   ...openapiOperations,
 ];
 
-/** The type from which the typed client is inferred. */
+/** The typed client is inferred from this type. */
 export type EveryOperation = (typeof all)[number];
 
 type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
-/** The services of all operations together. */
+/** The services that the operations need, all together. */
 export type Services = Intersection<Parameters<EveryOperation["run"]>[1]>;
 
-/** Every operation of the interface. */
+/** Every operation of the API. */
 export const operations: readonly Operation<Services>[] = all;

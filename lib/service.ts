@@ -20,7 +20,7 @@ import { codeHostWarnings } from "./organizations/code-host-rights.ts";
 import { asDatabaseError } from "./store/database-error.ts";
 import { describeDatabase, withoutPassword } from "./store/database-url.ts";
 
-/** The options with which every start has a key to show: a new database without a seed, or the option `key`. */
+/** The options with which a start always has a key to show: a new database without a seed, or the option `key`. */
 export type WithKey =
   | { readonly database?: ":memory:" | undefined; readonly seed?: undefined }
   | { readonly key: string };
@@ -40,11 +40,14 @@ interface Begun {
   readonly warnings: readonly string[];
   /** The runtimes of deployments; null if they are simulated. */
   readonly runtime: string | null;
-  /** The parts of the box of the runtime `process`, one line each. */
+  /** The isolation features of the runtime `process`, one line each. */
   readonly protections: readonly string[];
 }
 
-/** The same, with warnings for the operator: `notes` first, then those about the database. The log gets them too. */
+/**
+ * Like `createService`, but also returns warnings for the operator: `notes` first, then those about the database. The
+ * log gets them too.
+ */
 export async function beginService(options: Options, notes: readonly string[] = []): Promise<Begun> {
   const settings = parseOptions(options);
   await loadOidc(settings);
@@ -66,7 +69,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     await requireSeparation(features, settings, protections);
     await host.runtimes.open(crowdOf(() => ({ foundation, wiring })));
     await features.apps.open();
-    // Before any job writes a file: the sweep would take a new file for one that a crash left behind.
+    // Before any job writes a file: the sweep would mistake a new file for one that a crash left behind.
     await features.generations.sweep();
     await loop.start("after a crash");
     await features.rollout.resume();
@@ -110,7 +113,7 @@ const stoppedApps = ({ deployments }: Settings) =>
       ]
     : [];
 
-/** Every start names the addresses that the operator has opened. */
+/** Warns at every start of the addresses that the operator has opened. */
 function warnOfOpenings({ outbound: { allow }, trustNetwork: { names }, deployments }: Settings, log: Log): void {
   if (allow.length > 0)
     log.warn("outbound requests may reach addresses that are not public", { allow: allow.join(", ") });

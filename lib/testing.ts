@@ -8,15 +8,15 @@ export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.t
 
 type CleanUp = () => Promise<void>;
 
-/** The context of a test: `t` of node:test or of Vitest. Jest has none. */
+/** The context of a test: `t` of node:test or Vitest. Jest has none. */
 export type Test = { after(cleanUp: CleanUp): unknown } | { onTestFinished(cleanUp: CleanUp): unknown } | undefined;
 
 type Hook = (run: () => void | Promise<void>) => void;
 
-/** The global hooks of a runner that gives no context, such as Jest. */
+/** The global hooks of a runner without a test context, such as Jest. */
 const { beforeEach, afterEach, afterAll } = globalThis as { [name in "beforeEach" | "afterEach" | "afterAll"]?: Hook };
 const cleanUps: { test: CleanUp[]; file: CleanUp[] } = { test: [], file: [] };
-/** A service made outside of a test, as in `beforeAll`, serves all tests of the file. */
+/** A service created outside of a test, for example in `beforeAll`, lasts for all tests of the file. */
 let scope: keyof typeof cleanUps = "file";
 const cleanUp = async (of: keyof typeof cleanUps) => {
   for (const run of cleanUps[of].splice(0).reverse()) await run();
@@ -30,7 +30,7 @@ afterEach?.(async () => {
 });
 afterAll?.(() => cleanUp("file"));
 
-/** Finds how to register clean-up with this runner. Throws for anything but a context; Vitest's is a function. */
+/** Finds how to register clean-up with this runner. Throws unless `t` is a context. Vitest's context is a function. */
 function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
   if (t === undefined || t === null) {
     if (afterEach) return (cleanUp) => cleanUps[scope].push(cleanUp);
@@ -42,9 +42,9 @@ function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
   throw new TypeError(`pass the test's context: createTestService(t), or createTestService(t, options); ${right}`);
 }
 
-/** Makes a service that closes when the test ends. The test fails if a sink threw, or jobs still run then. */
+/** Creates a service that closes when the test ends. The test fails if a sink threw, or if jobs are still running. */
 async function forTest<S extends Service>(t: Test, make: () => Promise<S>): Promise<S> {
-  // First, so that a wrong context is refused before a service is made.
+  // First, so that a wrong context is refused before a service is created.
   const register = registrarOf(t);
   const service = await make();
   register(async () => {
@@ -61,9 +61,9 @@ async function forTest<S extends Service>(t: Test, make: () => Promise<S>): Prom
 }
 
 /**
- * A service that closes when its test ends. By default it has a manual clock that starts at the beginning of 2026, and
- * seeded random numbers, so every run gives the same bytes. With `{ strict: true }` nothing leaves the process, and the
- * test fails for a scenario that was never used.
+ * Creates a service that closes when its test ends. By default it has a manual clock that starts at the beginning of
+ * 2026 and seeded random numbers, so every run gives the same bytes. With `{ strict: true }` nothing leaves the
+ * process, and the test fails if a scenario was never used.
  */
 export async function createTestService(t?: Test, options?: Options & WithKey): Promise<Service<string>>;
 export async function createTestService(t?: Test, options?: Options): Promise<Service>;
@@ -71,12 +71,15 @@ export async function createTestService(t?: Test, options: Options = {}): Promis
   return forTest(t, () => createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
 }
 
-/** A fork that closes when its test ends: a suite makes one expensive service, and each test takes its own copy. */
+/**
+ * Creates a fork that closes when its test ends: a suite creates one expensive service, and each test uses its own
+ * copy.
+ */
 export async function forkTestService<Key extends string | null>(
   t: Test,
   service: Service<Key>,
 ): Promise<Service<Key>> {
-  // In JavaScript it can be undefined, and also if `beforeEach` creates it too late.
+  // The service can be undefined in JavaScript, or if `beforeEach` creates it too late.
   if (!service) throw new TypeError("pass the service to fork: forkTestService(t, service)");
   return forTest(t, () => service.fork());
 }

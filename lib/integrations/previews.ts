@@ -20,7 +20,7 @@ export interface PullRequest {
   readonly number: number;
   readonly action: "push" | "reopen" | "close";
   readonly url: string | null;
-  /** The repository of its branch; null where the code host names none. */
+  /** The repository of the branch; null if the code host does not name it. */
   readonly source: string | null;
   readonly isFork: boolean;
   readonly branch: string;
@@ -29,17 +29,20 @@ export interface PullRequest {
   readonly changed_at: string | null;
 }
 
-/** The effect of a hook on the preview of its request. */
+/** The effect of a hook on the preview of a pull or merge request. */
 export interface Told {
   readonly integration_id: string;
-  /** Null if it deployed nothing. */
+  /** Null if nothing was deployed. */
   readonly deployment_id: string | null;
   readonly environment: string;
   /** Why nothing was deployed. */
   readonly message?: string;
 }
 
-/** Adds an entry to the audit log: a hook changed the environments of a project. Deployments are records themselves. */
+/**
+ * Records in the audit log that a hook changed the environments of a project. Deployments need no entry: they have
+ * their own records.
+ */
 export type RecordChange = (
   tx: Tx,
   change: {
@@ -59,7 +62,7 @@ interface Ports {
   /** Option `previewLifetime`. */
   readonly lifetime_ms: number;
   readonly log: Log;
-  /** Undefined without the option `codeHost.token`, and where there is no code host. */
+  /** Undefined without the option `codeHost.token` or without a code host. */
   readonly codeHost: Pick<CodeHost, "isOpen"> | undefined;
   readonly rights: Pick<CodeHostRights, "serve">;
 }
@@ -67,7 +70,7 @@ interface Ports {
 type PreviewRow = Row<"previews">;
 type Key = Pick<PreviewRow, "organization_id" | "integration_id" | "number">;
 
-/** Ended previews are remembered for this long, so that a late hook does not begin one again. */
+/** How long ended previews are kept, so that a late hook does not start one again. */
 const retention_ms = milliseconds("7d");
 
 export type PreviewsService = ReturnType<typeof previewsService>;
@@ -82,7 +85,7 @@ export function previewsService(ports: Ports) {
     await previews(tx).insert(row);
   };
 
-  /** Ends an open preview: cancels its builds, and removes its environment with app, data and hosts. */
+  /** Ends an open preview: cancels its builds and removes its environment with app, data and hosts. */
   const end = async (tx: Tx, row: PreviewRow) => {
     await deployments.cancelAll(tx, row);
     await environments.removeIn(tx, row);
@@ -93,7 +96,7 @@ export function previewsService(ports: Ports) {
     return queue.addUnique(tx, "previews.end", { organization_id, integration_id, number }, key, lifetime_ms);
   };
 
-  /** Ends the previews of requests whose closing hook was lost, or came while the service was down. */
+  /** Ends the previews of closed requests whose closing hook was lost, or arrived while the service was down. */
   const endClosed = async () => {
     for (const { organization_id, integration_id, number, repo } of codeHost ? await previews().open({}) : []) {
       if (!(await rights.serve(organization_id, repo)) || (await codeHost?.isOpen(repo, number)) !== false) continue;
@@ -106,7 +109,7 @@ export function previewsService(ports: Ports) {
     }
   };
 
-  /** Whether a hook is older than an earlier one. Code hosts send hooks out of order, and repeat them. */
+  /** Whether a hook is older than an earlier one: code hosts repeat hooks and send them out of order. */
   const isLate = (before: PreviewRow, { action, changed_at }: PullRequest) => {
     const isOver = before.status === "closed" && action === "push";
     if (changed_at === null || before.changed_at === null) return isOver;
@@ -120,7 +123,7 @@ export function previewsService(ports: Ports) {
     before.repo === place.repo;
 
   return {
-    /** Updates the preview of a request in an integration; undefined if the hook changes nothing. */
+    /** Updates the preview of a request for an integration; returns undefined if the hook changes nothing. */
     async receive(
       tx: Tx,
       integration: Row<"endpoints">,
@@ -177,7 +180,7 @@ export function previewsService(ports: Ports) {
       return { ...told, deployment_id: (await deployments.push(tx, organization_id, order)) ?? null };
     },
 
-    /** The job `previews.end`: a preview ends when nothing was deployed to it for its lifetime. */
+    /** The job `previews.end`: ends a preview after its lifetime without a deployment. */
     runEnd: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => {
         const row = await previews(tx).find(key);
@@ -189,7 +192,7 @@ export function previewsService(ports: Ports) {
         return undefined;
       }, key),
 
-    /** The integration is deleted, and no hook will end its previews. */
+    /** Ends the previews of a deleted integration, because no hook will end them. */
     async integrationRemoved(
       tx: Tx,
       { organization_id, id: integration_id }: Pick<Row<"endpoints">, "organization_id" | "id">,

@@ -12,30 +12,30 @@ import type { Row } from "../store/tables.ts";
 import type { PreviewsService, PullRequest, RecordChange, Told } from "./previews.ts";
 import { pushesRepository } from "./repository.ts";
 
-/** Delivery ids are remembered this long: a code host may send the same push again. */
+/** How long delivery ids are kept: a code host may send the same push again. */
 const retention_ms = milliseconds("7d");
 
 /** A push to a repository: a branch with its commit, or a tag. */
 export interface Push {
   readonly repo: string;
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
-  /** The files that it changes; undefined where that is not known. */
+  /** The changed files; undefined if unknown. */
   readonly paths?: readonly string[] | undefined;
 }
 
 export interface PushOrigin {
-  /** The integration it was posted to; undefined for the connected app. */
+  /** The integration that the hook was posted to; undefined for the connected app. */
   readonly id: string | undefined;
   /** The code host's delivery id. */
   readonly delivery: string | undefined;
   /** "An integration with a secret of its own is never served unsigned." */
   readonly signed: boolean;
   /**
-   * Whether the connected app signed it instead of an integration. The app serves the organizations that the operator
-   * names.
+   * Whether the hook was signed by the connected app, not by an integration. The app serves the organizations that the
+   * operator names.
    */
   readonly byApp: boolean;
-  /** Absent for a push to a repository of this service, whose pusher is the caller. */
+  /** Absent for a push to a repository of this service: there the pusher is the caller. */
   readonly recordChange?: RecordChange;
 }
 
@@ -55,7 +55,7 @@ interface Ports {
   readonly previews: Pick<PreviewsService, "receive">;
 }
 
-/** The deployment that a push made in an integration. */
+/** The deployment that a push created through an integration. */
 export interface Created {
   readonly integration_id: string;
   readonly deployment_id: string;
@@ -63,11 +63,17 @@ export interface Created {
 
 export type PushesService = ReturnType<typeof pushesService>;
 
-/** Inbound hooks. A push deploys in every integration of its repository and branch; a request gets its preview. */
+/**
+ * Inbound hooks. A push deploys through every integration of its repository and branch; a pull request gets its
+ * preview.
+ */
 export function pushesService({ store, clock, endpoints, deployments, rights, previews }: Ports) {
   const pushes = store.using(pushesRepository);
 
-  /** Whether a hook of a repository may reach an integration: by its repository, its secret, and the rights of the app. */
+  /**
+   * Whether a hook for a repository may use an integration: checks its repository, its secret and the rights of the
+   * app.
+   */
   const isReached = async (integration: Integration, of: string, { signed, byApp }: PushOrigin, tx?: Tx) => {
     const { config, secrets } = endpoints.settingsOf(integration);
     const { repo } = config as Record<string, string>;
@@ -76,8 +82,8 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   };
 
   /**
-   * The source that an integration deploys for a push: its own repository and branch. Those of the push are only
-   * compared.
+   * The source that an integration deploys after a push: the repository and branch of its own configuration. Those of
+   * the push are only compared with it.
    */
   const orderOf = (integration: Integration, push: Push) => {
     const { config } = endpoints.settingsOf(integration);
@@ -91,7 +97,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     return { project_id, repo, environment, root, paths: push.paths, ...ref };
   };
 
-  /** Serves a hook in an integration, as stored in this transaction. */
+  /** Applies a hook to an integration, as stored in this transaction. */
   const serve = async (
     tx: Tx,
     integration_id: string,
@@ -107,15 +113,15 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
   };
 
   return {
-    /** The integration of an address, with its secret if it has one; undefined if there is none. */
+    /** Finds the integration that a hook is posted to, with its secret, if any; undefined if there is none. */
     async target(id: string) {
       const found = await endpoints.codeHost(id);
       return found && { secret: endpoints.settingsOf(found).secrets.secret };
     },
 
     /**
-     * Serves a hook once; "a repeated delivery id creates nothing". A hook of the connected app is served organization
-     * by organization: after a failure halfway, the code host's next try serves the rest.
+     * Applies a hook once; "a repeated delivery id creates nothing". A hook of the connected app is applied to one
+     * organization after another: if it fails halfway, the code host's next attempt covers the rest.
      */
     async receive(hook: Hook, origin: PushOrigin): Promise<readonly (Told | Created)[]> {
       const { id, delivery } = origin;
@@ -146,7 +152,10 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
       return served;
     },
 
-    /** Deploys a push to a repository of this service in every integration of its organization that names it. */
+    /**
+     * Deploys a push to a repository of this service through every integration of its organization that names the
+     * repository.
+     */
     receiveOwn: (caller: Caller, { repo, branch, commit, paths }: OwnPush) =>
       store.transaction(caller, async (tx) => {
         const { organization_id } = caller;
@@ -160,7 +169,10 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
         return created;
       }),
 
-    /** Deploys a push to a project that its pusher names; undefined where the project is archived, or nothing of its folder changes. */
+    /**
+     * Deploys a push to a project that the pusher names. Undefined if the project is archived or its folder does not
+     * change.
+     */
     deployOwn: (caller: Caller, order: Deployed) =>
       store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order)),
 

@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 
-/** Received pushes, by the code host's delivery id. Its `id` begins with the integration, or for the connected app with `app` or an organization. */
+/**
+ * Received pushes by the code host's delivery id. The `id` begins with the integration; for the connected app, with
+ * `app` or an organization.
+ */
 export function pushesRepository(query: Queries) {
   return {
     insertOnce: query.change((db, p: { id: string; received_at: string }) =>
@@ -24,7 +27,9 @@ export function pushesRepository(query: Queries) {
 type Key = { organization_id: string; integration_id: string; number: number };
 type OfProject = { project_id: string };
 
-/** The environments of pull and merge requests. Those of a project, which the service finds in its organization first. */
+/**
+ * The environments of pull and merge requests. Queries by project rely on the service to check its organization first.
+ */
 export function previewsRepository(query: Queries) {
   return {
     insert: query.insert("previews"),
@@ -57,7 +62,7 @@ export function previewsRepository(query: Queries) {
     openOfProject: query.all((db, p: OfProject) =>
       db.selectFrom("previews").selectAll().where("project_id", "=", p.project_id).where("status", "=", "open"),
     ),
-    /** The environment was deleted. */
+    /** Marks the preview as ended, because its environment was deleted. */
     end: query.change((db, p: OfProject & { environment: string; at: string }) =>
       db
         .updateTable("previews")

@@ -27,7 +27,7 @@ export const integrationItem = field(
   "An integration in a list, without its configuration.",
 );
 
-/** The service checks it by the rules of its type, after the plan. The schema only documents those rules. */
+/** Documents the rules of `config`. The service checks them by the type of the integration, after the plan. */
 const documented = (schema: v.GenericSchema, meaning: string) =>
   v.optional(v.pipe(v.unknown(), documentedAs(schema), v.description(meaning)));
 const titleOf = (type: string) => v.title<Record<string | number, unknown>, string>(type);
@@ -37,7 +37,7 @@ export const newIntegration = v.object({
   type: field(oneOf(types), "The tool to connect."),
   config: documented(v.union(configs), "The settings of the type. Integrations without settings are refused."),
 });
-/** Fields that `config` leaves out stay as they are. */
+/** Fields that `config` leaves out stay unchanged. */
 export const integrationChanges = v.object({
   config: documented(v.union(changes), "The settings to change; those left out stay as they are."),
   status: v.optional(

@@ -26,7 +26,7 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly outbound: Pick<Outbound, "checkUrl">;
   readonly projects: Pick<ProjectsService, "exists">;
-  /** The organization's plan. In a transaction it is the current one, since it may change while a request arrives. */
+  /** The organization's plan. It may change while a request arrives, so it is read again in the transaction. */
   readonly planOf: (organization_id: string, tx?: Tx) => Promise<Plan>;
   readonly rules: Rules;
   readonly previews: Pick<PreviewsService, "integrationRemoved">;
@@ -37,7 +37,7 @@ export type IntegrationsService = ReturnType<typeof integrationsService>;
 /** Integrations: a code host, a chat, a monitoring provider, a custom endpoint (schema/webhooks.md#integrations). */
 export function integrationsService({ store, endpoints, outbound, projects, planOf, rules, previews }: Ports) {
   const typeOf = ({ type }: Endpoint) => type as Type;
-  /** The field `events` of a configuration whose type has it. */
+  /** The field `events` of a configuration, if its type has one. */
   const eventsOf = (row: Endpoint) =>
     "events" in integrationTypes[typeOf(row)].schema.entries ? { events: JSON.parse(row.events) as string[] } : {};
   const item = (row: Endpoint) => ({ ...row, type: typeOf(row) });
@@ -62,12 +62,12 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     return integrationTypes[type].parse(check(schema, { config }, rules).config);
   };
 
-  /** Fields that are left out keep their values, as do secrets that come back redacted; null removes a field. */
+  /** Fields that are left out keep their values, and so do secrets sent back redacted; null removes a field. */
   const merge = (before: Endpoint, config: unknown): unknown => {
     if (typeof config !== "object" || config === null || Array.isArray(config)) return config;
     const { config: stored, secrets } = endpoints.settingsOf(before);
     const merged: Record<string, unknown> = { ...stored, ...eventsOf(before), ...config };
-    // The stored key must not go to a new site: the caller cannot read the key, and could name a server of their own.
+    // The stored key must not go to a new site: the caller, who cannot read the key, could name a server of their own.
     const moves = before.type === "monitoring" && merged.site !== stored.site;
     const { headers: _, ...shown } = integrationTypes[typeOf(before)].redacted(secrets);
     for (const [key, redacted] of Object.entries(shown)) {
@@ -87,7 +87,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     if (problem) throw invalid(target.field, problem);
   };
 
-  /** Pushes would be accepted for an unknown project, and never deploy. */
+  /** Refuses an unknown project: its pushes would be accepted but never deployed. */
   const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: ParsedConfig) => {
     const { project_id } = config;
     if (project_id === undefined || (await projects.exists(tx, organization_id, String(project_id)))) return;
@@ -103,7 +103,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), item),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
-    /** The plan is checked as soon as the type is known. */
+    /** Checks the plan as soon as the type is known. */
     async requirePlan(caller: Caller, body: unknown) {
       if (v.is(monitored, body)) refusePlan(body.type, await planOf(caller.organization_id));
     },
@@ -128,11 +128,11 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
       if (checked) await refuseUrl(type, checked);
       return store.transaction(caller, async (tx) => {
         const before = await endpoints.get(family, caller, id, tx);
-        // Merged again: another change may have set the fields that this one leaves out.
+        // Merged again: a concurrent change may have set fields that this change leaves out.
         const parsed = parseFor(before);
         if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
         const settings = endpoints.settingsOf(before);
-        // Only if it changes: a project that was deleted since must not block other changes.
+        // Only a changed project is checked: a project deleted in the meantime must not block other changes.
         const { project_id } = settings.config;
         if (parsed && parsed.config.project_id !== project_id) await refuseProject(tx, caller, parsed);
         const unchanged = { ...settings, name: before.name, events: JSON.parse(before.events) as string[] };

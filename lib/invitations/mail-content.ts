@@ -3,7 +3,7 @@ import type { MailContent } from "../mails/content.ts";
 
 interface Invitation {
   readonly organization: string;
-  /** The display name of the person who invites. */
+  /** The display name of the inviter. */
   readonly inviter: string;
   readonly role: Role;
   readonly expires_at: string;
@@ -11,19 +11,19 @@ interface Invitation {
   readonly link: string;
   /** The address of the service: `https://svc.example.com`. */
   readonly origin: string;
-  /** Whether the link leads to a page. */
+  /** Whether the link opens a page of the dashboard. */
   readonly hasDashboard: boolean;
 }
 
 const months = "January February March April May June July August September October November December".split(" ");
 
-/** An instant for people of any time zone: `2 December 2026, 09:00 UTC`. */
+/** An instant in a form for readers in any time zone: `2 December 2026, 09:00 UTC`. */
 const dateText = (at: string) =>
   `${Number(at.slice(8, 10))} ${months[Number(at.slice(5, 7)) - 1]} ${at.slice(0, 4)}, ${at.slice(11, 16)} UTC`;
 
 const withArticle = (role: Role) => `${/^[ao]/.test(role) ? "an" : "a"} ${role}`;
 
-/** What the mail of an invitation says. */
+/** The content of an invitation mail. */
 export function invitationMail(invitation: Invitation): { readonly subject: string; readonly content: MailContent } {
   const { organization, inviter, role, expires_at, token, link, origin, hasDashboard } = invitation;
   const subject = `You are invited to ${organization}`;

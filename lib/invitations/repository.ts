@@ -3,12 +3,12 @@ import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
-/** The columns of a new invitation, and of a resent one. */
+/** The columns that sending and resending an invitation set. */
 export type Renewal = Pick<
   Row<"invitations">,
   "token_hash" | "invited_at" | "expires_at" | "invited_by" | "invited_by_key_id" | "scopes"
 >;
-/** The newest mail of an invitation, and how it went. */
+/** The newest mail of an invitation and its result. */
 export type Mailed = Pick<Row<"invitations">, "mail_id" | "mail_status" | "mail_error">;
 
 export function invitationsRepository(query: Queries) {
@@ -25,7 +25,7 @@ export function invitationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("email_folded", "=", p.email_folded),
     ),
-    /** Without an organization: an invitee has a token alone. */
+    /** Works without an organization, because an invitee has only a token. */
     withToken: query.first((db, p: { token_hash: string }) =>
       db.selectFrom("invitations").selectAll().where("token_hash", "=", p.token_hash),
     ),
@@ -47,7 +47,7 @@ export function invitationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .returningAll(),
     ),
-    /** The result of its newest mail. */
+    /** Stores the result of the newest mail. */
     mailed: query.first((db, p: { organization_id: string } & Mailed) =>
       db
         .updateTable("invitations")
@@ -57,7 +57,7 @@ export function invitationsRepository(query: Queries) {
         .where("mail_id", "=", p.mail_id)
         .returning("id"),
     ),
-    /** Those of an inviter that are open expire now. */
+    /** Expires the open invitations of an inviter now. */
     expireOf: query.all((db, p: { organization_id: string; invited_by: string; at: string }) =>
       db
         .updateTable("invitations")
@@ -93,7 +93,7 @@ export function invitationsRepository(query: Queries) {
         .where("id", "in", (eb) =>
           eb.selectFrom("invitations").select("id").where("expires_at", "<", p.before).limit(sql.lit(500)),
         )
-        // It may have been sent again meanwhile.
+        // The invitation may have been resent meanwhile.
         .where("expires_at", "<", p.before),
     ),
   };

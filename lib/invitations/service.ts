@@ -21,7 +21,7 @@ import { invitationMail } from "./mail-content.ts";
 import { invitationsRepository, type Renewal } from "./repository.ts";
 import type { acceptance } from "./schema.ts";
 
-/** How long an invitation is open. */
+/** How long an invitation stays open. */
 const lifetime_ms = milliseconds("7d");
 type Invited = Pick<Row<"invitations">, "id" | "organization_id" | "email" | "role" | "expires_at">;
 /** How long an expired invitation stays in the list. */
@@ -40,7 +40,7 @@ interface Ports {
   readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
   /** The address of the service: `https://svc.example.com`. */
   readonly origin: () => string;
-  /** Whether the mail's link leads to a page. */
+  /** Whether the link in the mail opens a page of the dashboard. */
   readonly hasDashboard: boolean;
 }
 
@@ -81,8 +81,8 @@ export function invitationsService({
   };
 
   /**
-   * A token, and the fields that an invitation gets from its sender. The first key of the invitee has the scopes of the
-   * sender's key; in `dev` the dashboard acts for a person without a key, with every scope.
+   * A new token, and the fields that the sender determines. The invitee's first key gets the scopes of the sender's
+   * key; in `dev` the dashboard acts for a person without a key, with every scope.
    */
   const renewal = ({ user_id, key_id, scopes }: Caller): Renewal & { readonly token: string } => {
     const token = random.alphanumeric(43);
@@ -151,7 +151,9 @@ export function invitationsService({
       });
     },
 
-    /** A new token and seven more days, as if the caller had sent it; the old token stops. */
+    /**
+     * Issues a new token for seven more days, as if the caller had sent the invitation; the old token becomes invalid.
+     */
     resend: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const before = await get(caller.organization_id, id, tx);
@@ -160,7 +162,7 @@ export function invitationsService({
         await withdraw(tx, before.organization_id, before.mail_id, "the invitation was sent again");
         const mailed = await sendMail(tx, caller, { ...before, ...sent }, token);
         const row = await invitations(tx).renew({ ...before, ...sent, ...mailed });
-        // Pruned since it was read.
+        // Deleted since the read.
         if (!row) throw notFound("invitation");
         publish(tx, row);
         return row;
@@ -174,9 +176,9 @@ export function invitationsService({
         publish(tx, { organization_id, id });
       }),
 
-    /** An expired, a used and an unknown token get the same 404. */
+    /** Expired, used and unknown tokens get the same 404. */
     async accept(caller: Caller, { token, name }: v.InferOutput<typeof acceptance>) {
-      // Before the transaction: this finds the organization, and a wrong token waits for no lock.
+      // Before the transaction: this finds the organization, and an invalid token need not wait for a lock.
       const { organization_id } = await pendingWith(token);
       return store.transaction({ ...caller, organization_id }, async (tx) => {
         const found = await pendingWith(token, tx);
@@ -194,7 +196,7 @@ export function invitationsService({
       });
     },
 
-    /** Removes the invitation of an address whose owner became a member in another way. */
+    /** Removes the invitation to an address whose owner became a member in another way. */
     async withdraw(tx: Tx, organization_id: string, email: string) {
       const found = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
       if (!found) return;
@@ -203,7 +205,10 @@ export function invitationsService({
       publish(tx, found);
     },
 
-    /** The open invitations of a person who leaves expire: their tokens stop, and the addresses may be invited again. */
+    /**
+     * Expires the open invitations of a person who leaves: the tokens become invalid, and others may invite the
+     * addresses again.
+     */
     async voidOf(tx: Tx, organization_id: string, invited_by: string) {
       const at = clock.iso();
       for (const { id, mail_id } of await invitations(tx).expireOf({ organization_id, invited_by, at })) {
@@ -212,7 +217,7 @@ export function invitationsService({
       }
     },
 
-    /** The same for invitations that were sent with keys that a cascade revoked. */
+    /** Expires the open invitations sent with keys that a cascade revoked. */
     async voidSentWith(tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) {
       const at = clock.iso();
       for (const { id, mail_id, invited_by_key_id } of await invitations(tx).openWithKeys({ organization_id, at })) {

@@ -7,24 +7,26 @@ import { keysRepository } from "./repository.ts";
 export interface EndsPorts {
   readonly store: Store;
   readonly feed: ChangeFeed;
-  /** Ends everything else that was made with revoked keys. */
+  /** Ends everything else that was created with the revoked keys. */
   readonly onEnded: (tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) => Promise<void>;
 }
 
 type Key = Pick<Row<"api_keys">, "organization_id" | "user_id" | "id">;
 
-/** Revokes keys. Running requests are checked again before they write, and longer work is notified. */
+/**
+ * Revokes keys. Running requests check their key again before they write; streams and waiting requests are notified.
+ */
 export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
   const keys = store.using(keysRepository);
   return {
-    /** Removes a key. The keys that it made stay. */
+    /** Removes a key. The keys that it created stay. */
     async remove(tx: Tx, { organization_id, user_id, id }: Key) {
       await keys(tx).leaveToMaker({ organization_id, id });
       await keys(tx).remove({ organization_id, id });
       feed.publish(tx, { kind: "rights", organization_id, user_id });
     },
 
-    /** Removes a key and everything that was made with it. A key makes keys of its own user only. */
+    /** Removes a key and everything created with it. All keys created with it belong to the same user. */
     async removeWithMade(tx: Tx, { organization_id, user_id, id }: Key) {
       const ended = await keys(tx).removeWithMade({ organization_id, id });
       feed.publish(tx, { kind: "rights", organization_id, user_id });

@@ -3,7 +3,7 @@ import { invalid, Problem } from "../kernel/errors.ts";
 import { covers, type Scope } from "../kernel/roles.ts";
 import type { Row } from "../store/tables.ts";
 
-/** The limits of a key that another key makes: no more than its maker has (schema/records.md#api-keys). */
+/** The key that creates another key. The new key never exceeds its limits (schema/records.md#api-keys). */
 
 type Maker = Pick<Row<"api_keys">, "expires_at" | "rate_limit"> | undefined;
 
@@ -16,7 +16,7 @@ export function refuseScopes(own: readonly string[], scopes: readonly Scope[]): 
   );
 }
 
-/** The expiry of the new key: not after its maker's. `wanted` is in milliseconds since 1970. */
+/** The expiry of the new key, at most that of its maker. `wanted` is in milliseconds since 1970. */
 export function expiryOf(maker: Maker, wanted: number | undefined): string | undefined {
   const latest = maker?.expires_at ?? undefined;
   const expires_at = wanted === undefined ? latest : isoOf(wanted);
@@ -26,8 +26,8 @@ export function expiryOf(maker: Maker, wanted: number | undefined): string | und
 }
 
 /**
- * The rate limit of the new key: at most its maker's, where 0 means none. `usual` is the limit of keys without their
- * own.
+ * The rate limit of the new key, at most that of its maker; 0 means no limit. `usual` is the limit of keys without
+ * their own.
  */
 export function rateLimitOf(maker: Maker, given: number | null | undefined, usual: number): number | undefined {
   if (given === undefined || given === null) return maker?.rate_limit ?? undefined;

@@ -6,7 +6,7 @@ type Key = { organization_id: string; id: string };
 export function keysRepository(query: Queries) {
   return {
     insert: query.insertUnique("api_keys"),
-    /** Authentication: the only query that finds a key without an organization. */
+    /** Authenticates: the only query that finds a key without an organization. */
     identify: query.first((db, p: { hash: string }) =>
       db
         .selectFrom("api_keys")
@@ -25,7 +25,7 @@ export function keysRepository(query: Queries) {
         .where("api_keys.hash", "=", p.hash),
     ),
     insertSession: query.insert("sessions"),
-    /** The user of a session, and its key if it has one. Read at every request, like those of a key. */
+    /** The user of a session and its key, if it has one. Read at every request, like the user of a key. */
     identifySession: query.first((db, p: { hash: string }) =>
       db
         .selectFrom("sessions")
@@ -77,7 +77,7 @@ export function keysRepository(query: Queries) {
     remove: query.write((db, p: Key) =>
       db.deleteFrom("api_keys").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),
-    /** When a key is removed, the keys that it made count as made by its maker. */
+    /** Passes the keys that a removed key created on to its own maker. */
     leaveToMaker: query.write((db, p: Key) =>
       db
         .updateTable("api_keys")
@@ -88,7 +88,9 @@ export function keysRepository(query: Queries) {
         .where("maker_key_id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** Removes a key and all keys made with it, in one statement, however long the chain; returns them. */
+    /**
+     * Removes a key and, through any number of generations, all keys created with it, in one statement; returns them.
+     */
     removeWithMade: query.all(
       (_, p: Key) => sql<{ id: string }>`
         with recursive ended (id) as (

@@ -3,18 +3,18 @@ import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Identity } from "./identities.ts";
 
-/** A key of open streams or waiting requests. */
+/** A key with open streams or waiting requests. */
 interface Watched {
   readonly listeners: Set<() => void>;
   user_id: string | undefined;
-  /** Cancels the alarm of its expiry. */
+  /** Cancels the alarm for its expiry. */
   cancelAlarm: () => void;
 }
 
 /**
- * Watches the keys of open streams and waiting requests. Listeners learn at once when a key expires or is revoked by this
- * process, and within a second when another process revokes it, such as `svc-server keys revoke`. A key is read once for
- * all its listeners.
+ * Watches the keys of open streams and waiting requests. Listeners are called at once when a key expires or this
+ * process revokes it, and within a second when another process does, such as `svc-server keys revoke`. A key is read
+ * once for all its listeners.
  */
 export function createKeyWatch(ports: {
   feed: ChangeFeed;
@@ -48,7 +48,7 @@ export function createKeyWatch(ports: {
     for (const onRevoked of watched.listeners) onRevoked();
   };
 
-  /** If the store cannot be read, the check of the next second tries again. */
+  /** If the store cannot be read, the check repeats after a second. */
   const checkSoon = (token: string) =>
     void check(token).catch((error) => log.warn("a key could not be looked up", { reason: reasonOf(error) }));
 
@@ -69,7 +69,7 @@ export function createKeyWatch(ports: {
     };
   };
 
-  /** Calls `onRevoked` once when the key stops working. Returns the function that ends the watch. */
+  /** Calls `onRevoked` once when the key stops working. Returns a function that ends the watch. */
   return (token: string, onRevoked: () => void): (() => void) => {
     if (keys.size === 0) start();
     const watched = keys.get(token) ?? { listeners: new Set(), user_id: undefined, cancelAlarm: () => {} };

@@ -3,7 +3,7 @@ import { field } from "../kernel/field.ts";
 import { scopes } from "../kernel/roles.ts";
 import { datetime, id, instantText, paging, querySwitch, textLike, textOf, wholeNumber } from "../kernel/validation.ts";
 
-/** A key that a tester fixes may be short. */
+/** The value of a key in tests. It may be short. */
 export const fixedKey = textLike(
   136,
   /^sk_live_[A-Za-z0-9_]{4,128}$/,
@@ -37,7 +37,7 @@ export const madeApiKey = field(
   "A new API key, with the key itself, which is shown once.",
 );
 
-/** Defaults: the scopes, the expiry and the rate limit of the calling key. */
+/** The scopes, the expiry and the rate limit default to those of the calling key. */
 export const newApiKey = v.object({
   name: field(keyName, "A name for people.", "ci"),
   scopes: v.optional(
@@ -59,7 +59,7 @@ export const newApiKey = v.object({
     ),
   ),
 });
-/** `cascade=true` also revokes the keys that the key made, and the keys that those made. */
+/** `cascade=true` also revokes the keys created with this key, and the keys created with those. */
 export const keyRevocation = v.object({
   cascade: v.optional(
     field(

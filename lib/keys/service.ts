@@ -27,12 +27,12 @@ export interface NewKey {
   readonly made_by?: string | undefined;
 }
 
-/** Each key has a rate window of its own, so the number of keys is limited. */
+/** Each key has its own rate-limit window, so the number of keys is limited. */
 const maxKeys = 100;
 
 export type KeysService = ReturnType<typeof keysService>;
 
-/** API keys. Only a SHA-256 of a key is stored. */
+/** API keys. Only the SHA-256 hash of a key is stored. */
 export function keysService({
   store,
   feed,
@@ -51,11 +51,11 @@ export function keysService({
   const keys = store.using(keysRepository);
   const ends = createKeyEnds({ store, feed, onEnded });
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });
-  /** The row without the hash, and without the columns of the cascade. */
+  /** The row without its hash and without the columns for cascades. */
   const view = ({ hash: _, maker_key_id: _maker, scopes, ...row }: Row<"api_keys">) => {
     return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: lastUse(row.id, row.last_used_at) };
   };
-  /** Callers who manage users manage all keys, others their own. */
+  /** Callers who manage users manage all keys; others manage their own. */
   const managesAll = ({ role }: Caller) => rolesFor("users:write").includes(role);
 
   const find = async (organization_id: string, id: string, tx?: Tx) => {
@@ -63,7 +63,7 @@ export function keysService({
     if (!row) throw notFound("key");
     return row;
   };
-  /** The key of another user is 404, like an unknown key. */
+  /** Another user's key is a 404, like an unknown key. */
   const findManaged = async (caller: Caller, id: string, tx?: Tx) => {
     const row = await find(caller.organization_id, id, tx);
     if (row.user_id !== caller.user_id && !managesAll(caller)) throw notFound("key");
@@ -113,7 +113,7 @@ export function keysService({
       return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), view);
     },
 
-    /** Makes a key for the caller. Its scopes, rate limit and expiry do not exceed those of the calling key. */
+    /** Creates a key for the caller. Its scopes, rate limit and expiry do not exceed those of the calling key. */
     async create(caller: Caller, { name, scopes, expires_at: given, ...limits }: v.InferOutput<typeof newApiKey>) {
       const { organization_id, user_id, key_id } = caller;
       refuseScopes(caller.scopes, scopes ?? []);
@@ -139,7 +139,7 @@ export function keysService({
       });
     },
 
-    /** Revokes a key, and with `cascade` everything that was made with it. */
+    /** Revokes a key; with `cascade`, also everything created with it. */
     revoke: (caller: Caller, id: string, { cascade }: v.InferOutput<typeof keyRevocation>) =>
       store.transaction(caller, async (tx) => {
         const row = await findManaged(caller, id, tx);

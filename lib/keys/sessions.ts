@@ -15,9 +15,9 @@ export const sessionLength = "30d";
 export type Sessions = ReturnType<typeof createSessions>;
 
 /**
- * Sign-ins of the dashboard: a random token instead of the key, so that a browser need not keep the key. Every request
- * reads the user and the key again, so a session ends at once with either of them. A session from OpenID Connect has no
- * key, and every scope.
+ * Sessions of the dashboard: a random token stands for the key, so that the browser need not store the key. Every
+ * request reads the user and the key again, so a session ends at once with either of them. A session from OpenID
+ * Connect has no key, and every scope.
  */
 export function createSessions({
   store,
@@ -34,7 +34,7 @@ export function createSessions({
 }) {
   const rows = store.using(keysRepository);
 
-  /** The caller of a session; undefined if it has ended, for any reason. This does not count as a use of the key. */
+  /** The caller of a session; undefined if it has ended for any reason. Does not count as a use of the key. */
   const identify = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
     const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
     const row = await rows(tx).identifySession({ hash: hashOf(token) });
@@ -54,7 +54,7 @@ export function createSessions({
   };
 
   const insert = async (tx: Tx, owner: Pick<Row<"sessions">, "organization_id" | "user_id" | "api_key_id">) => {
-    // 62 ** 43 is more than 2 ** 256.
+    // 43 characters of 62 hold more than 256 bits.
     const token = random.alphanumeric(43);
     const [created_at, expires_at] = [clock.iso(), isoOf(clock.now() + milliseconds(sessionLength))];
     await rows(tx).insertSession({ hash: hashOf(token), ...owner, created_at, expires_at });
@@ -62,12 +62,12 @@ export function createSessions({
   };
 
   return {
-    /** Begins a session of a key; undefined if the key is not valid. */
+    /** Starts a session for a key; undefined if the key is invalid. */
     async begin(key: string): Promise<string | undefined> {
       const owner = (await keys.identify(key))?.caller;
       if (!owner) return undefined;
       return store.transaction({ organization_id: owner.organization_id }, async (tx) => {
-        // It may have been revoked since.
+        // The key may have been revoked since.
         const found = await keys.identify(key, tx);
         if (!found) return undefined;
         const { organization_id, user_id, key_id: api_key_id } = found.caller;
@@ -76,7 +76,7 @@ export function createSessions({
     },
 
     /**
-     * Begins a session without a key for the user whom `find` returns within the transaction. `find` throws if there is
+     * Starts a session without a key for the user that `find` returns in the transaction. `find` throws if there is
      * none.
      */
     beginFor: (organization_id: string, find: (tx: Tx) => Promise<string>): Promise<string> =>
@@ -84,7 +84,9 @@ export function createSessions({
         insert(tx, { organization_id, user_id: await find(tx), api_key_id: null }),
       ),
 
-    /** Whether a sign-in, which is valid until `expires_at`, is used for the first time, on all servers. */
+    /**
+     * Marks a sign-in as used, for all servers. Returns whether this was its first use. It is valid until `expires_at`.
+     */
     async use(state: string, expires_at: string): Promise<boolean> {
       try {
         await store.transaction("rows", (tx) => rows(tx).insertUsed({ hash: hashOf(state), expires_at }));
@@ -101,7 +103,7 @@ export function createSessions({
       const session = await identify(token);
       await store.transaction(session?.caller ?? "rows", async (tx) => {
         await rows(tx).removeSession({ hash: hashOf(token) });
-        // Its live connections close.
+        // Closes the live connections of the session.
         if (!session) return;
         const { organization_id, user_id } = session.caller;
         feed.publish(tx, { kind: "rights", organization_id, user_id });

@@ -10,18 +10,18 @@ const escaped = (text: string) => text.replace(/[&<>"']/g, (one) => escapes[one]
 const font = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const mono = "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace";
 
-/** The content of a mail, for its two parts. */
+/** The content of a mail, for both of its parts. */
 export interface MailContent {
   readonly heading: string;
   readonly lines: readonly string[];
-  /** A link, and the words before it in the text part. In HTML it is a button, with the whole link below it. */
+  /** A link and the words before it in the text part. In HTML it is a button with the full link below it. */
   readonly button?: { readonly before: string; readonly label: string; readonly link: string } | undefined;
-  /** A command to copy, and the words before it. */
+  /** A command to copy and the words before it. */
   readonly command?: { readonly before: string; readonly text: string };
   readonly footer: string;
 }
 
-/** Rules for dark screens. Programs without them show the light colours of the elements. */
+/** Styles for dark screens. Mail programs that ignore them use the light colours set on the elements. */
 const style = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
 @media (prefers-color-scheme: dark) {
@@ -34,7 +34,7 @@ const style = `
 }
 @media (max-width: 480px) { .card { padding: 24px !important; } }`;
 
-/** The HTML part: tables, and styles on the elements, because mail programs read little else. It loads nothing. */
+/** The HTML part: tables and inline styles, because mail programs support little else. It loads nothing. */
 export function htmlOf({ heading, lines, button, command, footer }: MailContent): string {
   const hint = `margin:0 0 12px;font:14px/1.5 ${font};color:#5b636c`;
   const parts = [

@@ -10,9 +10,9 @@ export function mailsRepository(query: Queries) {
     find: query.first((db, p: Key) =>
       db.selectFrom("mails").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),
-    /** Of every organization, for the operator: the control interface and the command line. */
+    /** Across all organizations, for the operator: used by the control interface and the command line. */
     all: query.all((db, _: object) => db.selectFrom("mails").selectAll().orderBy("id")),
-    /** Stores the result of a try. Does nothing if the mail no longer waits. */
+    /** Stores the result of an attempt. Does nothing if the mail is no longer pending. */
     settle: query.change((db, p: Key & { status: MailStatus; attempts: string }) =>
       db
         .updateTable("mails")

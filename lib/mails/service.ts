@@ -14,7 +14,7 @@ import type { MailStatus, Row } from "../store/tables.ts";
 import { htmlOf, type MailContent, textOf } from "./content.ts";
 import { mailsRepository } from "./repository.ts";
 
-/** A mail as a feature writes it. */
+/** A mail as features submit it. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -24,23 +24,25 @@ export interface Mail {
   readonly invitation_id: string;
 }
 
-/** A mail as it is shown to the operator. */
+/** A mail as the operator sees it. */
 export interface SentMail {
   readonly id: string;
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-  /** Null for a mail of an earlier version. */
+  /** Null for mails of earlier versions. */
   readonly html: string | null;
   readonly token: string;
   readonly link: string;
-  /** When it was written. */
+  /** When the mail was created. */
   readonly sent_at: string;
-  /** `kept` without a mail server, `pending` between tries, `failed` after the last try or a permanent refusal. */
+  /**
+   * `kept` without a mail server, `pending` between attempts, `failed` after the last attempt or a permanent refusal.
+   */
   readonly status: MailStatus;
-  /** The same at every try; null for a mail that was kept. */
+  /** The same for every attempt; null for a mail that was kept. */
   readonly message_id: string | null;
-  /** The tries, oldest first. `error` is null for a success. */
+  /** The attempts, oldest first. `error` is null for a success. */
   readonly attempts: readonly { readonly at: string; readonly error: string | null }[];
   readonly invitation_id: string | null;
 }
@@ -49,7 +51,7 @@ export interface SentMail {
 type Sealed = Pick<SentMail, "text" | "token" | "link"> & { readonly html?: string };
 type Key = { readonly organization_id: string; readonly id: string };
 
-/** The result of a mail, for the record that it concerns. */
+/** The result of a mail, for the record it concerns. */
 export interface MailResult {
   readonly mail_status: MailStatus;
   readonly mail_error: string | null;
@@ -65,27 +67,27 @@ interface Ports {
   readonly mailer: Mailer | undefined;
   readonly from: () => string;
   readonly queue: { add(tx: Tx, kind: string, args: object): Promise<void> };
-  /** Called with the result of a mail, for its invitation. */
+  /** Called with the result of a mail, to store it in the invitation. */
   readonly onResult: (tx: Tx, organization_id: string, mail_id: string, result: MailResult) => Promise<void>;
 }
 
-/** How long a mail is stored: the lifetime of the invitation in it. */
+/** How long a mail is stored: as long as the invitation in it is valid. */
 const retention_ms = milliseconds("7d");
-/** The waits after the first, second, … failed try. One more failure is the last. */
+/** The waits after the first, second, … failed attempt. After the last wait there is one more attempt. */
 const waits_ms = ["1m", "5m", "30m", "2h", "6h"].map((wait) => milliseconds(wait));
 
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
- * Stores each mail in the transaction that causes it, so no crash loses one; encrypted, because mails contain tokens.
- * With a mail server, a job sends each mail.
+ * Stores each mail in the transaction that causes it, so that a crash loses none. Mails are encrypted, because they
+ * contain tokens. With a mail server, a job sends each mail.
  */
 export function mailsService({ store, clock, ids, encryption, log, mailer, from, queue, onResult }: Ports) {
   const mails = store.using(mailsRepository);
   const open = (row: Row<"mails">) => JSON.parse(encryption.decrypt(contextOf.mail(row), row.sealed)) as Sealed;
   const attemptsOf = ({ attempts }: Row<"mails">) => JSON.parse(attempts) as SentMail["attempts"];
 
-  /** The end of a try, or of a mail without a try. */
+  /** Stores the new status of a mail and, after an attempt, its result. */
   const settle = async (tx: Tx, row: Row<"mails">, status: MailStatus, error?: string | null) => {
     const attempts = [...attemptsOf(row), ...(error === undefined ? [] : [{ at: clock.iso(), error }])];
     const settled = await mails(tx).settle({ ...row, status, attempts: JSON.stringify(attempts) });
@@ -105,7 +107,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
   };
 
   return {
-    /** Adds a mail, and answers its id and status. */
+    /** Adds a mail; returns its id and status. */
     async send(tx: Tx, organization_id: string, { to, subject, content, token, link, invitation_id }: Mail) {
       const id = ids.next("mail");
       const sealed: Sealed = { text: textOf(content), html: htmlOf(content), token, link };
@@ -126,7 +128,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       return { mail_id: id, mail_status: status, mail_error: null };
     },
 
-    /** One try. If the lease is lost, another process makes it. */
+    /** One attempt. If the lease is lost, another process makes it. */
     async handOver(key: Key, lease: Lease): Promise<Outcome> {
       const row = await mails().find(key);
       if (row?.status !== "pending") return discard("the mail is no longer pending");
@@ -136,17 +138,17 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       const { recipient: to, subject, message_id } = row;
       const date = new Date(row.sent_at);
       const handed = await mailer.send({ messageId: message_id ?? "", from: from(), to, subject, text, html, date });
-      // The next start makes this try.
+      // The next start repeats this attempt.
       return handed.kind === "cut off" ? snooze(0) : outcomeOf(row, handed);
     },
 
-    /** The job failed for a reason other than a server's answer. */
+    /** Called if the job failed for a reason other than the mail server's response. */
     async giveUp(tx: Tx, key: Key, reason: string) {
       const row = await mails(tx).find(key);
       if (row) await settle(tx, row, "failed", reason);
     },
 
-    /** Cancels a waiting mail whose content is out of date. */
+    /** Cancels a pending mail whose content is out of date. */
     async withdraw(tx: Tx, key: Key, reason: string) {
       const row = await mails(tx).find(key);
       if (row?.status === "pending") await settle(tx, row, "failed", reason);

@@ -13,7 +13,7 @@ function nounOf(path: string, parameter: string): string {
   return nouns[collection] ?? collection.replace(/s$/, "");
 }
 
-/** The parameters of an operation's path and query. */
+/** The path and query parameters of an operation. */
 export function queryParameters({ path, query }: Operation): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     name,
@@ -63,7 +63,7 @@ const delivered = (event: string) => [
   ),
 ];
 
-/** The requests to webhooks, one for each event. */
+/** The webhook requests, one for each event. */
 export const webhooks = (): Json =>
   Object.fromEntries(
     Object.entries(catalog).map(([event, data]) => {

@@ -29,11 +29,11 @@ const tags: Readonly<Record<string, string>> = {
   openapi: "This document.",
 };
 
-/** The features that have operations, in their order, each with its description. */
+/** The features with operations, in order, each with its description. */
 export const tagsOf = (names: readonly string[]) =>
   [...new Set(names)].map((name) => ({ name, description: tags[name] ?? `The operations on ${name}.` }));
 
-/** The description of a success, by the kind of response. */
+/** The description of a successful response, by its kind. */
 export const answered: Readonly<Record<Answers, string>> = {
   created: "The created record; `Location` is its path.",
   object: "The record.",
@@ -114,7 +114,7 @@ const cursor = {
 };
 const perPage = { ...integer, description: "The number of items on a page." };
 
-/** The schemas around records, in each envelope. */
+/** The schemas of `meta` and its pagination, in each envelope. */
 export const metas = {
   flat: {
     Meta: object(base),

@@ -20,7 +20,10 @@ const everywhere = ["X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining"
 const meta = { request_id: "req_01KAJK2M00REQXXXX000000000", timestamp: "2026-11-21T09:00:00.000Z" };
 const pascal = (words: string) => words.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z0-9])/g, (_, first) => first.toUpperCase());
 
-/** Bodies and results, by the name under which their feature's `schema.ts` exports them, or by their operation's. */
+/**
+ * The schemas of bodies and results with their names: the export name in the feature's `schema.ts`, or else a name
+ * derived from the operation.
+ */
 export async function namedSchemas(): Promise<Map<v.GenericSchema, string>> {
   const exported = new Map<unknown, string>();
   for (const folder of readdirSync("lib")) {
@@ -46,7 +49,7 @@ const statusOf = ({ answers }: Operation) =>
     ],
   );
 
-/** The content of a list that is followed. */
+/** The content type of a followed list. */
 const streamed = {
   "text/event-stream": {
     schema: {
@@ -59,7 +62,7 @@ const streamed = {
   },
 };
 
-/** The successful answer of an operation. */
+/** The successful response of an operation. */
 function success(operation: Operation, record: string | undefined, schemas: Schemas, envelope: Envelope): Json {
   const { answers, method, needs } = operation;
   const more = [
@@ -92,7 +95,7 @@ function success(operation: Operation, record: string | undefined, schemas: Sche
   });
 }
 
-/** The codes that an operation may answer with, by status. Without a key there is no 401 and no 403. */
+/** The error codes that an operation may return, by status. Operations without a key have no 401 and no 403. */
 function refusalsOf(operation: Operation): Map<number, ProblemCode[]> {
   const groups = new Map<number, ProblemCode[]>();
   for (const code of problemsOf(operation)) {
@@ -103,11 +106,11 @@ function refusalsOf(operation: Operation): Map<number, ProblemCode[]> {
   return groups;
 }
 
-/** The answer for the codes of one status. */
+/** The response for the error codes of one status. */
 function refusal(codes: readonly ProblemCode[]): Json {
   const [first = "internal_error"] = codes;
   const { status, when } = problems[first];
-  // The 404 of an identifier and every 409 are also stored under their Idempotency-Key.
+  // Besides successes, an Idempotency-Key also stores the 404 of an identifier and every 409.
   const byStatus: Readonly<Record<number, readonly string[]>> = {
     401: ["WWW-Authenticate"],
     404: ["Idempotent-Replayed"],
@@ -131,7 +134,7 @@ function refusal(codes: readonly ProblemCode[]): Json {
 const nameOf = (codes: readonly ProblemCode[]) => codes.join(".");
 const problemOf = (codes: readonly ProblemCode[]) => `${pascal(nameOf(codes))}Problem`;
 
-/** A problem with one of these codes. By name, so that generated clients hold each of them once. */
+/** A reference to the problem with one of these codes. Named, so that generated clients contain each problem once. */
 const problemWith = (codes: readonly ProblemCode[]) => ({
   allOf: [
     ref("schemas", "Problem"),
@@ -166,8 +169,7 @@ function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas
     }),
     responses: {
       [statusOf(operation)]: success(operation, result && names.get(result), schemas, envelope),
-      // Generators and linters require a 2xx for every operation, and orval's client does not compile with the range
-      // 2XX.
+      // Generators and linters require a 2xx for every operation; orval's client does not compile with the range 2XX.
       ...(operation.answers === "socket" && { "204": { description: "Never sent: a WebSocket opens with 101." } }),
       ...Object.fromEntries(
         [...refusalsOf(operation)].map(([status, codes]) => [status, ref("responses", nameOf(codes))]),
@@ -176,7 +178,7 @@ function path(operation: Operation, names: Map<v.GenericSchema, string>, schemas
   };
 }
 
-/** The OpenAPI 3.1 document of the interface, in one of its envelopes. */
+/** The OpenAPI 3.1 document of the API in one of its envelopes. */
 export async function openapi(envelope: Envelope): Promise<Json> {
   const names = await namedSchemas();
   const schemas = jsonSchemas(Object.fromEntries([...names].map(([schema, name]) => [name, schema])));
@@ -194,7 +196,7 @@ export async function openapi(envelope: Envelope): Promise<Json> {
   return {
     openapi: "3.1.1",
     info: { ...info, version: version() },
-    // The price of each built-in model in US dollars, by resolution: the table that the service bills by.
+    // The price of each built-in model in US dollars, by resolution. The service bills by the same table.
     "x-models": models.map(({ id, kind, summary, price }) => ({ id, kind, summary, price })),
     servers: [{ url: "/v1", description: "The service that this document comes from." }],
     security: [{ key: [] }],

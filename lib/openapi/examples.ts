@@ -1,6 +1,6 @@
 import type { Json } from "./json-schema.ts";
 
-/** Example values by the name of a field, for fields whose schema has none. */
+/** Example values by field name, for fields whose schema has no example. */
 const words: Json = {
   per_page: 50,
   cursor: "MX4wMUtBSksyTTAw.q3xVbG0c5n1T",
@@ -107,7 +107,7 @@ const owners: Readonly<Record<string, string>> = {
 const fits = (value: unknown, type: string | undefined) =>
   type === undefined || type.replace("integer", "number") === (Array.isArray(value) ? "array" : typeof value);
 
-/** A valid example of a schema, the same at every call. `schemas` are those that it may refer to. */
+/** A valid example of a schema, the same at every call. `schemas` are the ones that references point to. */
 export function exampleOf(schema: Json, schemas: Readonly<Record<string, Json>>, name = ""): unknown {
   const of = (one: unknown, as = name) => exampleOf(one as Json, schemas, as);
   const {

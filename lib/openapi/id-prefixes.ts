@@ -2,7 +2,7 @@ import { operations } from "../operations.ts";
 import { idOf } from "./examples.ts";
 import { jsonSchema } from "./json-schema.ts";
 
-/** The prefixes of identifiers, by the collection that a path names before them: `projects` → `proj`. */
+/** The prefixes of identifiers, by the collection before them in a path: `projects` → `proj`. */
 export function idPrefixes(): [collection: string, prefix: string][] {
   const collections = new Set(
     operations.flatMap(({ path }) => path.split("/").filter((_, i, parts) => parts[i + 1]?.startsWith("{"))),
@@ -17,7 +17,7 @@ export function idPrefixes(): [collection: string, prefix: string][] {
   });
 }
 
-/** An example of a parameter of a path: an identifier of the collection before it, or the name of an environment. */
+/** An example of a path parameter: an identifier for the collection before it, or the name of an environment. */
 export function pathExample(path: string, name: string): string {
   const [, collection] = new RegExp(`([\\w-]+)/\\{${name}\\}`).exec(path) ?? [];
   const [, prefix] = idPrefixes().find(([of]) => of === collection) ?? [];

@@ -5,14 +5,14 @@ export type Json = Readonly<Record<string, unknown>>;
 type Schema = GenericSchema;
 
 /**
- * Leaves out rules that JSON Schema cannot express, unless `documentedAs` gives a form; keeps all others, code points
- * included.
+ * Omits rules that JSON Schema cannot express, unless `documentedAs` replaces them; keeps all others, including limits
+ * in code points.
  */
 const settings: ConversionConfig = {
   target: "draft-2020-12",
   typeMode: "input",
   errorMode: "ignore",
-  // Marks an object that takes any further field, for clients and the command line.
+  // Marks objects that accept any further field, for clients and the command line.
   overrideSchema: ({ valibotSchema, jsonSchema }) =>
     valibotSchema.type === "loose_object" ? { ...jsonSchema, additionalProperties: {} } : undefined,
   overrideAction: ({ valibotAction: action, jsonSchema }) => {
@@ -20,7 +20,7 @@ const settings: ConversionConfig = {
     if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
     if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
     if (metadata?.documentedAs) {
-      // A lazy schema becomes a reference: the form that `documentedAs` gives replaces it.
+      // A lazy schema is converted to a reference. The schema from `documentedAs` replaces it.
       const { documentedAs: _, $ref: __, ...rest } = jsonSchema as Json;
       return { ...rest, ...meaning(metadata.documentedAs) };
     }
@@ -36,7 +36,7 @@ export function jsonSchema(schema: Schema): Json {
   return rest;
 }
 
-/** Schemas by name. A schema that contains another of them refers to it. */
+/** Schemas by name. A schema refers to the other named schemas that it contains. */
 export function jsonSchemas(named: Readonly<Record<string, Schema>>): Record<string, Json> {
   const overrideRef: ConversionConfig["overrideRef"] = ({ referenceId }) => `#/components/schemas/${referenceId}`;
   const all = toJsonSchemaDefs(named, { ...settings, overrideRef }) as Record<string, Json>;

@@ -10,7 +10,7 @@ export const publishedText = (envelope: Envelope): string =>
 export const published = (envelope: Envelope) =>
   JSON.parse(publishedText(envelope)) as Readonly<Record<string, unknown>>;
 
-/** The published document of the service's envelope, read at its first use. */
+/** The published document for the service's envelope, read at first use. */
 export function openapiService({ envelope }: { readonly envelope: Envelope }) {
   let document: object | undefined;
   return {

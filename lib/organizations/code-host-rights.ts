@@ -13,16 +13,16 @@ interface Ports {
 interface CodeHost {
   readonly url: string;
   readonly repos?: string | undefined;
-  /** Option `codeHost.organizations`: globs of repositories by the names of organizations. */
+  /** Option `codeHost.organizations`: globs of repositories by organization name. */
   readonly organizations?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 export type CodeHostRights = ReturnType<typeof codeHostRights>;
 
 /**
- * Whether the operator's credential and the connected app serve an organization and a repository: as the option says;
- * without it, for the only organization of the service. A folder of repositories needs no credential, so without the
- * option every organization may read it.
+ * Whether the operator's credential and the connected app may be used for a repository on behalf of an organization.
+ * The option decides; without it, only a single organization may use them. A folder of repositories needs no
+ * credential, so without the option every organization may read it.
  */
 export function codeHostRights({ store, codeHost }: Ports) {
   const organizations = store.using(organizationsRepository);
@@ -44,7 +44,7 @@ export function codeHostRights({ store, codeHost }: Ports) {
       return globs.some((glob) => matchesGlob(glob, foldCase(repo)));
     },
 
-    /** Whether its repositories may be fetched with the operator's credential. */
+    /** Whether an organization may fetch a repository with the operator's credential. */
     async mayFetch(organization_id: string, repo: string): Promise<boolean> {
       return (isFolder && !named) || this.serve(organization_id, repo);
     },
@@ -52,7 +52,7 @@ export function codeHostRights({ store, codeHost }: Ports) {
 }
 
 /**
- * A warning for each name in the option without an organization: it may be misspelt, or its organization may come
+ * Warns of each name in the option that no organization has. It may be misspelt, or the organization may be created
  * later.
  */
 export async function codeHostWarnings({ store, codeHost: { organizations = {} } }: Ports): Promise<string[]> {

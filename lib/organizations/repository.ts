@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
-/** Not scoped to an organization: these serve start-up and sign-in, which have to find one first. */
+/** Not scoped to an organization: start-up and sign-in use these queries to find one. */
 export function organizationsRepository(query: Queries) {
   return {
     insert: query.insert("organizations"),

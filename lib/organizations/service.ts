@@ -17,7 +17,10 @@ type Organization = Row<"organizations">;
 
 export type OrganizationsService = ReturnType<typeof organizationsService>;
 
-/** Organizations. Every record belongs to one, and no other can see it (schema/records.md#organizations-and-people). */
+/**
+ * Organizations. Every record belongs to one and is invisible to all others
+ * (schema/records.md#organizations-and-people).
+ */
 export function organizationsService({
   store,
   feed,
@@ -33,7 +36,7 @@ export function organizationsService({
   ids: Ids;
   users: UsersService;
   keys: KeysService;
-  /** Called in the transaction that changes a plan, to turn off features that the new plan lacks. */
+  /** Called in the transaction that changes a plan, to turn off features that the new plan does not include. */
   onPlanChange: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
 }) {
   const organizations = store.using(organizationsRepository);
@@ -48,7 +51,7 @@ export function organizationsService({
     /** Whether the database has no organization yet, so that a seed may fill it. */
     isEmpty: async (tx?: Tx) => (await organizations(tx).any({})) === undefined,
 
-    /** The organization of a name, without regard to case; without a name the first one. */
+    /** The organization with this name, ignoring case; without a name, the first one. */
     async named(name?: string, tx?: Tx): Promise<Row<"organizations"> | undefined> {
       if (name !== undefined) return organizations(tx).findByName({ name_folded: foldCase(name) });
       const first = await organizations(tx).any({});
@@ -56,8 +59,8 @@ export function organizationsService({
     },
 
     /**
-     * The organization with a name or identifier. Without one: the only organization of the service, or none if there
-     * are several.
+     * The organization with this name or identifier. Without an argument: the only organization of the service, or none
+     * if there are several.
      */
     async chosen(given?: string): Promise<Row<"organizations"> | undefined> {
       const rows = organizations();
@@ -80,7 +83,7 @@ export function organizationsService({
       return row;
     },
 
-    /** All of the service, for the dashboard of the mode `dev`. */
+    /** All organizations of the service, for the dashboard in the mode `dev`. */
     all: () => organizations().all({}),
 
     get: (caller: Pick<Caller, "organization_id">, tx?: Tx) => get(caller, tx),

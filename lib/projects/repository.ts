@@ -5,7 +5,7 @@ import type { Row } from "../store/tables.ts";
 type Key = { organization_id: string; id: string };
 type Changes = Key & Pick<Row<"projects">, "name" | "name_folded" | "description" | "status" | "updated_at">;
 
-/** Deleted projects whose rows are still being removed: they are not shown. */
+/** Deleted projects whose rows are still being removed. They are not shown. */
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`id not in (${removedProjects})`;
 
@@ -64,7 +64,7 @@ export function projectsRepository(query: Queries) {
         .returningAll(),
     ),
     hide: query.insert("removals"),
-    /** No name begins with a space, so this one is free. */
+    /** Frees the name of the project: its new one begins with a space, which no valid name does. */
     freeName: query.change((db, p: Key) =>
       db
         .updateTable("projects")

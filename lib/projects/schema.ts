@@ -31,7 +31,7 @@ export const newProject = v.object({
   description: described("A text for people; none by default."),
 });
 
-/** `region` is fixed at creation: the service accepts an equal one and refuses any other. */
+/** `region` is fixed at creation: a change may repeat it, but any other value is refused. */
 export const projectChanges = v.object({
   name: v.optional(field(name, `${nameMeaning} Left out, it stays.`)),
   region: v.optional(field(text(), "The project's own region; another one is refused. It may be left out.")),

@@ -23,13 +23,13 @@ interface Ports {
   readonly clock: Clock;
   readonly queue: Queue;
   readonly ids: Ids;
-  /** Option `regions`: the valid regions; undefined for any. */
+  /** Option `regions`: the valid regions; undefined if any is valid. */
   readonly regions: readonly string[] | undefined;
   /** Removes a batch of a project's records; returns whether none are left. */
   readonly removeContents: (tx: Tx, id: string) => Promise<boolean>;
-  /** Called in the transaction that removes a project, while its rows still exist: stops its apps. */
+  /** Called in the transaction that removes a project, before its rows are removed: stops its apps. */
   readonly onRemove: (tx: Tx, id: string) => Promise<void>;
-  /** Called afterwards in the same transaction: other deployments may take its slots. */
+  /** Called last in the same transaction: other deployments may take its slots. */
   readonly onRemoved: (tx: Tx, key: Key) => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ type Key = Pick<Row<"projects">, "organization_id" | "id">;
 
 export type ProjectsService = ReturnType<typeof projectsService>;
 
-/** Projects: the top-level container of deployments and environments. */
+/** Projects: top-level containers of deployments and environments. */
 export function projectsService({
   store,
   bus,
@@ -68,7 +68,7 @@ export function projectsService({
     if (regions && !regions.includes(region)) throw invalid("region", `must be one of ${regions.join(", ")}`);
   };
 
-  /** Makes a project in the transaction of a request, or of a seed, which announces nothing. */
+  /** Creates a project without announcing it, for a request or a seed. */
   const insert = async (
     tx: Tx,
     organization_id: string,
@@ -106,7 +106,7 @@ export function projectsService({
       return after ?? before;
     });
 
-  /** Removes a batch of a hidden project, and at last the project; answers whether it is gone. */
+  /** Removes a batch of a hidden project's records, and finally the project; returns whether it is gone. */
   const removeBatch = async (tx: Tx, key: Key) => {
     const isEmpty = await removeContents(tx, key.id);
     if (isEmpty) await projects(tx).remove(key);
@@ -122,7 +122,7 @@ export function projectsService({
     nameOf: async (tx: Tx | undefined, organization_id: string, id: string) =>
       (await projects(tx).find({ organization_id, id }))?.name,
 
-    /** The project with this id, or this name in any case. */
+    /** The project with this id, or with this name, ignoring case. */
     async named({ organization_id }: Caller, name: string): Promise<{ id: string; name: string } | undefined> {
       const byId = await projects().find({ organization_id, id: name });
       return byId ?? projects().findByName({ organization_id, name_folded: foldCase(name) });
@@ -169,7 +169,10 @@ export function projectsService({
     archive: (caller: Caller, id: string) => move(caller, id, "archive"),
     unarchive: (caller: Caller, id: string) => move(caller, id, "unarchive"),
 
-    /** Hides a project that holds more than a batch, and leaves the rest to the job `projects.clear`. */
+    /**
+     * Removes a project. If it holds more than a batch, it is only hidden, and the job `projects.clear` removes the
+     * rest.
+     */
     remove: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const { organization_id, name, region } = await get(caller.organization_id, id, tx);
@@ -188,11 +191,14 @@ export function projectsService({
         await onRemoved(tx, key);
       }),
 
-    /** The job `projects.clear`: a batch a run. */
+    /** The job `projects.clear`: removes one batch per run. */
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
 
-    /** The project that a push is deployed to: the named one, or the organization's only one, unless it is archived. */
+    /**
+     * The project that a push deploys to: the given one, or else the organization's only one. Undefined if it is
+     * archived.
+     */
     async forPush(tx: Tx, organization_id: string, id: string | undefined) {
       const two = await projects(tx).newestTwo({ organization_id });
       const found =
@@ -200,7 +206,7 @@ export function projectsService({
       return found?.status === "active" ? found : undefined;
     },
 
-    /** The project that a deployment is made in. Throws `not_found` and `project_archived`. */
+    /** The project for a new deployment. Throws `not_found` and `project_archived`. */
     async forDeployment(tx: Tx, organization_id: string, id: string) {
       const found = await get(organization_id, id, tx);
       if (found.status === "archived")

@@ -4,7 +4,7 @@ import { oneOf, record, textOf, wholeNumber } from "../kernel/validation.ts";
 
 const glob = v.optional(textOf(1, 4000));
 
-/** The fields that a scenario can match. */
+/** The fields that a scenario can match on. */
 export const fields = {
   deployment: ["repo", "branch", "tag", "image_url", "environment"],
   generation: ["model", "prompt"],
@@ -12,7 +12,7 @@ export const fields = {
 export type Kind = keyof typeof fields;
 const kinds = ["deployment", "generation"] as const;
 
-/** Globs: `*` matches any characters, `?` one. A field that the work does not have matches nothing. */
+/** Globs: `*` matches any characters, `?` one. A glob on a field that the work lacks matches nothing. */
 const match = v.pipe(
   record({ repo: glob, branch: glob, tag: glob, image_url: glob, environment: glob, model: glob, prompt: glob }),
   v.check(
@@ -32,10 +32,10 @@ export const kindOf = ({ match, next }: { match: Match; next?: Kind | null | und
 export const newScenario = v.pipe(
   record({
     match: v.optional(match, {}),
-    /** Instead of `match`: the next work of this kind, once, before every other scenario. */
+    /** Replaces `match`: applies once, to the next work of this kind, before every other scenario. */
     next: v.optional(oneOf(kinds)),
     outcome: simulatedOutcome,
-    /** How often it is used. Default: always. */
+    /** How often the scenario applies. Default: always. */
     times: v.optional(times),
   }),
   v.forward(

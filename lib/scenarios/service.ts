@@ -16,13 +16,13 @@ export interface Scenario {
   readonly match: Match;
   readonly next: Kind | null;
   readonly outcome: SimulatedOutcome;
-  /** How often it can be used; null for always. */
+  /** How often it applies; null for always. */
   readonly times: number | null;
-  /** How often it has been used. */
+  /** How often it has applied so far. */
   readonly used: number;
 }
 
-/** The fields of new work that a scenario can match; null where the work does not have the field. */
+/** The fields of new work that a scenario can match on; null for fields that the work lacks. */
 export type WorkFields = Readonly<Partial<Record<keyof Match, string | null>>>;
 
 const view = (row: Row<"scenarios">): Scenario => ({
@@ -46,19 +46,19 @@ interface Ports {
   readonly store: Store;
   readonly ids: Ids;
   readonly log: Pick<Log, "warn">;
-  /** Whether deployments are simulated, and take scenarios. */
+  /** Whether deployments are simulated, so that scenarios apply to them. */
   readonly takesDeployments: boolean;
 }
 
 export type ScenariosService = ReturnType<typeof scenariosService>;
 
 /**
- * A tester's scenarios: outcomes of simulated work. They are rows, so that new work takes one in its own transaction: a use
- * counts only if the work is stored.
+ * A tester's scenarios: outcomes of simulated work. They are rows, and new work takes one in its own transaction, so
+ * that a use counts only if the work is stored.
  */
 export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
   const scenarios = store.using(scenariosRepository);
-  /** The scenarios added to this state; a fork begins with those of its parent too. */
+  /** The scenarios added to this state itself; a fork also starts with those of its parent. */
   const added = new Set<string>();
   const list = async (tx?: Tx) => (await scenarios(tx).all({})).map(view);
   return {
@@ -67,10 +67,10 @@ export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
     /** The scenarios that no work has taken. */
     unused: async () => (await list()).filter(({ used }) => used === 0),
 
-    /** Whether a scenario was added to this state, and not to the parent of a fork. */
+    /** Whether a scenario was added to this state, not to the parent of a fork. */
     isOwn: ({ id }: Scenario) => added.has(id),
 
-    /** Throws `validation_failed` for a wrong scenario, synchronously. */
+    /** Throws `validation_failed` synchronously for an invalid scenario. */
     add(given: NewScenario): Promise<Scenario> {
       const { match, next = null, outcome, times = null } = check(newScenario, given);
       const kind = kindOf({ match, next });
@@ -93,14 +93,16 @@ export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
       });
     },
 
-    /** Throws `not_found` for an unknown scenario. Work that has taken it keeps its outcome. */
+    /** Throws `not_found` for an unknown scenario. Work that has already taken it keeps its outcome. */
     async remove(id: string): Promise<void> {
       if ((await store.transaction("rows", (tx) => scenarios(tx).remove({ id }))) === 0) throw notFound("scenario");
     },
 
     clear: () => store.transaction("rows", (tx) => scenarios(tx).clear({})),
 
-    /** Takes the first scenario that matches new work. Returns its outcome for the row of the work, or null. */
+    /**
+     * Takes the first scenario that matches new work. Returns its outcome, to store in the row of the work, or null.
+     */
     async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
       await tx.lockLimit?.("scenarios");
       const left = (await list(tx)).filter(hasUsesLeft);

@@ -10,7 +10,7 @@ interface Work {
   readonly id: string;
   readonly organization_id: string;
   readonly status: string;
-  /** The outcome of the scenario that it took, as JSON. */
+  /** The outcome of the scenario that the work took, as JSON. */
   readonly script: string | null;
 }
 
@@ -19,15 +19,15 @@ interface Ports<W extends Work> {
   readonly name: "deployment" | "generation";
   readonly lifecycle: Machine<W["status"], string>;
   readonly find: (id: string) => Promise<W | undefined>;
-  /** Ends the wait of queued work, which starts as soon as a slot is free. */
+  /** Ends the wait of queued work, which then starts as soon as a slot is free. */
   readonly skipDelay: (tx: Tx, work: W) => Promise<void>;
-  /** Asks the driver for the progress of the current state. */
+  /** Asks the driver for its progress in the current state. */
   readonly advance: (id: string) => Promise<Outcome>;
-  /** The state in the words of the interface. */
+  /** The state as the API names it. */
   readonly statusOf: (work: W) => string;
 }
 
-/** Moves work whose scenario has the pace `polls` or `manual`: by one state at each GET, or at each step of a tester. */
+/** Moves work whose scenario has the pace `polls` or `manual`: by one state per GET, or per step of a tester. */
 export function createStepper<W extends Work>(ports: Ports<W>) {
   const { store, name, lifecycle, find, skipDelay, advance, statusOf } = ports;
   const moving = new Map<string, Promise<W>>();
@@ -42,7 +42,7 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
     return (await find(work.id)) ?? work;
   };
 
-  /** Concurrent calls share one move: the driver must not run twice for one state. */
+  /** Concurrent calls share one move, because the driver must not run twice for one state. */
   const moveOnce = (work: W): Promise<W> => {
     const moved = moving.get(work.id) ?? move(work).finally(() => moving.delete(work.id));
     moving.set(work.id, moved);
@@ -50,11 +50,14 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
   };
 
   return {
-    /** The work that a GET shows; with the pace `polls`, after moving it by one state. */
+    /** The work as a GET shows it. With the pace `polls`, moves it by one state first. */
     polled: async (work: W) =>
       isStepped(work) === "polls" && !isTerminal(lifecycle, work.status) ? moveOnce(work) : work,
 
-    /** A tester's step. Throws `not_found`, and `validation_failed` for work that has ended or that advances with time. */
+    /**
+     * Makes a tester's step. Throws `not_found`, and `validation_failed` for work that has ended or that advances with
+     * time.
+     */
     async step(id: string): Promise<W> {
       const work = await find(id);
       if (!work) throw notFound(name);

@@ -5,7 +5,7 @@ import type { UsersService } from "./service.ts";
 
 const operation = operationsOf<{ users: UsersService }>();
 
-/** The operations on users (schema/README.md#operations). Inviting is in `invitations`. */
+/** The operations on users (schema/README.md#operations). `invitations` has the ones for inviting. */
 export const usersOperations = [
   operation({
     id: "users.list",

@@ -21,7 +21,7 @@ export function usersRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("email_folded", "=", p.email_folded),
     ),
-    /** The first active user of a role. */
+    /** The first active user with a role. */
     firstWithRole: query.first((db, p: { organization_id: string; role: Role }) =>
       db
         .selectFrom("users")

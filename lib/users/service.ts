@@ -36,7 +36,7 @@ export function usersService({
   clock: Clock;
   ids: Ids;
   keys: KeysService;
-  /** Called in the transaction that suspends or removes a user, for what the user leaves open. */
+  /** Called in the transaction that suspends or removes a user, to end what the user has left open. */
   onLeave: (tx: Tx, organization_id: string, user_id: string) => Promise<void>;
 }) {
   const users = store.using(usersRepository);
@@ -47,12 +47,15 @@ export function usersService({
     return found;
   };
 
-  /** Only an owner may invite as, promote to, demote, suspend or remove an owner. */
+  /** Only an owner may invite someone as an owner, or promote to, demote, suspend or remove an owner. */
   const requireOwner = (caller: Caller, action: string) => {
     if (caller.role !== "owner") throw new Problem("insufficient_role", `only an owner may ${action} an owner`);
   };
 
-  /** An invitation or a promotion to `owner` needs a key with the scope `*` (schema/records.md#organizations-and-people). */
+  /**
+   * Inviting or promoting someone as `owner` needs a key with the scope `*`
+   * (schema/records.md#organizations-and-people).
+   */
   const requireWholeOwner = (caller: Caller, action: string) => {
     requireOwner(caller, action);
     if (caller.scopes.includes("*")) return;
@@ -88,10 +91,10 @@ export function usersService({
     get: ({ organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => get(organization_id, id, tx),
     withEmail: (tx: Tx, organization_id: string, email: string) =>
       users(tx).withEmail({ organization_id, email_folded: foldCase(email) }),
-    /** The longest-serving active user of a role. */
+    /** The longest-serving active user with a role. */
     firstWithRole: (organization_id: string, role: Role, tx?: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
-    /** Active members only, without pending invitations, unless the query asks for suspended ones. */
+    /** Active members only, without pending invitations. The query can ask for suspended members. */
     list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
       paginate(page, "users", { organization_id, status }, users().list, { everything: true }),
 
@@ -124,7 +127,7 @@ export function usersService({
     reactivate: (caller: Caller, id: string) =>
       change(caller, id, { status: lifecycle.moves.reactivate.to }, "reactivate"),
 
-    /** Revokes all API keys of the user, and ends the user's sessions at once. */
+    /** Removes the user, revokes all their API keys, and ends their sessions at once. */
     remove: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const user = await get(caller.organization_id, id, tx);

@@ -18,7 +18,7 @@ type NewWebhook = v.InferOutput<typeof newWebhook>;
 
 const family = "webhook";
 
-/** The unencrypted part of the settings. `headers` has names only. */
+/** The unencrypted part of the settings. `headers` contains names only. */
 interface Config {
   readonly url: string;
   readonly headers?: readonly string[];
@@ -46,7 +46,10 @@ export type WebhooksService = ReturnType<typeof webhooksService>;
 
 /** Webhooks: signed notifications to HTTPS endpoints (schema/webhooks.md). */
 export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
-  /** Resolves the host: in the mode start its addresses must be public. Before the transaction, which must not wait. */
+  /**
+   * Resolves the host; in the mode `start` its addresses must be public. Runs before the transaction, which must not
+   * wait.
+   */
   const refuseUrl = async (url: string | undefined) => {
     const problem = url === undefined ? undefined : await outbound.checkUrl(url);
     if (problem) throw invalid("url", problem);
@@ -66,7 +69,7 @@ export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
       secrets: { ...(secret && { secret }), ...asSecrets(headers ?? {}) },
     });
 
-  /** The signing secrets after a change: a new secret ends the previous one, at once or after the overlap. */
+  /** The signing secrets after a change. A new secret replaces the previous one, at once or after the overlap. */
   const signing = (
     { config, secrets }: Settings,
     { secret, keep_previous_for }: v.InferOutput<typeof webhookChanges>,
@@ -78,7 +81,7 @@ export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
       const signs = { ...(present && { secret: present }), ...(previous && { previous }) };
       return { secrets: signs, ...(previous && { previous_until: String(config.previous_until) }) };
     }
-    // The same change again, as after a lost answer: the previous secret stays valid.
+    // A repeat of the same change, for example after a lost response, keeps the previous secret valid.
     const isOverlap = String(config.previous_until ?? "") > clock.iso();
     const previous = present === secret ? isOverlap && secrets.previous : present;
     if (keep_previous_for === undefined || !previous) return { secrets: { secret } };

@@ -19,7 +19,7 @@ type Data = Readonly<Record<string, string | null>>;
 const shortVersion = (version: string | null | undefined) =>
   version && /^[0-9a-f]{40}$/.test(version) ? version.slice(0, 7) : (version ?? "not known yet");
 
-/** The time since the deployment was created, by the time in its identifier. */
+/** The time since the creation of the deployment, taken from its identifier. */
 const elapsed = ({ deployment_id }: Data, timestamp: string) =>
   formatDuration(Math.round((Date.parse(timestamp) - createdAtOf(deployment_id ?? "")) / 1000) * 1000);
 
@@ -43,7 +43,7 @@ const headlines: Readonly<Record<string, (data: Data, timestamp: string) => stri
   ping: () => "🏓 This channel is connected",
 };
 
-/** Escapes the characters that chats read as markup, in text that users wrote. */
+/** Escapes characters that chats read as markup, in text written by users. */
 const escaped = (data: object): Data =>
   Object.fromEntries(
     Object.entries(data).map(([key, value]) => [
@@ -53,17 +53,20 @@ const escaped = (data: object): Data =>
   );
 
 /**
- * Slack refuses a message with a section above 3,000 characters of escaped text, or with more than 50 blocks. One less, for
- * the "…" of a notification that is cut.
+ * Slack refuses messages that have more than 50 blocks, or a section of more than 3,000 characters of escaped text. The
+ * limit is one lower, to leave room for the "…" of a shortened notification.
  */
 const maxSection = 2999;
-/** A longer message is cut: it would fill the channel. A failure message of 4,000 characters fits, however it is escaped. */
+/**
+ * Longer messages are cut, so that they do not fill the channel. A failure message of 4,000 characters fits, even
+ * escaped.
+ */
 const maxSections = 10;
 
-/** Slack refuses a field above 2,000 characters. */
+/** Slack refuses fields of more than 2,000 characters. */
 const maxField = 1900;
 
-/** The start of escaped text that is cut, never within an entity or a surrogate pair. */
+/** Cuts escaped text, but never within an entity or a surrogate pair. */
 const startOf = (text: string, length: number) =>
   text.length > length ? text.slice(0, length).replace(/(?:&\w*|[\uD800-\uDBFF])$/, "") : text;
 
@@ -107,7 +110,7 @@ export const chat: IntegrationType = {
         .filter(([, value]) => value)
         .map(([name, value]) => ({ type: "mrkdwn", text: `*${name}*\n${shortened(value ?? "")}` }));
       const blocks = [{ ...section(first), ...(fields.length > 0 && { fields }) }, ...rest.map(section)];
-      // The notification, and the message where a chat knows no blocks.
+      // The text of the notification. Chats without blocks show it as the message.
       const text = rest.length > 0 ? `${first}…` : first;
       return [{ target: "", body: JSON.stringify({ ...withoutNulls({ channel: config.channel }), text, blocks }) }];
     },

@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { DeliveryFormat } from "../../deliveries/delivery-format.ts";
 
-/** A configuration as it is stored: `config` can be shown, `secrets` never; `events` are the names it subscribes to. */
+/** A configuration as stored: `config` may be shown, `secrets` never; `events` are the subscribed event names. */
 export interface ParsedConfig {
   readonly name: string;
   readonly events: readonly string[];
@@ -11,17 +11,17 @@ export interface ParsedConfig {
 
 /** A type of integration. To add one, add a file here and a line to `integration-types.ts`. */
 export interface IntegrationType {
-  /** The rules of `config`. */
+  /** The schema of `config`. */
   readonly schema: v.ObjectSchema<v.ObjectEntries, undefined>;
-  /** Takes a configuration that the schema accepted. */
+  /** Parses a configuration that the schema has accepted. */
   parse(config: unknown): ParsedConfig;
   /** The text that replaces each secret in responses. */
   redacted(secrets: Readonly<Record<string, string>>): Readonly<Record<string, unknown>>;
-  /** The URL it sends to, with the field that a refusal names; undefined where it sends nothing. */
+  /** The URL to send to, and the field that a refusal names; undefined if the type sends nothing. */
   target(
     parsed: Pick<ParsedConfig, "config" | "secrets">,
   ): { readonly field: string; readonly url: string } | undefined;
-  /** How it sends events; undefined where it sends none. */
+  /** How to send events; undefined if the type sends none. */
   readonly format: DeliveryFormat | undefined;
 }
 

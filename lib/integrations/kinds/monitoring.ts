@@ -39,7 +39,7 @@ function tagsOf(event: string, data: Data, service: unknown): string[] {
   return Object.entries(withoutNulls(tags)).map(([name, value]) => `${name}:${value}`);
 }
 
-/** The provider's event, and after a deployment its metrics too. */
+/** The provider's event. After a deployment, its metrics too. */
 function payloadsOf(event: string, timestamp: string, data: Data, service: unknown): Payload[] {
   const tags = tagsOf(event, data, service);
   const text = Object.entries(data)
@@ -66,7 +66,7 @@ function payloadsOf(event: string, timestamp: string, data: Data, service: unkno
   return payloads;
 }
 
-/** Forwards events and deployment metrics to the provider. Pro and Enterprise. */
+/** Forwards events and deployment metrics to the provider. Needs the plan pro or enterprise. */
 export const monitoring: IntegrationType = {
   schema,
   parse(config) {
