@@ -18,10 +18,10 @@ interface Ports {
   readonly publicUrl: string | undefined;
   readonly behindProxy: boolean;
   readonly authenticator: Pick<Authenticator, "byAddress">;
-  /** Finds the caller of a session in `start`, and of a person's name in `dev`. */
+  /** Finds the caller by the session token in `start`, by the name of a person in `dev`. */
   readonly identify: Identify;
   readonly watch: WatchKey;
-  /** The person without a choice (`dev`). */
+  /** The person to act as if none is chosen (`dev`). */
   readonly first: () => Promise<string>;
 }
 
@@ -37,7 +37,7 @@ const cookiesOf = ({ header }: RequestContext): ReadonlyMap<string, string> =>
     }),
   );
 
-/** Who may use the dashboard: in `dev` this machine, as any person; in `start` everybody with a session. */
+/** Decides who may use the dashboard: in `dev` this machine, as any person; in `start` everyone with a session. */
 export function createDashboardAccess(ports: Ports) {
   const { mode, publicUrl, behindProxy, authenticator, identify } = ports;
   const hostOf = ({ header }: RequestContext) => header("host") ?? "";
@@ -48,8 +48,8 @@ export function createDashboardAccess(ports: Ports) {
   };
 
   /**
-   * The name of the session's cookie, which belongs to this host and port only; undefined if the request may set no
-   * cookie.
+   * The name of the session cookie, which is valid for this host and port only. Undefined if the connection is too
+   * insecure for a cookie.
    */
   const cookieName = (request: RequestContext): string | undefined => {
     if (isHttps(request)) return "__Host-svc";
@@ -58,7 +58,7 @@ export function createDashboardAccess(ports: Ports) {
   };
 
   /**
-   * Accepts requests from pages of this origin and requests without a page. Cookies ignore ports, so the check uses
+   * Accepts requests from pages of this origin and requests without a page. Cookies ignore ports, so it checks
    * `Origin`.
    */
   const refuseForeign = (request: RequestContext): void => {
@@ -74,14 +74,14 @@ export function createDashboardAccess(ports: Ports) {
     if (mode === "dev") requireNear(request, noNetworks, "the dashboard of dev");
   };
 
-  /** The page itself is open: it contains no data, and links in mails lead to it. */
+  /** The page itself needs no session: it contains no data, and links in mails lead to it. */
   const open: Access = (request) => {
     requireHere(request);
     if (request.header("origin") !== undefined) refuseForeign(request);
     return unauthenticated;
   };
 
-  /** A visit by a link or a redirect, from any site. It is counted for the address. */
+  /** A visit through a link or redirect from any site. It counts toward the rate limit of the address. */
   const visit: Access = (request) => {
     requireHere(request);
     return authenticator.byAddress(request);
@@ -109,7 +109,7 @@ export function createDashboardAccess(ports: Ports) {
     cookieName,
     isHttps,
     tokenOf,
-    /** Authenticates the operations of the dashboard. They count against no key's window. */
+    /** Authenticates the operations of the dashboard. They count toward no key's rate limit. */
     authenticator: {
       byKey,
       byAddress(request: RequestContext) {

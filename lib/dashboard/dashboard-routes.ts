@@ -23,7 +23,7 @@ import { always } from "./page-headers.ts";
 import type { createPeople } from "./people.ts";
 import { sessionCookie } from "./session-cookie.ts";
 
-/** How people sign in: with an API key, and at an issuer, which the page calls by its name. */
+/** How people can sign in: with an API key, or with OpenID Connect at an issuer, which the page shows by its name. */
 interface WaysIn {
   readonly key: boolean;
   readonly oidc: { readonly name: string; readonly url: string } | null;
@@ -41,24 +41,24 @@ interface Ports<Services> {
   readonly audit: Pick<AuditService, "recordRefusedSignIn">;
   readonly behindProxy: boolean;
   readonly history: History;
-  /** Whether this server takes pushes of git. */
+  /** Whether this server accepts git pushes. */
   readonly hostsRepositories: boolean;
   readonly operations: readonly Operation<Services>[];
   readonly run: RunOperation<Services>;
   readonly now: () => string;
 }
 
-/** The paths below which the dashboard has its own. */
+/** The prefix of the dashboard's paths. */
 export const dashboardPath = "/dashboard";
 export const dashboardApi = `${dashboardPath}/api`;
 
-/** As for `/metrics`: these are numbers of the whole service. */
+/** The same roles as for `/metrics`, but the numbers here are those of the whole service. */
 const metricsRoles: readonly Role[] = ["owner", "admin"];
 
 const newSession = record({ key: text() });
 const mostBytes = 4096;
 
-/** A file of the page, compressed as the browser accepts it. */
+/** A file of the page, compressed if the browser accepts that. */
 async function fileAnswer({ header, id }: RequestContext, name: string, caching: string): Promise<Answer> {
   const file = (await pageFiles()).get(name);
   if (!file) throw notFound("file");
@@ -80,7 +80,7 @@ async function fileAnswer({ header, id }: RequestContext, name: string, caching:
 
 const row = (given: Pick<Route, "method" | "path" | "access" | "answer">): Route => ({ ...given, name: unnamed });
 
-/** The rows that need no session: how people sign in, and the files of the page. */
+/** The routes that need no session: the ways to sign in, and the files of the page. */
 function openRows<Services>({ access, waysIn, now }: Ports<Services>): Route[] {
   const writer = createWriter({ envelope: "flat", now, base: "" });
   const ways = row({
@@ -141,7 +141,7 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
     run: ports.run,
     prefix: dashboardApi,
   });
-  // An idempotency key belongs to an API key, and the dashboard may have none.
+  // An idempotency key belongs to an API key, which a dashboard session may lack.
   const unrepeated = calls.map((route) => ({
     ...route,
     answer: ({ header, ...request }: RequestContext, authentication: Authentication) =>
@@ -155,7 +155,7 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
   );
 }
 
-/** The person of the session, with what the page needs for what their role may do. */
+/** The person of the session, with the role and scopes that tell the page what to offer. */
 const whoAmI =
   <Services>({ mode, organizations, users, hostsRepositories, now }: Ports<Services>): Route["answer"] =>
   async ({ id }, { caller }) => {

@@ -17,18 +17,18 @@ interface Ports {
   readonly now: () => string;
   readonly meter: Meter;
   readonly closing: AbortSignal;
-  /** Changes beside the records (`dev`). */
+  /** Changes that no record shows (`dev`). */
   readonly notices: Notices | undefined;
 }
 
-/** The page sends nothing. */
+/** A small limit, because the page sends nothing. */
 const mostBytesIn = 1024;
-/** How many bytes may wait for one page. A slower page is disconnected; it reconnects and reads everything again. */
+/** The most unsent bytes for one page. A slower page is disconnected; it reconnects and reads everything again. */
 const mostUnsent = 1024 * 1024;
 const heartbeat = "30s";
 const noticePause = "50ms";
 
-/** The part of a change that a page needs: which records to read again. */
+/** The part of a change that the page needs: which records to read again. */
 const hintOf = (change: Exclude<Change, { kind: "missed" }>): object => {
   switch (change.kind) {
     case "event":
@@ -44,7 +44,7 @@ const hintOf = (change: Exclude<Change, { kind: "missed" }>): object => {
   }
 };
 
-/** A burst of requests is one message. */
+/** Combines a burst of notices into one message of each kind. */
 function together(send: (hint: object) => void): (kind: string) => void {
   const waiting = new Set<string>();
   return (kind) => {
@@ -58,8 +58,8 @@ function together(send: (hint: object) => void): (kind: string) => void {
 }
 
 /**
- * `/dashboard/live`: tells which records changed, never their content. So a page that missed messages shows the same as one
- * that got them all.
+ * `/dashboard/live`: reports which records changed, never their content. So after missed messages a page can catch up
+ * by reading the records.
  */
 export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
   const upgrade = createWebSocketUpgrade(mostBytesIn);
@@ -101,7 +101,7 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
       closing.removeEventListener("abort", leave);
     });
     if (closing.aborted) leave();
-    // A tab of an older version asks for a reload.
+    // Lets a tab with an older version of the page ask for a reload.
     else send({ kind: "hello", program });
   };
 

@@ -6,7 +6,7 @@ interface Notice {
   readonly status: number;
   readonly title: string;
   readonly text: string;
-  /** Where its link leads, and the words of the link. */
+  /** The target and the text of its link. */
   readonly link: readonly [href: string, words: string];
   readonly headers?: Readonly<Record<string, string>>;
   readonly request_id: string;
@@ -15,7 +15,7 @@ interface Notice {
 const marks: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
 const asText = (text: string) => text.replaceAll(/[&<>"']/g, (mark) => marks[mark] ?? "");
 
-/** A page without a script, for errors on the way to the dashboard, in the style of the dashboard. */
+/** A page without scripts, in the style of the dashboard, for errors on the way to it. */
 export async function noticePage({ status, title, text, link, headers, request_id }: Notice): Promise<Answer> {
   const style = [...(await pageFiles()).keys()].find((name) => name.endsWith(".css"));
   const [href, words] = link.map(asText);
@@ -46,7 +46,7 @@ export async function noticePage({ status, title, text, link, headers, request_i
       ...always,
       "content-type": "text/html; charset=utf-8",
       "cache-control": "no-store",
-      // Its address may hold a code of the issuer.
+      // The URL of this page may contain a code from the issuer.
       "referrer-policy": "no-referrer",
       ...headers,
     },

@@ -10,14 +10,14 @@ import type { OrganizationsService } from "../organizations/service.ts";
 import { displayName } from "../users/schema.ts";
 import type { UsersService } from "../users/service.ts";
 
-/** Why a person may not sign in, in short for the log, and as a sentence for the person. */
+/** Why a person may not sign in: a short reason for the log, and a sentence for the person. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
   readonly status: number;
   readonly reason: string;
-  /** The organization of the sign-in; null if unknown. */
+  /** The organization that the sign-in was for; null if unknown. */
   readonly organization_id: string | null;
-  /** The user with the address; null if there is none. */
+  /** The user with this address; null if there is none. */
   readonly user_id: string | null;
 
   constructor(
@@ -34,7 +34,7 @@ export class SignInRefused extends Error {
   }
 }
 
-/** Where a sign-in comes from. */
+/** The client that a sign-in comes from. */
 export type Client = Pick<RefusedSignIn, "address" | "request_id">;
 
 interface Ports {
@@ -47,8 +47,8 @@ interface Ports {
 }
 
 /**
- * Begins the session of the active user with the verified address. Rejects with {SignInRefused}. Refusals name no other
- * person, because an issuer may know more people than the organization.
+ * Starts a session for the active user with the verified address. Rejects with {SignInRefused}. Refusals name no other
+ * person, because an issuer may have users who do not belong to the organization.
  */
 export const createOidcPeople =
   ({ sessions, organizations, users, invitations, audit, oidc }: Ports) =>

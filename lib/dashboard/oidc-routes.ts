@@ -28,30 +28,31 @@ interface Ports {
   readonly clock: Clock;
   readonly log: Log;
   readonly sessions: Pick<Sessions, "use">;
-  /** Begins the session of a person. Rejects with {SignInRefused}. */
+  /** Starts a session for a person. Rejects with {SignInRefused}. */
   readonly begin: (person: Person, client: Client) => Promise<string>;
   readonly clientOf: (request: RequestContext) => Client;
   readonly onRefused: OnRefused;
 }
 
-/** Called for each sign-in that is refused. */
+/** Called for each refused sign-in. */
 export type OnRefused = (refused: Pick<SignInRefused, "organization_id" | "user_id">, client: Client) => Promise<void>;
 
 const home = "/dashboard";
 const path = `${home}/oidc`;
 
-/** The longest time for a sign-in. */
+/** The time limit of a sign-in. */
 const lasts_ms = milliseconds("10m");
 
 /**
- * The state of an open sign-in, sealed in the browser's cookie. So every server can finish it, and no server stores it.
+ * The state of an unfinished sign-in. It is stored encrypted in the browser's cookie, so any server can finish the
+ * sign-in and none has to store it.
  */
 const underWay = v.object({
   state: v.string(),
   nonce: v.string(),
   code_verifier: v.string(),
   redirect_uri: v.string(),
-  /** The page to which it leads. */
+  /** The page to open after the sign-in. */
   to: v.string(),
   until: v.number(),
 });
@@ -60,7 +61,7 @@ type UnderWay = v.InferOutput<typeof underWay>;
 const again = [home, "Sign in again"] as const;
 const notUnderWay = (reason: string, why: string) => new SignInRefused(400, reason, why);
 
-/** A page of this dashboard; anything else becomes its first page. */
+/** The path of a page of this dashboard; for anything else, that of its first page. */
 export function ownPage(text: string | null): string {
   const here = "http://dashboard.invalid";
   const url = parseUrl(text ?? "", here);
@@ -69,7 +70,9 @@ export function ownPage(text: string | null): string {
   return url.pathname + url.search + url.hash;
 }
 
-/** The rows of sign-in with OpenID Connect. The issuer's answer comes in the browser, from another site. */
+/**
+ * The routes of sign-in with OpenID Connect. The browser delivers the issuer's answer by a redirect from another site.
+ */
 export function oidcRoutes(ports: Ports): Route[] {
   const { mode, access, log, clientOf, onRefused } = ports;
   const answering =
@@ -101,7 +104,7 @@ export function oidcRoutes(ports: Ports): Route[] {
   return withOtherMethods([row(path, begin(ports)), row(`${path}/callback`, end(ports))]);
 }
 
-/** Any other error is a fault of the service. */
+/** Rethrows all other errors: they are faults of the service. */
 function refusalOf(error: unknown): SignInRefused {
   if (error instanceof SignInRefused) return error;
   if (error instanceof IssuerError) return new SignInRefused(error.status, "issuer", error.message, { cause: error });
@@ -109,8 +112,8 @@ function refusalOf(error: unknown): SignInRefused {
 }
 
 /**
- * A second cookie beside the session's: the browser must send it with the issuer's redirect, which comes from another
- * site.
+ * A cookie of its own, separate from the session's: the browser must send it with the issuer's redirect, which comes
+ * from another site.
  */
 const cookieOf = (access: DashboardAccess, request: RequestContext) =>
   `${access.cookieName(request) ?? "svc"}${access.isHttps(request) ? "-oidc" : "_oidc"}`;
@@ -127,7 +130,7 @@ const redirect = (location: string, cookie: string, { id }: RequestContext): Ans
   request_id: id,
 });
 
-/** The purpose that the seal of the cookie is bound to. Seals for other purposes are refused. */
+/** Binds the encrypted cookie to this purpose. Values encrypted for another purpose are refused. */
 const seal = "dashboard.oidc";
 
 const begin =
@@ -167,7 +170,7 @@ const end =
     return redirect(kept.to, sessionCookie(access, request, token), request);
   };
 
-/** The content of the cookie; undefined unless this service has sealed it. */
+/** The content of the cookie; undefined if this service did not encrypt it. */
 function opened(encryption: Encryption, sealed: string | undefined): UnderWay | undefined {
   if (sealed === undefined) return undefined;
   try {

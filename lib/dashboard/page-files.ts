@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** A file of the page, as it is and compressed. */
+/** A file of the page, plain and compressed. */
 interface PageFile {
   readonly type: string;
   readonly plain: Buffer;
@@ -10,7 +10,7 @@ interface PageFile {
   readonly gzip: Buffer | undefined;
 }
 
-/** `index.html` is the shell; all other names hold a hash of their content. */
+/** `index.html` is the shell; every other name contains a hash of the content. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 const types: Readonly<Record<string, string>> = {
@@ -23,7 +23,7 @@ const types: Readonly<Record<string, string>> = {
 
 let known: Promise<PageFiles> | undefined;
 
-/** The files of the page, read once for the process. */
+/** The files of the page, read once per process. */
 export function pageFiles(): Promise<PageFiles> {
   known ??= load().catch((error) => {
     known = undefined;
@@ -32,7 +32,7 @@ export function pageFiles(): Promise<PageFiles> {
   return known;
 }
 
-/** The name of the page's program, which differs in every version of the page. */
+/** The file name of the page's program. It differs in every version of the page. */
 export async function programOfPage(): Promise<string> {
   return [...(await pageFiles()).keys()].find((name) => /^app-.*\.js$/.test(name)) ?? "";
 }
@@ -49,7 +49,7 @@ async function load(): Promise<PageFiles> {
   );
 }
 
-/** From the package, where the build put them; from the sources they are built now. */
+/** The files that the build put into the package. When run from the sources, builds them now. */
 async function builtFiles(): Promise<ReadonlyMap<string, Buffer>> {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, "package.json"))) folder = dirname(folder);

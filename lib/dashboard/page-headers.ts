@@ -15,6 +15,6 @@ export const always = {
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
-  // For browsers and scanners that do not read the policy.
+  // For browsers and scanners that ignore the content security policy.
   "x-frame-options": "DENY",
 };

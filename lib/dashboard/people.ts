@@ -8,7 +8,7 @@ interface Ports {
   readonly users: Pick<UsersService, "get" | "list" | "firstWithRole">;
 }
 
-/** The people for whom the dashboard of the mode `dev` acts. A person is named `<organization id>.<user id>`. */
+/** The people that the dashboard can act as in the mode `dev`. A person is named `<organization id>.<user id>`. */
 export function createPeople({ organizations, users }: Ports) {
   const nameOf = (organization_id: string, user_id: string) => `${organization_id}.${user_id}`;
 

@@ -3,7 +3,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { sessionLength } from "../keys/sessions.ts";
 import type { DashboardAccess } from "./access.ts";
 
-/** The header line that sets the cookie of a session, or removes it if there is no token. */
+/** The header that sets the session cookie, or removes it if there is no token. */
 export function sessionCookie(access: DashboardAccess, request: RequestContext, token = ""): string {
   const isHttps = access.isHttps(request);
   const seconds = token === "" ? 0 : milliseconds(sessionLength) / 1000;

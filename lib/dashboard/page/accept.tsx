@@ -6,14 +6,14 @@ import { useForm } from "./form.tsx";
 import { go } from "./router.ts";
 import { Page, Text } from "./ui.tsx";
 
-/** The page behind the link of an invitation's mail, `/accept#<token>`. The token replaces a session. */
+/** The page that an invitation mail links to, `/accept#<token>`. It needs the token instead of a session. */
 export function AcceptPage() {
   const [token] = useState(() => location.hash.slice(1));
   const [member, setMember] = useState<Member>();
   const { values, field } = useForm({ name: "" });
   const { isBusy, error, start } = useWork(async () => {
     const made = await api.invitations.accept({ token, name: values.name });
-    // The token is used up. The browser's history need not keep it.
+    // Removes the used token from the browser's history.
     history.replaceState(null, "", location.pathname);
     setMember(made);
   });
@@ -45,7 +45,7 @@ export function AcceptPage() {
   );
 }
 
-/** The new member's first key, shown this once, and the way in. */
+/** Shows the new member's first key, this one time, and the way to sign in. */
 function Welcome({ of }: { readonly of: Member }) {
   const enter = async () => {
     if (session.value?.mode === "dev") {

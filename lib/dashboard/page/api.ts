@@ -4,7 +4,7 @@ import type { Request as ApiRequest, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
 import { callOf, note } from "./calls.ts";
 
-/** The acting person: of the session in `start`, the chosen one in `dev`. */
+/** The acting person: the owner of the session in `start`, the chosen person in `dev`. */
 export interface Session {
   readonly mode: "dev" | "start";
   readonly organization: string;
@@ -14,15 +14,15 @@ export interface Session {
   readonly email: string;
   readonly role: "owner" | "admin" | "developer" | "viewer";
   readonly scopes: readonly string[];
-  /** Whether this server takes pushes of git. */
+  /** Whether this server accepts git pushes. */
   readonly hosts_repositories: boolean;
 }
 
-/** Null while signed out, undefined until the first answer. */
+/** Null while signed out; undefined until the first response. */
 export const session = signal<Session | null | undefined>(undefined);
 
 const storedPerson = "svc-person";
-/** The person that a tester chose in `dev`; each tab has its own. */
+/** The person that a tester chose in `dev`; separate for each tab. */
 export const person = signal<string | null>(sessionStorage.getItem(storedPerson));
 
 export function actAs(name: string): void {
@@ -30,10 +30,10 @@ export function actAs(name: string): void {
   person.value = name;
 }
 
-/** Its own ids, so that watching takes none from the service's sequence. */
+/** The page makes its own request ids, so that watching it does not advance the service's sequence of ids. */
 const requestId = () => `dashboard-${crypto.randomUUID()}`;
 
-/** Sends a request to the service that served the page, and notes it for the drawer. Rejects with {ClientProblem}. */
+/** Sends a request to the service that served the page, and records it for the drawer. Rejects with {ClientProblem}. */
 export async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
   const { response, answer } = await exchange(method, path, body, signal);
   const problem = response.ok ? undefined : problemOf(response, answer);
@@ -45,8 +45,8 @@ export async function request(method: string, path: string, body?: unknown, sign
 }
 
 /**
- * The session has ended. The sign-in form replaces the screen at once, and the page reloads: no signal, cache, socket or
- * history keeps what was read.
+ * Called when the session has ended. The sign-in form replaces the screen at once, and the page reloads, so that no
+ * signal, cache, socket or history keeps data.
  */
 function end(): void {
   session.value = null;
@@ -90,7 +90,7 @@ const sender: Sender = {
     request(method, `/dashboard/api${path}`, body, options?.signal),
 };
 
-/** Every operation of `/v1`, as this person. */
+/** Every operation of `/v1`, called as this person. */
 export const api = clientOver(sender);
 
 export async function loadSession(): Promise<void> {
@@ -98,7 +98,7 @@ export async function loadSession(): Promise<void> {
     session.value = (await request("GET", "/dashboard/session")) as Session;
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
-    // A person of a state that was replaced by a restore.
+    // A restore replaced the state that had this person.
     if (error.status === 401 && person.value !== null) {
       sessionStorage.removeItem(storedPerson);
       person.value = null;
@@ -108,7 +108,7 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** How people sign in: with an API key, and at an issuer. */
+/** How people can sign in: with an API key, or at an issuer. */
 export interface WaysIn {
   readonly key: boolean;
   readonly oidc: { readonly name: string; readonly url: string } | null;
@@ -133,7 +133,7 @@ export interface Person {
 }
 export const people = async () => ((await request("GET", "/dashboard/session/people")) as { data: Person[] }).data;
 
-/** Half a minute of the process. */
+/** Half a minute in the history of the process. */
 export interface Moment {
   readonly seconds_ago: number;
   readonly requests_per_s: number;
@@ -151,7 +151,7 @@ export interface Moment {
 export const readMetrics = async (signal: AbortSignal) =>
   ((await request("GET", "/dashboard/session/metrics", undefined, signal)) as { data: Moment[] }).data;
 
-/** An error as a sentence for people. */
+/** An error as a sentence for the user. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof ClientProblem)) return error instanceof Error ? error.message : String(error);
   const text = error.details.map(({ path, message }) => `${path} ${message}`).join("; ") || error.message;

@@ -7,18 +7,18 @@ import { Pages } from "./projects.tsx";
 import { place, setQuery } from "./router.ts";
 import { Page, Text, Time } from "./ui.tsx";
 
-/** Creating these is no change of the audit log: they are records themselves. */
+/** The audit log has no entries for these, because each creates a record that documents itself. */
 const leftOut = ["deployments.create", "generations.create"];
 const actions = [
   "sign-in.refused",
-  // A first sign-in made its user.
+  // A first sign-in created its user.
   "users.create",
   ...Object.entries(calls).flatMap(([feature, verbs]) =>
     Object.entries(verbs).flatMap(([verb, call]) => (call.startsWith("GET ") ? [] : [`${feature}.${verb}`])),
   ),
 ].filter((action) => !leftOut.includes(action));
 
-/** Who changed what, newest first, for owners and admins. */
+/** The audit log, newest first, for owners and admins. */
 export function AuditLogPage() {
   const { query } = place.value;
   const [action, user_id, cursor] = ["action", "user_id", "cursor"].map((name) => query.get(name) ?? "");

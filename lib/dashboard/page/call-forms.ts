@@ -1,10 +1,10 @@
 import { isSecretName } from "../../kernel/secret-redaction.ts";
 import type { RecordedCall } from "./calls.ts";
 
-/** A secret of a body stands in no form: its place is a variable of the environment. */
+/** Stands for a secret in a body. The forms of a call never show the secret, but an environment variable instead. */
 export class Secret {
   readonly variable: string;
-  /** The placeholder for it in a test. A URL keeps its host. */
+  /** Its placeholder in a test. For a URL it keeps the host. */
   readonly placeholder: string;
   constructor(name: string, value = "") {
     const upper = name.toUpperCase().replaceAll(/\W/g, "_");
@@ -17,7 +17,7 @@ type Tree = { readonly [name: string]: unknown };
 const isTree = (value: unknown): value is Tree =>
   typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Secret);
 
-/** The value with each secret in it replaced: found by its name, by its form, or because it is marked as one. */
+/** Replaces each secret in a value, recognized by its name, its format, or a mark as secret. */
 export function withoutSecrets(value: unknown, name = ""): unknown {
   if (typeof value === "string") {
     const isSecret = isSecretName(name) || name === "webhook_url" || /^(sk_live_|whsec_)/.test(value);
@@ -30,14 +30,14 @@ export function withoutSecrets(value: unknown, name = ""): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSecrets(one, key)]));
 }
 
-/** Characters that a terminal obeys, or that turn the text beside them. */
+/** Characters that control a terminal or change the direction of the text around them. */
 const control = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
 const escaped = (json: string) =>
   json.replaceAll(new RegExp(control, "gu"), (found) =>
     [...Array(found.length).keys()].map((i) => `\\u${found.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""),
   );
 
-/** JSON in pieces: text, and the variables of secrets between. */
+/** JSON as a sequence of text and secrets. */
 function piecesOf(value: unknown): readonly (string | Secret)[] {
   const secrets: Secret[] = [];
   let mark = "~";
@@ -65,7 +65,7 @@ export function curlOf({ id, method, path, body }: RecordedCall, origin: string)
 
 const isName = (text: string) => /^[A-Za-z_$][\w$]*$/.test(text);
 
-/** A value as TypeScript. `written` may write a part of it in another way. */
+/** A value as TypeScript source. `written` can override how a part is written. */
 export function literalOf(value: unknown, written: (value: unknown) => string | undefined = () => undefined): string {
   const own = written(value);
   if (own !== undefined) return own;
@@ -78,7 +78,10 @@ export function literalOf(value: unknown, written: (value: unknown) => string | 
   return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
 }
 
-/** What the typed client and the command take: path, query and body in one. A query has no numbers, but their digits. */
+/**
+ * The input for the typed client and the command: path, query and body in one object. A query holds text, so digits
+ * become numbers here.
+ */
 export const inputOf = ({ params, query, body }: RecordedCall): Tree => ({
   ...params,
   ...Object.fromEntries(
@@ -105,7 +108,7 @@ const client = createClient({ baseUrl: ${literalOf(`${origin}/v1`)}, apiKey: pro
 console.log(await client.${id}(${input === "{}" ? "" : input}));`;
 }
 
-/** The words of an input on the command line; undefined if words cannot express it. */
+/** The command-line arguments for an input; undefined if arguments cannot express it. */
 function wordsOf(input: Tree, prefix = ""): string[] | undefined {
   const words: string[] = [];
   for (const [name, value] of Object.entries(input)) {
@@ -126,10 +129,10 @@ function wordsOf(input: Tree, prefix = ""): string[] | undefined {
   return words;
 }
 
-/** Text that stays text wherever a field allows other values too. */
+/** Text that the command line reads as text even if the field allows other types. */
 const isPlain = (text: string) => !control.test(text) && !/^(-?\d+(\.\d+)?|true|false|null|[[{"].*)$/s.test(text);
 
-/** The commands of the control interface that are none of `svc-server call`. */
+/** Commands for calls of the control interface, which `svc-server call` cannot make. */
 const commands: readonly (readonly [call: RegExp, words: (found: RegExpExecArray, body: Tree) => string])[] = [
   [/^GET \/_svc\/clock$/, () => "clock show"],
   [
@@ -144,7 +147,7 @@ const commands: readonly (readonly [call: RegExp, words: (found: RegExpExecArray
   [/^POST \/_svc\/reset$/, () => "reset"],
 ];
 
-/** Undefined where no command makes this call. */
+/** The command that makes this call; undefined if there is none. */
 export function commandOf(call: RecordedCall, origin: string): string | undefined {
   const url = `--url ${quoted(origin)}`;
   if (call.id === undefined) {

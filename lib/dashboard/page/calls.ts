@@ -1,29 +1,29 @@
 import { signal } from "@preact/signals";
 import { calls as operations } from "../../client/calls.ts";
 
-/** A call in the form that a program with a key would use. */
+/** A call as a program with a key would make it. */
 export interface RecordedCall {
   /** The name of the operation; undefined for the control interface. */
   readonly id: string | undefined;
   readonly method: string;
-  /** With the query: `/v1/projects?per_page=50`. */
+  /** Includes the query: `/v1/projects?per_page=50`. */
   readonly path: string;
-  /** The parameters of the path and those of the query, decoded. */
+  /** The path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** How a call ended: with its answer, or with the code of a problem. */
+/** How a call ended: with its response, or with the code of a problem. */
 export interface Ended {
   readonly call: RecordedCall;
   readonly answer: unknown;
   readonly problem: string | undefined;
 }
 
-/** The reads behind the current screen. */
+/** The reads that the current screen shows. */
 export const shown = signal<readonly Ended[]>([]);
-/** The writes of this tab, the newest first. */
+/** The writes of this tab, newest first. */
 export const done = signal<readonly Ended[]>([]);
 const mostDone = 30;
 
@@ -39,7 +39,7 @@ const patterns = Object.entries(operations)
   )
   .sort((a, b) => a.names.length - b.names.length);
 
-/** The call behind a request of this page; undefined for requests that only the page may send. */
+/** The call behind a request of this page; undefined for requests that only the page makes. */
 export function callOf(method: string, path: string, body: unknown): RecordedCall | undefined {
   const [place = "", search = ""] = path.split("?", 2);
   const query = Object.fromEntries(new URLSearchParams(search));
@@ -57,13 +57,13 @@ export function callOf(method: string, path: string, body: unknown): RecordedCal
 
 type Listener = (ended: Ended) => void;
 const listeners = new Set<Listener>();
-/** Hears of every call of this tab. Answers the end of it. */
+/** Listens to every call of this tab. Returns a function that stops listening. */
 export function onCall(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Pages of one list count as one read. */
+/** All pages of one list count as one read. */
 const keyOf = ({ method, path, query }: RecordedCall) =>
   `${method} ${path.split("?", 1)[0]} ${new URLSearchParams({ ...query, cursor: "" })}`;
 const owners = new Map<string, AbortSignal | undefined>();
@@ -74,12 +74,12 @@ function forget(key: string, owner: AbortSignal | undefined): void {
   shown.value = shown.value.filter(({ call }) => keyOf(call) !== key);
 }
 
-/** Readings without an owner belong to the page that was left. */
+/** Drops the reads without an owner: they belong to the page that was left. */
 export function forgetPage(): void {
   for (const [key, owner] of owners) if (!owner) forget(key, owner);
 }
 
-/** Notes how a call ended. A reading is shown until its owner, the part of the page that shows it, is gone. */
+/** Records how a call ended. A read stays listed until its owner is gone: the part of the page that shows its data. */
 export function note(ended: Ended, owner: AbortSignal | undefined): void {
   for (const listener of listeners) listener(ended);
   if (ended.call.method !== "GET") {

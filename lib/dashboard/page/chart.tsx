@@ -1,21 +1,21 @@
 /** One line of a chart. */
 export interface Line {
   readonly name: string;
-  /** A value for each point; null where there is none. */
+  /** A value for each point; null for a point without one. */
   readonly values: readonly (number | null)[];
 }
 
 const width = 320;
 const height = 80;
 
-/** A round number that is at least this one. */
+/** The next round number, at least as large as the value. */
 function roundUp(value: number): number {
   if (value <= 0) return 1;
   const size = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 5, 10].find((step) => step * size >= value) ?? 10) * size;
 }
 
-/** The path through the values, from left to right, broken where there is none. A value without neighbours is a short line. */
+/** The path through the values from left to right, with gaps for missing values. An isolated value is a short line. */
 function pathOf(values: readonly (number | null)[], most: number): string {
   const step = width / Math.max(1, values.length - 1);
   const isThere = (i: number) => (values[i] ?? null) !== null;
@@ -29,7 +29,7 @@ function pathOf(values: readonly (number | null)[], most: number): string {
   return parts.join("");
 }
 
-/** Lines over time. Their latest values are also text, for people who cannot see the drawing. */
+/** Lines over time. Their latest values are also shown as text, for people who cannot see the chart. */
 export function LineChart({
   title,
   lines,
@@ -39,7 +39,7 @@ export function LineChart({
   readonly title: string;
   readonly lines: readonly Line[];
   readonly show: (value: number) => string;
-  /** The label of the left end. */
+  /** The label at the left end. */
   readonly from: string;
 }) {
   const most = roundUp(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))));
@@ -74,7 +74,7 @@ export function LineChart({
   );
 }
 
-/** A share of a row's width, for numbers that are compared. */
+/** A bar as wide as its share of the row, to compare numbers. */
 export const Bar = ({ share }: { readonly share: number }) => (
   <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
     <rect width={Math.max(0.5, Math.min(100, share * 100))} height="8" />

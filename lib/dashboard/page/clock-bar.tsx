@@ -27,7 +27,7 @@ interface Shown {
   readonly upcoming: readonly Due[];
 }
 
-/** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock, forward and back. */
+/** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock forward and back. */
 export function ClockBar({ children }: { readonly children: ComponentChildren }) {
   const [ran, setRan] = useState<number>();
   const { data } = useRead<Shown>(
@@ -94,7 +94,7 @@ function Now({ mode }: { readonly mode: ClockState["mode"] | undefined }) {
   );
 }
 
-/** The next due work, and a button that goes there. */
+/** The next due work, and a button that advances the clock to it. */
 function Next({
   next,
   reason,

@@ -3,13 +3,13 @@ import { ClientProblem } from "../../client/problem.ts";
 import { request } from "./api.ts";
 import { setServiceTime } from "./live.ts";
 
-/** The clock of the control interface (`dev`). */
+/** The clock as the control interface shows it (`dev`). */
 export interface ClockState {
   readonly now: string;
   readonly mode: "real" | "manual" | "scaled";
 }
 
-/** The next due work. */
+/** Work that falls due at a time. */
 export interface Due {
   readonly at: string;
   readonly kind: string;
@@ -21,23 +21,23 @@ export interface Moved {
   readonly ran: number;
 }
 
-/** How far the clock is moved. */
+/** How far to move the clock. */
 export type Target = { readonly by: string } | { readonly to: string };
 
 export const readClock = async () => (await request("GET", "/_svc/clock")) as ClockState;
 export const readUpcoming = async () => ((await request("GET", "/_svc/upcoming")) as { data: Due[] }).data;
 export const freezeClock = async () => (await request("POST", "/_svc/clock/freeze")) as ClockState;
 
-/** A move of the clock by this page, and the snapshot of just before it. */
+/** A move of the clock by this page, with the snapshot taken just before it. */
 interface Move {
   readonly id: string;
   readonly from: string;
 }
 
 const stored = "svc-moves";
-/** Each snapshot holds a whole state. */
+/** Limited, because each snapshot holds a whole state. */
 const mostMoves = 10;
-/** The moves that can be undone, the last one at the end; only snapshots of this tab. */
+/** The moves of this tab that can be undone, the latest at the end. */
 export const moves = signal<readonly Move[]>(JSON.parse(sessionStorage.getItem(stored) ?? "[]"));
 const keep = (list: readonly Move[]): void => {
   moves.value = list;
@@ -45,7 +45,7 @@ const keep = (list: readonly Move[]): void => {
 };
 const forget = async ({ id }: Move) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
 
-/** The answer; undefined where the state of the service cannot be copied, as with a runtime. */
+/** The response; undefined if the service cannot copy its state, for example with a runtime. */
 export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -55,7 +55,7 @@ export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefine
   }
 }
 
-/** Moves the clock. A snapshot of the state before makes it possible to go back, where there can be one. */
+/** Moves the clock. Takes a snapshot first, if possible, so that the move can be undone. */
 export async function advance(target: Target): Promise<Moved> {
   const words = "by" in target ? `+${target.by}` : target.to;
   const snapshot = request("POST", "/_svc/snapshots", { name: `before ${words}` });
@@ -74,7 +74,7 @@ export async function advance(target: Target): Promise<Moved> {
   }
 }
 
-/** Goes back to the state before the last move of this tab. What happened since then is gone. */
+/** Restores the state before the last move of this tab. Everything since then is lost. */
 export async function undo(): Promise<void> {
   const last = moves.value.at(-1);
   if (!last) return;
@@ -98,10 +98,10 @@ const works: Readonly<Record<string, string>> = {
   "endpoints.clear": "deliveries of a removed endpoint are deleted",
   "projects.clear": "a removed project is deleted",
 };
-/** A job in words for people. */
+/** A job as text for the user. */
 export const workOf = ({ kind }: Due): string => works[kind] ?? kind;
 
-/** Where a record has its page; undefined where it has none. */
+/** The path of a record's page; undefined if it has none. */
 export function pageOf(id: string | null): string | undefined {
   const [prefix] = (id ?? "").split("_");
   const folders: Readonly<Record<string, string>> = {

@@ -5,12 +5,12 @@ import { Table } from "./parts.tsx";
 import { place, setQuery } from "./router.ts";
 import { Empty, Loading, Section, Text } from "./ui.tsx";
 
-/** The name of a snapshot, as lists show it. */
+/** The title of a snapshot in lists. */
 export const titleOf = ({ id, name }: StoredSnapshot) => (name === null ? id : `${name} (${id})`);
 
 const concerns = ({ kind }: Change) => kind !== "log" && kind !== "journal";
 
-/** Which records differ between two states. */
+/** Shows which records differ between two states. */
 export function Compare({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] }) {
   const from = place.value.query.get("from") ?? "";
   const to = place.value.query.get("to") ?? "";
@@ -84,7 +84,7 @@ function Differences({ of }: { readonly of: Comparison }) {
 
 const textOf = (value: string | number | null) => (value === null ? "null" : String(value).slice(0, 200));
 
-/** The fields that name the record, as far as it has them. */
+/** The fields that identify the record, if it has any. */
 function summaryOf(fields: Comparison["changes"][number]["fields"], side: "from" | "to"): string {
   const names = ["name", "event", "email", "status", "environment", "recipient", "subject", "error"];
   return names.flatMap((name) => (fields[name]?.[side] == null ? [] : [textOf(fields[name][side])])).join(" · ");

@@ -31,7 +31,7 @@ const send = async <T>(method: string, path: string, body?: object) =>
 const list = async <T>(method: string, path: string) => (await send<{ data: T[] }>(method, path)).data;
 const part = encodeURIComponent;
 
-/** The control interface of `dev`, as programs use it. */
+/** The control interface of `dev`, called as programs call it. */
 export const control = {
   inbox: () => list<Caught>("GET", "inbox"),
   inboxes: () => list<InboxSettings>("GET", "inboxes"),

@@ -6,11 +6,11 @@ import { Modal } from "./modal.tsx";
 
 interface ButtonProps {
   readonly children: string;
-  /** Why it cannot be used; it is disabled then, and says so. */
+  /** Why the button cannot be used. With a reason it is disabled and shows the reason. */
   readonly reason?: string | undefined;
-  /** Keeps the focus while its work runs, so that the keyboard does not lose its place. */
+  /** While busy the button keeps the focus, so that keyboard users do not lose their place. */
   readonly isBusy?: boolean;
-  /** Whether its menu or form is open. */
+  /** Whether the button's menu or form is open. */
   readonly isExpanded?: boolean;
   readonly kind?: "main" | "danger" | "quiet";
   readonly type?: "button" | "submit";
@@ -41,7 +41,7 @@ export function Button({ children, reason, isBusy, isExpanded, kind, type = "but
   );
 }
 
-/** A button that calls the service, and shows the error of a refusal. */
+/** A button that calls the service and shows an error if the call fails. */
 export function Action({
   run,
   ...button
@@ -55,7 +55,7 @@ export function Action({
   );
 }
 
-/** Runs a write once at a time; afterwards everything on the page is read again. */
+/** Runs a write, one at a time. Afterwards the page reads all its data again. */
 export function useWork(run: () => Promise<unknown>) {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -98,7 +98,7 @@ export function Field({ label, value, onInput, hint, type = "text", required, li
       <label for={id}>{label}</label>
       <input
         id={id}
-        // The types of Preact allow a list of suggestions for each type of field alone.
+        // Preact's types allow a suggestion list only for a literal type.
         {...({ type } as { type: "text" })}
         value={value}
         required={required}
@@ -162,7 +162,7 @@ export function Select({ label, value, options, onChange, reason, isBare }: Sele
   );
 }
 
-/** A button that opens a form over the page. `run` closes it, unless it rejects. */
+/** A button that opens a form over the page. The form closes after `run`, unless it rejects. */
 export function FormDialog({
   label,
   reason,
@@ -225,7 +225,7 @@ export function FormDialog({
   );
 }
 
-/** A secret that is shown once, ready to be copied. */
+/** A secret that is shown once, ready to copy. */
 export function Once({ label, secret }: { readonly label: string; readonly secret: string }) {
   const [isCopied, setCopied] = useState(false);
   const id = useId();

@@ -68,7 +68,7 @@ const periods: readonly (readonly [string, string])[] = [
   ["2592000000", "The last 30 days"],
 ];
 
-/** Sends everything again that did not arrive. */
+/** Resends all deliveries that did not arrive. */
 function Recover({ family, id }: OfEndpoint) {
   const { values, choice } = useForm({ period: "86400000" });
   const run = () => {
@@ -123,7 +123,7 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
   );
 }
 
-/** Every attempt with its answer, and when the next one comes. */
+/** Every attempt with its response, and the time of the next one. */
 function Attempts({ of }: { readonly of: DeliveryDetail }) {
   return (
     <Section title="Attempts">

@@ -5,10 +5,10 @@ import { Modal } from "./modal.tsx";
 import { Block, Copy } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
 
-/** A name that may stand in the address of a repository. */
+/** Project names that can be part of a repository URL. */
 const plain = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
 
-/** The commands that deploy a folder to a project: by our own command, and by git. */
+/** The commands that deploy a folder to a project: with `svc-server deploy`, and with git. */
 export function commandsFor({ id, name }: { readonly id: string; readonly name: string }, origin: string) {
   const project = plain.test(name) && !/\.(lock)?$/.test(name) ? name : id;
   const key = "export SVC_API_KEY='sk_live_…'";
@@ -20,7 +20,7 @@ export function commandsFor({ id, name }: { readonly id: string; readonly name: 
   };
 }
 
-/** A button that shows how a folder is deployed from a shell. */
+/** A button that shows how to deploy a folder from a shell. */
 export function DeployFolder({ of }: { readonly of: { readonly id: string; readonly name: string } }) {
   const [isOpen, setOpen] = useState(false);
   const simulated = session.value?.hosts_repositories

@@ -5,7 +5,7 @@ import { Action, Field, FormDialog, Select } from "./controls.tsx";
 import { refusal } from "./permissions.ts";
 import { go } from "./router.ts";
 
-/** People paste the URL of a repository; the interface takes `owner/repo`. */
+/** People paste the URL of a repository; the API takes `owner/repo`. */
 export const repoOf = (text: string): string =>
   text
     .trim()
@@ -14,7 +14,7 @@ export const repoOf = (text: string): string =>
 
 type Kind = "git" | "image";
 
-/** The button and the form of a new deployment of a project. */
+/** The button and the form for a new deployment of a project. */
 export function Deploy({
   project_id,
   environments,

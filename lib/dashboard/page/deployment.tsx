@@ -72,7 +72,7 @@ const nextSteps: Readonly<Record<string, string>> = {
   rolled_back: "The previous release stays live. Fix this, then deploy again.",
 };
 
-/** Why a deployment failed: the last error before the line that says so. */
+/** Why a deployment failed: the last error other than "Deployment failed" itself. */
 function Reason({ status, of }: { readonly status: string; readonly of: readonly LogEntry[] }) {
   const next = nextSteps[status];
   const errors = of.filter(({ level, message }) => level === "error" && message !== "Deployment failed");
@@ -111,11 +111,11 @@ function SourceText({ of }: { readonly of: Deployment["source"] }) {
 
 const way: readonly string[] = ["queued", "building", "deploying"];
 
-/** The states on the way, past ones solid and coming ones dashed, with the times that are known. */
+/** The states of a deployment, past ones solid and future ones dashed, with the known times. */
 function States({ of }: { readonly of: Deployment }) {
   const at = way.indexOf(of.status);
   const isOver = at === -1;
-  // Where a deployment was cancelled or failed is not in its record, so only its end is drawn as certain.
+  // The record does not say in which state a deployment was cancelled or failed, so only its end is certain.
   const passed = of.status === "active" || of.status === "rolled_back" ? way.length : of.status === "failed" ? 2 : 1;
   const end = isOver ? of.status : "active";
   return (

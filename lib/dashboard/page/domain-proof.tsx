@@ -1,7 +1,7 @@
 import type { Environment } from "../../client/records.ts";
 import { Text } from "./ui.tsx";
 
-/** The record that a domain waits for; nothing once it serves. */
+/** The DNS record that a domain still needs; empty once the domain serves. */
 export function DomainProof({ of }: { readonly of: NonNullable<Environment["domain_status"]>[number] | undefined }) {
   if (of?.status !== "pending") return null;
   return (

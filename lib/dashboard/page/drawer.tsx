@@ -20,7 +20,7 @@ type Form = keyof typeof forms;
 const stored = "svc-form";
 const isForm = (text: string | null): text is Form => text !== null && Object.hasOwn(forms, text);
 
-/** The calls that the page shows and has made, in the forms that a program uses. */
+/** The calls that the page shows and has made, as programs would make them. */
 export function Drawer() {
   const panel = useRef<HTMLElement>(null);
   const isOpen = isDrawerOpen.value;
@@ -32,7 +32,7 @@ export function Drawer() {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, [isOpen]);
-  // Readings of the previous page that have no owner go with it.
+  // Leaving a page drops its reads without an owner.
   const { path } = place.value;
   useEffect(() => forgetPage, [path]);
   if (!isOpen) return null;

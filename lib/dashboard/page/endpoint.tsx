@@ -9,7 +9,7 @@ import { refusal } from "./permissions.ts";
 import { go, href } from "./router.ts";
 import { Page, Status, Text, Time } from "./ui.tsx";
 
-/** Webhooks and integrations: what gets deliveries. */
+/** The kinds of endpoints that get deliveries. */
 export type Family = "webhooks" | "integrations";
 
 interface Endpoint {
@@ -17,10 +17,10 @@ interface Endpoint {
   readonly status: "active" | "inactive";
 }
 
-/** The events of an endpoint, in words. */
+/** The events of an endpoint as text. */
 export const eventsText = (events: readonly string[]) => (events.includes("*") ? "all events" : events.join(", "));
 
-/** Headers as lines of `Name: value`. */
+/** Parses headers from lines of `Name: value`. */
 export const headersOf = (text: string): Record<string, string> =>
   Object.fromEntries(
     text
@@ -51,7 +51,7 @@ export const EventsField = (field: { readonly value: string; readonly onInput: (
   <Field label="Events" {...field} hint="Names separated by commas, or * for all" list={eventNames} required />
 );
 
-/** The page of all endpoints of a family. Its table has the two columns of `head` beside the state and the age. */
+/** The page with all endpoints of a family. Besides state and age, its table has the two columns of `head`. */
 export function EndpointsPage<T extends Endpoint & { readonly created_at: string }>({
   family,
   title,
@@ -100,7 +100,7 @@ export function EndpointsPage<T extends Endpoint & { readonly created_at: string
   );
 }
 
-/** Turns an endpoint on and off, tests it, and deletes it. The forms that change it stand in between. */
+/** The buttons that turn an endpoint on or off, test it and delete it. The forms to edit it go between them. */
 export function EndpointActions({
   family,
   of: { id, status },

@@ -21,7 +21,7 @@ function bytesText(bytes: number): string {
   return `${(bytes / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]}`;
 }
 
-/** What an environment has whose deployments really run: protection, folder, `/data`, workers, schedules. */
+/** What only an environment with a runtime has: protection, folder, `/data`, workers, schedules. */
 export function Beside({ project_id, of }: Part) {
   const { data_bytes, workers = [], schedules = [] } = of;
   if (data_bytes === undefined) return null;
@@ -80,7 +80,7 @@ const Schedules = ({ of }: { readonly of: NonNullable<Environment["schedules"]> 
     </Table>
   );
 
-/** The last runs, each with what it printed. */
+/** The last runs with their output. */
 function Runs({ project_id, of: { name }, hasSchedules }: Part & { readonly hasSchedules: boolean }) {
   const [shown, setShown] = useState<string>();
   const { data, error } = useRead(
@@ -132,7 +132,7 @@ interface Run {
   readonly ended_at: string | null;
 }
 
-/** A line may reach the log a moment after the end of its run. */
+/** A line may reach the log shortly after its run has ended. */
 const late_ms = 2_000;
 
 const isOf =
@@ -142,7 +142,7 @@ const isOf =
     timestamp >= started_at &&
     (ended_at === null || Date.parse(timestamp) <= Date.parse(ended_at) + late_ms);
 
-/** The lines of the environment's log that a run printed. */
+/** The lines that a run wrote to the environment's log. */
 function Output({
   project_id,
   environment,
@@ -164,7 +164,7 @@ function Output({
   return <Block of={text.join("\n")} label={`Output of ${of.name}`} />;
 }
 
-/** The user and the password that visitors give before they reach the app. */
+/** The user name and password that visitors need to reach the app. */
 function Protection({ project_id, of }: Part) {
   const { values, field, reset } = useForm({ user: "", password: "" });
   const reason = refusal("deployments:write");
@@ -204,7 +204,7 @@ function Protection({ project_id, of }: Part) {
   );
 }
 
-/** The folder of the repository that is built. */
+/** The folder of the repository to build. */
 function Root({ project_id, of: { name, root } }: Part) {
   const stored = { root: root ?? "" };
   const { values, field, reset } = useForm(stored);

@@ -73,7 +73,7 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
   );
 }
 
-/** The release that serves an environment. */
+/** The live release of an environment. */
 export const Live = ({ of }: { readonly of: DeploymentItem | undefined }) =>
   of ? (
     <span class="row">
@@ -86,7 +86,7 @@ export const Live = ({ of }: { readonly of: DeploymentItem | undefined }) =>
     <span class="hint">Nothing is live.</span>
   );
 
-/** The URL of its app. It is another origin, and gets no referrer from this page. */
+/** The URL of the app. It is another origin and gets no referrer from this page. */
 export const Address = ({ of: { url } }: { readonly of: Environment }) =>
   url && /^https?:/.test(url) ? (
     <a href={url} target="_blank" rel="noreferrer noopener">
@@ -105,7 +105,7 @@ function Actions({
 }) {
   const reason = refusal("deployments:write");
   const key = { id: project.id, name: of.name };
-  // Without a runtime an environment has no URL, and nothing runs.
+  // Without a runtime an environment has no URL, and no app runs.
   const idle =
     of.url === undefined
       ? "Deployments are simulated here, so nothing runs."
@@ -181,7 +181,7 @@ function Domains({ project_id, of }: Part) {
   );
 }
 
-/** The variables of an environment, and the form that sets one. */
+/** The variables of an environment and the form to set one. */
 export function Variables({ project_id, of }: Part) {
   const variables = Object.entries(of.variables);
   const reason = refusal("deployments:write");

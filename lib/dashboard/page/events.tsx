@@ -52,7 +52,7 @@ interface Props {
   readonly projects: ReadonlyMap<string, Project>;
 }
 
-/** The subject of an event, in a few words. */
+/** The subject of an event in a few words. */
 function Subject({ of: { data }, projects }: Props) {
   const { name, email, project_id, environment } = data;
   const project = name ?? projects.get(String(project_id))?.name ?? project_id;

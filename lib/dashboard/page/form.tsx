@@ -2,7 +2,7 @@ import { useId, useState } from "preact/hooks";
 
 type Values = Readonly<Record<string, string>>;
 
-/** The values of a form, all of them text, and what ties its fields to them. */
+/** The values of a form, all of them text, and the props that bind its fields to them. */
 export function useForm<T extends Values>(initial: T) {
   const [values, setValues] = useState(initial);
   const set = (changes: Partial<T>) => setValues((before) => ({ ...before, ...changes }));
@@ -10,20 +10,22 @@ export function useForm<T extends Values>(initial: T) {
   return {
     values,
     set,
-    /** For `Field` and `Area`. */
+    /** Props for `Field` and `Area`. */
     field: (name: keyof T & string) => ({ value: values[name] ?? "", onInput: setter(name) }),
-    /** For `Select`. */
+    /** Props for `Select`. */
     choice: (name: keyof T & string) => ({ value: values[name] ?? "", onChange: setter(name) }),
-    /** Resets the form to its first values, or to these: a form that opens again shows the stored values. */
+    /**
+     * Resets the form to its initial values, or to the given ones, such as the stored values when the form opens again.
+     */
     reset: (to: T = initial) => setValues(to),
   };
 }
 
-/** The fields that were filled in. */
+/** The fields that are not empty. */
 export const filled = <T extends Values>(values: T): Partial<T> =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== "")) as Partial<T>;
 
-/** The names in a list with commas or spaces between them. */
+/** Splits a list of names at commas and white space. */
 export const listOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
 
 interface AreaProps {
@@ -35,7 +37,7 @@ interface AreaProps {
   readonly required?: boolean;
 }
 
-/** A field of several lines. */
+/** A field for several lines of text. */
 export function Area({ label, value, onInput, hint, rows = 4, required }: AreaProps) {
   const id = useId();
   return (

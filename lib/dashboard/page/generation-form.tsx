@@ -26,7 +26,7 @@ const empty = {
 };
 type Values = typeof empty;
 
-/** What the form sends. The inputs of a model that is not known here may be anything. */
+/** The inputs that the form sends. A model that the page does not know may take any inputs. */
 function inputsOf({ more, seed, duration, model, ...texts }: Values): { model: string } & Record<string, unknown> {
   const numbers = Object.entries(filled({ seed, duration })).map(([name, text]) => [name, Number(text)]);
   const others: unknown = more.trim() === "" ? {} : JSON.parse(more);
@@ -35,7 +35,7 @@ function inputsOf({ more, seed, duration, model, ...texts }: Values): { model: s
   return { ...others, ...filled(texts), ...Object.fromEntries(numbers), model: model.trim() };
 }
 
-/** The form with the inputs of a generation in it. */
+/** The form values for the inputs of a generation. */
 function valuesOf(input: Readonly<Record<string, unknown>>): Values {
   const own = Object.entries(input).filter(([name]) => named.includes(name));
   const others = Object.entries(input).filter(([name]) => !named.includes(name));
@@ -46,7 +46,7 @@ function valuesOf(input: Readonly<Record<string, unknown>>): Values {
   };
 }
 
-/** The button and the form of a new generation, or of one with the inputs of another. */
+/** The button and the form for a new generation, optionally with the inputs of an earlier one. */
 export function NewGeneration({ input }: { readonly input?: Readonly<Record<string, unknown>> }) {
   const { values, field, choice, reset } = useForm(input ? valuesOf(input) : empty);
   const known = models.find(({ id }) => id === values.model.trim());

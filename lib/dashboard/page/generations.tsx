@@ -16,7 +16,7 @@ const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).to
 const promptOf = ({ input }: Generation) => (typeof input["prompt"] === "string" ? input["prompt"] : "");
 const hasEnded = ({ status }: Generation) => status !== "queued" && status !== "in_progress";
 
-/** Reads again every second while a generation runs, which may say how much of it is done: not each per cent is published. */
+/** Reads again every second while a generation runs, because not every change of its progress is published. */
 function useProgress(of: readonly Generation[] | undefined): void {
   const isRunning = of?.some(({ status }) => status === "in_progress") ?? false;
   useEffect(() => {
@@ -67,7 +67,7 @@ export function GenerationsPage() {
   );
 }
 
-/** The picture or the film, or its state as long as there is none. */
+/** The picture or the video; until there is one, the state. */
 function Media({ of }: { readonly of: Generation }) {
   const source = sourceOf(of);
   const text = promptOf(of).slice(0, 300) || of.model;

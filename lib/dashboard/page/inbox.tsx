@@ -16,7 +16,7 @@ const wordOf = (answer: InboxAnswer | null): string => {
   return "timeout" in answer ? "timeout" : "drop" in answer ? "drop" : JSON.stringify(answer);
 };
 
-/** What a person wrote, as the control interface takes it, which checks it. */
+/** Parses what a person typed to the format of the control interface, which validates it. */
 function answersOf(text: string): unknown {
   const trimmed = text.trim();
   if (trimmed.startsWith("[")) return JSON.parse(trimmed);
@@ -24,7 +24,7 @@ function answersOf(text: string): unknown {
   return words.map((word) => (/^(timeout|drop)$/.test(word) ? { [word]: true } : Number(word)));
 }
 
-/** A delivery is named by its own headers; one without them by its time. */
+/** A delivery is identified by its headers, or by its time if it has none of them. */
 const nameOf = ({ headers, received_at, endpoint }: Caught): string =>
   headers["x-service-delivery"] === undefined
     ? `${endpoint} ${received_at}`
@@ -118,7 +118,7 @@ const isGood = (answer: InboxAnswer | null) => {
 const attemptOf = ({ headers }: Caught) =>
   headers["x-service-attempt"] === undefined ? "" : `attempt ${headers["x-service-attempt"]}`;
 
-/** What an inbox answers next, and how to end it. */
+/** What an inbox responds with next, and a button to stop that. */
 const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { readonly of: InboxSettings }) => (
   <p class="row">
     <strong>
@@ -166,7 +166,7 @@ function Configure({ name: current }: { readonly name: string }) {
   );
 }
 
-/** The body with line breaks, where it is JSON. */
+/** The body, indented if it is JSON. */
 function prettyOf(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
@@ -209,7 +209,7 @@ function Delivery({ of: { url, headers, body, received_at, endpoint } }: { reado
   );
 }
 
-/** Checks the signature as a receiver does: with a secret that stays in this page. */
+/** Verifies the signature as a receiver does. The secret does not leave this page. */
 function SignatureCheck({ body, header }: { readonly body: string; readonly header: string | undefined }) {
   const [secret, setSecret] = useState("");
   const [isRight, setRight] = useState<boolean>();

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { session } from "./api.ts";
 import { Loading } from "./ui.tsx";
 
-/** The pages of `dev` alone. */
+/** The pages that exist only in `dev`. */
 export const instrumentPages = [
   ["/timeline", "Timeline"],
   ["/inbox", "Inbox"],
@@ -22,7 +22,7 @@ interface Chosen {
 
 let Loaded: ComponentType<Chosen> | undefined;
 
-/** These pages are in one file, which loads with the first of them. */
+/** All these pages are in one file, which loads when the first of them opens. */
 export function InstrumentPage(chosen: Chosen) {
   const [error, setError] = useState<unknown>();
   const [, setLoaded] = useState(Loaded !== undefined);
@@ -32,7 +32,7 @@ export function InstrumentPage(chosen: Chosen) {
         Loaded = Instruments;
         setLoaded(true);
       },
-      // A file of a server that was replaced by another version.
+      // The server was upgraded, and the file of the old version is gone.
       () => setError(new Error("This page could not be loaded. Load the dashboard again.")),
     );
   }, []);

@@ -20,7 +20,7 @@ interface ConfigField {
   readonly label: string;
   readonly hint?: string;
   readonly isOptional?: true;
-  /** The service never shows it again, so an empty field keeps the stored one. */
+  /** The service never shows a secret again, so an empty field keeps the stored one. */
   readonly isSecret?: true;
 }
 
@@ -66,10 +66,12 @@ const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
 
 const started = { repo: "", branch: "main", environment: "production", events: "*" };
 
-/** The field of a form that says whether the stored secret is removed. */
+/** The form field that says whether to remove the stored secret. */
 const removal = "secret_removed";
 
-/** The fields of a form to send: null clears an optional field. An empty secret stays as stored, unless it is removed. */
+/**
+ * The fields to send: null clears an optional field. An empty secret keeps the stored one, unless it is to be removed.
+ */
 function configOf(type: Type, values: Values, isNew: boolean): Record<string, unknown> {
   const entries = fields[type].flatMap(({ name, isOptional, isSecret }): [string, unknown][] => {
     const value = values[name]?.trim() ?? "";

@@ -4,10 +4,13 @@ import { type Change, type Read, useRead } from "./live.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
 
-/** How many of each kind the service keeps. */
+/** How many entries of each kind the service keeps. */
 const most = 1000;
 
-/** Reads the journal, then only new entries. After a restore it may be another journal, which is read completely. */
+/**
+ * Reads the journal once, then only new entries. After a restore the journal may be a different one, so it is read
+ * completely.
+ */
 export function useJournal(): Read<readonly JournalEntry[]> {
   const known = useRef<readonly JournalEntry[]>([]);
   return useRead(

@@ -1,7 +1,7 @@
 import { useId, useState } from "preact/hooks";
 import { FormDialog } from "./controls.tsx";
 
-/** A form of JSON, which takes all that the control interface takes. */
+/** A form for JSON, which can hold everything that the control interface accepts. */
 export function JsonForm({
   label,
   start,
@@ -43,5 +43,5 @@ export function JsonForm({
 export const filled = (fields: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ""));
 
-/** A whole number; undefined for an empty field. The service explains wrong values. */
+/** A whole number; undefined for an empty field. The service explains invalid values. */
 export const numberOf = (text: string): number | undefined => (text.trim() === "" ? undefined : Number(text));

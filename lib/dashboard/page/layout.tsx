@@ -11,7 +11,7 @@ import { href, place } from "./router.ts";
 import { Shortcuts } from "./shortcuts.tsx";
 import { TimeBar } from "./time-bar.tsx";
 
-/** The pages of the rail. */
+/** The pages in the navigation. */
 const pages = [
   ["/", "Overview"],
   ["/projects", "Projects"],
@@ -26,7 +26,7 @@ const pages = [
   ["/system", "System"],
 ] as const;
 
-/** In a narrow window the rail is a row that scrolls: the page that is open stays in sight. */
+/** In a narrow window the navigation is a scrolling row; this keeps the current page visible in it. */
 function useCurrentInSight() {
   const { path } = place.value;
   useEffect(() => {
@@ -77,7 +77,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
   );
 };
 
-/** In `start` who is signed in; in `dev` the choice of the person for whom the page acts. */
+/** In `start`, who is signed in; in `dev`, the choice of the person to act as. */
 function Who() {
   const who = session.value;
   const isDev = who?.mode === "dev";

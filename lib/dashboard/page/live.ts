@@ -3,21 +3,21 @@ import { useEffect, useState } from "preact/hooks";
 import { ClientProblem } from "../../client/problem.ts";
 import { loadSession, person, session } from "./api.ts";
 
-/** A message of `/dashboard/live`: what has changed, never to what. */
+/** A message of `/dashboard/live`: says what has changed, but not the new values. */
 export interface Change {
   readonly kind: string;
   readonly id?: string;
   readonly event?: string;
-  /** The program of the page that the service serves now: of `hello`. */
+  /** In `hello`: the file name of the page's program that the service serves now. */
   readonly program?: string;
   readonly now: string;
 }
 
 /** Whether the live socket is open. */
 export const isLive = signal(false);
-/** Since when the live socket is closed, once that is longer than a reconnection takes. */
+/** Since when the live socket is closed. Set only once this takes longer than a usual reconnection. */
 export const lostAt = signal<Date | undefined>(undefined);
-/** Whether the service was upgraded since this tab was loaded. */
+/** Whether the service was upgraded since this tab loaded. */
 export const isOld = signal(false);
 const grace_ms = 1000;
 let lostTimer: ReturnType<typeof setTimeout> | undefined;
@@ -38,23 +38,23 @@ const connected = (program: string | undefined): void => {
   isOld.value = program !== undefined && !own.endsWith(`/${program}`);
 };
 
-/** The service's time in the last message, and when that was received. */
+/** The service's time in the last message, and when the message arrived. */
 export const serviceTime = signal<{ readonly now: number; readonly received: number } | undefined>(undefined);
 
 export const setServiceTime = (now: string): void => {
   serviceTime.value = { now: Date.parse(now), received: performance.now() };
 };
 
-/** The service's time; this machine's until the first message. */
+/** The service's time; before the first message, this machine's. */
 export const serviceNow = (): number => serviceTime.value?.now ?? Date.now();
 
 const listeners = new Set<(change: Change) => void>();
-/** Reads everything again that a change concerns. */
+/** Makes every read that the change concerns run again. */
 export const publish = (change: Change): void => {
   for (const listener of listeners) listener(change);
 };
 
-/** Everything may have changed: after a write of this page, or after a time without a connection. */
+/** Reads everything again: after a write of this page, or after a time without a connection. */
 export const refreshAll = (): void => publish({ kind: "all", now: "" });
 
 let socket: WebSocket | undefined;
@@ -70,7 +70,7 @@ function connect(): void {
     if (change.kind !== "hello") return publish(change);
     wait = 250;
     connected(change.program);
-    // Everything is read again, so nothing appears twice.
+    // Reads replace the data, so nothing appears twice.
     refreshAll();
   });
   made.addEventListener("close", () => {
@@ -82,13 +82,13 @@ function connect(): void {
   });
 }
 
-/** The session may have ended: a browser does not tell why a socket was refused. */
+/** Checks the session first, because browsers do not say why a socket was refused. */
 async function reconnect(): Promise<void> {
   await loadSession().catch(() => {});
   if (!socket && session.value) connect();
 }
 
-/** One socket while somebody is signed in; another person gets another one. */
+/** Keeps one socket open while a person is signed in. A change of the person opens a new one. */
 export function keepConnected(): void {
   effect(() => {
     const who = session.value ? `${session.value.user_id} ${person.value}` : undefined;
@@ -106,15 +106,15 @@ export interface Read<T> {
 }
 
 /**
- * At most one read at a time, and one more after it. The first begins almost at once, after the hints of the same
- * commit; between two starts is a pause.
+ * At most one read runs, and at most one more is pending. A read waits for the hints of the same commit first, and
+ * starts are at least this far apart.
  */
 const pause_ms = 60;
 const gathering_ms = 4;
 
 /**
- * Reads a record or a list, and reads it again after each change of it. `key` names the read; the data of another key
- * is never shown for it.
+ * Reads a record or a list, and reads it again after each change that concerns it. `key` identifies the read: data of
+ * another key is never shown.
  */
 export function useRead<T>(
   key: string,
@@ -140,7 +140,7 @@ export function useRead<T>(
         const data = await read(control.signal);
         if (!control.signal.aborted) set({ key, data, error: undefined });
       } catch (error) {
-        // While the service is unreachable, the last data stay on the screen. A deleted record takes them along.
+        // While the service is unreachable, the last data stay on the screen. The data of a deleted record go.
         const isGone = error instanceof ClientProblem && error.status === 404;
         if (!control.signal.aborted)
           set((before) => ({ key, data: before.key === key && !isGone ? before.data : undefined, error }));

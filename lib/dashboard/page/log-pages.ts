@@ -4,16 +4,16 @@ import { api } from "./api.ts";
 const perPage = 1000;
 
 export interface Pages {
-  /** The cursor of each page that was read. The last one is read again as the log grows. */
+  /** The cursor of each page read so far. The last page is read again as the log grows. */
   readonly cursors: (string | undefined)[];
   entries: LogEntry[];
 }
 
-/** What has a log: how a page of it is read, and where its lines are linked. */
+/** A log: how to read a page of it, and where links to its lines lead. */
 export interface Source {
-  /** It names the log, also in the changes that tell of new lines. */
+  /** Identifies the log; changes that announce new lines have the same id. */
   readonly id: string;
-  /** The path of its page. */
+  /** The path of the page that shows the log. */
   readonly path: string;
   read(
     place: { readonly per_page: number; readonly cursor?: string },
@@ -28,7 +28,7 @@ export const deploymentLog = (id: string): Source => ({
   read: (at, signal) => api.deployments.logs({ id, ...at }, { signal }),
 });
 
-/** All lines of a log: whole pages are read once, the last one whenever the log has grown. */
+/** Reads all lines of a log. Full pages are read only once; the last page is read whenever the log has grown. */
 export async function readOn(
   source: Source,
   before: Pages,
@@ -47,7 +47,7 @@ export async function readOn(
   }
 }
 
-/** All lines of a log at once. */
+/** Reads all lines of a log at once. */
 export const readLog = async (read: (at: Parameters<Source["read"]>[0]) => ReturnType<Source["read"]>) => {
   const source = { id: "", path: "", read };
   const { signal } = new AbortController();

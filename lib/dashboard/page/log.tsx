@@ -9,7 +9,7 @@ import { clockOf } from "./time-text.ts";
 import { Empty, Loading } from "./ui.tsx";
 
 const row_px = 20;
-/** Longer lines are cut on the screen; the interface has them whole. */
+/** Longer lines are cut on the screen; the API returns them in full. */
 const mostShown = 2000;
 
 export function LogPart({
@@ -19,7 +19,7 @@ export function LogPart({
 }: {
   readonly of: Source;
   readonly empty: string;
-  /** What stands above the lines, by what they say. */
+  /** Content above the lines that depends on them. */
   readonly above?: (entries: readonly LogEntry[]) => ComponentChildren;
 }) {
   const { id } = of;
@@ -51,7 +51,7 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
   const [isFollowing, setFollowing] = useState(linked === 0);
   const { box, top, height, scrollTo } = useScroll(of.length, isFollowing, setFollowing);
   const wanted = search.toLowerCase();
-  // Once for a search, and not for each frame of scrolling: a log may have 10,000 lines.
+  // Searches once per search text, not per frame while scrolling: a log may have 10,000 lines.
   const found = useMemo(
     () => (wanted === "" ? [] : of.flatMap(({ message }, i) => (message.toLowerCase().includes(wanted) ? [i] : []))),
     [of, wanted],
@@ -59,7 +59,7 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
 
   useEffect(() => {
     if (linked > 0) scrollTo(linked - 1);
-    // A long log comes page by page.
+    // The linked line of a long log may arrive only with a later page.
   }, [linked, of.length >= linked]);
   const show = (at: number) => {
     const next = (at + found.length) % found.length;
@@ -110,7 +110,7 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
       </form>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by the keyboard */}
       <section class="lines" ref={box} tabIndex={0} aria-label="Lines">
-        {/* Preact 11 adds no unit to a number. */}
+        {/* Preact 11 does not append px to a number. */}
         <div class="sheet" style={{ height: `${of.length * row_px}px` }}>
           {shown.map((entry, i) => {
             const number = first + i + 1;
@@ -146,7 +146,7 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
   );
 }
 
-/** One line of text, whatever it holds, with what was searched for marked. */
+/** A message in one line, whatever it contains, with the search text marked. */
 function Message({ of, wanted }: { readonly of: string; readonly wanted: string }) {
   const text = of.slice(0, mostShown).replaceAll(/\r?\n/g, " ⏎ ");
   const rest = of.length > mostShown ? ` … ${of.length - mostShown} more characters` : "";
@@ -168,7 +168,7 @@ function Message({ of, wanted }: { readonly of: string; readonly wanted: string 
 }
 
 /**
- * The visible part of the box. While it follows the log, it stays at the end; scrolling up ends that and keeps the
+ * The visible part of the box. While following, it stays at the end of the log; scrolling up stops that and keeps the
  * position.
  */
 function useScroll(count: number, isFollowing: boolean, setFollowing: (follows: boolean) => void) {
@@ -199,7 +199,7 @@ function useScroll(count: number, isFollowing: boolean, setFollowing: (follows: 
   const scrollTo = (index: number) => {
     if (!box.current) return;
     box.current.scrollTop = index * row_px - box.current.clientHeight / 2;
-    // The box itself may lie below the fold, and the time bar covers the end of the window.
+    // The box itself may be out of view, and the time bar covers the bottom of the window.
     box.current.scrollIntoView({ block: "center" });
   };
   return { box, top, height, scrollTo };

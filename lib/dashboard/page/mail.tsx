@@ -50,13 +50,13 @@ export function MailPage() {
   );
 }
 
-/** Only the path to this page counts: the mail may name another host. */
+/** Keeps only the path, which leads to a page of this dashboard: the mail may name another host. */
 const linkOf = (link: string): string => {
   const { pathname, search, hash } = new URL(link, location.origin);
   return pathname + search + hash;
 };
 
-/** The text, with its link to be followed. */
+/** The text of a mail with a working link. */
 function Body({ of: { text, link } }: { readonly of: SentMail }) {
   const [before, ...after] = text.split(link);
   return (

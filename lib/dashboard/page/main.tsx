@@ -28,7 +28,7 @@ import { Loading, Page } from "./ui.tsx";
 import { UsagePage } from "./usage.tsx";
 import { WebhookPage, WebhooksPage } from "./webhooks.tsx";
 
-/** A part of the path as text; a malformed one stays as it is. */
+/** Decodes a part of the path; a malformed part stays as it is. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -39,7 +39,7 @@ function decoded(part: string): string {
 
 function Outlet() {
   const [feature = "", id = "", part = ""] = place.value.path.slice(1).split("/").map(decoded);
-  // A key of the person, so that data of one person never flashes up for another.
+  // The key contains the person, so that one person's data never appears for another.
   const key = `${session.value?.user_id} ${id} ${part}`;
   switch (feature) {
     case "":

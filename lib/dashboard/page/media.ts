@@ -1,10 +1,12 @@
 import type { Generation } from "../../client/records.ts";
 import { serviceTime } from "./live.ts";
 
-/** The source of each picture as it was first shown: every reading makes a new link, and a new one would load it again. */
+/**
+ * The source of each picture as first shown. Every read returns a new link, and using it would load the picture again.
+ */
 const shown = new Map<string, { readonly source: string; readonly expires_s: number }>();
 
-/** Where the page loads the file of a generation: its link, below the dashboard. */
+/** The URL from which the page loads the file of a generation: its link, under the dashboard's prefix. */
 export function sourceOf({ id, output }: Pick<Generation, "id" | "output">): string | undefined {
   if (!output) return undefined;
   const { pathname, search, searchParams } = new URL(output.url);

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** A dialog over the page. It opens before the next key press, and returns the focus when it closes. */
+/** A dialog over the page. It opens before the next key press and returns the focus when it closes. */
 export function Modal({
   label,
   close,
@@ -28,7 +28,7 @@ export function Modal({
         event.preventDefault();
         close();
       }}
-      // A closed dialog calls this late, when the next one may be open.
+      // The event of a closed dialog may arrive late, when the next dialog is already open.
       onClose={({ currentTarget }) => currentTarget.isConnected && close()}
     >
       {children}

@@ -1,7 +1,7 @@
 import { Button } from "./controls.tsx";
 import { isOld, lostAt } from "./live.ts";
 
-/** Problems of the page as a whole: it has no connection, or it is an old version. */
+/** Problems of the whole page: no connection, or an old version. */
 export function Notices() {
   const lost = lostAt.value;
   return (

@@ -8,7 +8,7 @@ import { Table } from "./parts.tsx";
 import { clockOf } from "./time-text.ts";
 import { Empty, Loading, Section, Status, Text } from "./ui.tsx";
 
-/** Five have 120 orders, and each order is a fork. */
+/** Each order is delivered in its own fork; five deliveries have 120 orders. */
 const maxChosen = 5;
 const maxListed = 20;
 
@@ -19,7 +19,7 @@ interface Listed {
   readonly to: string;
 }
 
-/** The newest deliveries of all endpoints, the oldest of them first. */
+/** The newest deliveries of all endpoints, oldest first. */
 async function readDeliveries(signal: AbortSignal): Promise<Listed[]> {
   const families: readonly Family[] = ["webhooks", "integrations"];
   const lists = families.map(async (family) => {
@@ -36,7 +36,7 @@ async function readDeliveries(signal: AbortSignal): Promise<Listed[]> {
   return all.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(-maxListed);
 }
 
-/** Delivers in every order, each on a fork of its own, and shows whether the answers differ. */
+/** Delivers in every order, each order on its own fork, and shows whether the responses differ. */
 export function EveryOrder() {
   const { data, error } = useRead("orders", readDeliveries, ({ kind }) => kind === "event" || kind === "delivery");
   const [chosen, setChosen] = useState<readonly string[]>([]);
@@ -108,7 +108,7 @@ const stateOf = ({ status, error }: Answer) =>
       ? "succeeded"
       : "failed";
 
-/** A row an order, a column a delivery: at which place it came, and how it was answered. */
+/** A row for each order, a column for each delivery: its position in the order and its response. */
 function Matrix({ of, deliveries }: { readonly of: readonly DeliveryOrder[]; readonly deliveries: readonly Listed[] }) {
   const [first] = of;
   if (!first) return null;

@@ -7,7 +7,7 @@ import { Empty, loadingPage, Page, Section, Status, Text } from "./ui.tsx";
 
 const states = ["queued", "building", "deploying", "failed"] as const;
 
-/** After this many deployments, nobody needs first steps. */
+/** With more deployments than this, the first steps are hidden. */
 const mostOfBeginners = 5;
 
 export function OverviewPage() {
@@ -108,7 +108,7 @@ interface Step {
   readonly command: string;
 }
 
-/** The first steps. Each is ticked off once it is done, wherever it was done. */
+/** The first steps. A step is ticked once it is done, no matter by which tool. */
 function stepsOf(hasProject: boolean, hasDeployment: boolean, hasWebhook: boolean): readonly Step[] {
   const post = (path: string, body: object) =>
     `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' ${location.origin}/v1/${path}`;

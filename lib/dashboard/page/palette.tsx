@@ -21,12 +21,12 @@ interface Item {
 
 type Pages = readonly (readonly [path: string, text: string])[];
 
-/** Goes to a page, a project or an identifier, or does what the page offers. */
+/** Goes to a page, a project or an identifier, or runs an action of the current page. */
 export function Palette({ pages }: { readonly pages: Pages }) {
   return isPaletteOpen.value ? <Open pages={pages} /> : null;
 }
 
-/** What the page offers: its own buttons, so that a new page has nothing to add here. */
+/** The actions of the current page: its own buttons, so that a new page need not register any. */
 function actionsOf(): Item[] {
   const buttons = [
     ...document.querySelectorAll<HTMLButtonElement>(
@@ -41,7 +41,7 @@ function actionsOf(): Item[] {
   }));
 }
 
-/** The page of an identifier, for the collections that have one. */
+/** The page of an identifier, if its collection has pages. */
 function byIdentifier(text: string, pages: Pages): Item[] {
   const [, prefix] = /^([a-z]+)_\w+$/.exec(text) ?? [];
   const collection = Object.entries(prefixes).find(([, one]) => one === prefix)?.[0];
@@ -52,7 +52,7 @@ function byIdentifier(text: string, pages: Pages): Item[] {
 
 const most = 12;
 
-/** An equal text comes first, then texts that begin with it, then texts that contain it. */
+/** Ranks equal texts first, then texts that begin with the search, then texts that contain it. */
 const rankOf = (text: string, wanted: string) => {
   const lower = text.toLowerCase();
   return lower === wanted ? 0 : lower.startsWith(wanted) ? 1 : 2;
@@ -83,7 +83,7 @@ function Open({ pages }: { readonly pages: Pages }) {
       ({ id, name }): Item => ({ key: id, text: name, kind: "project", run: () => go(`/projects/${id}`) }),
     ),
   ].filter(({ text }) => text.toLowerCase().includes(wanted));
-  // Tables show the last characters of an identifier.
+  // Matches the end of an identifier, because tables show only its last characters.
   const ending = wanted.replace(/^…/, "");
   const deployments = ending.length < 4 || wanted.includes("_") ? [] : (data?.deployments ?? []);
   const items: Item[] = [
@@ -106,10 +106,10 @@ function Open({ pages }: { readonly pages: Pages }) {
   const choose = (item: Item | undefined) => {
     if (!item) return;
     closePalette();
-    // The element that had the focus gets it back first.
+    // Runs after the focus has returned to the element that had it.
     queueMicrotask(item.run);
   };
-  // If somebody types fast, Enter waits for results that are still being read.
+  // For fast typists: Enter waits for results that are still loading.
   useEffect(() => {
     if (isChosen && (data || error !== undefined)) {
       setIsChosen(false);

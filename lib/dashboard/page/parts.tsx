@@ -9,7 +9,7 @@ interface Columns {
   readonly kind?: "differences" | "matrix";
 }
 
-/** A table of records. Columns of `wide` give way on a narrow screen; one without a name holds buttons. */
+/** A table of records. On a narrow screen it hides the `wide` columns. A column without a name holds buttons. */
 export const Table = ({
   head,
   wide = [],
@@ -34,7 +34,7 @@ export const Table = ({
   </div>
 );
 
-/** A table of records. Until they are read, the reason; `empty` if there are none. */
+/** A table of records. Until they are loaded it shows the loading state or the error; without records, `empty`. */
 export function Records<T>({
   of,
   error,
@@ -51,7 +51,7 @@ export function Records<T>({
   return of.length === 0 ? <Empty>{empty}</Empty> : <Table {...columns}>{of.map(row)}</Table>;
 }
 
-/** Names and their values. */
+/** A list of names with their values. */
 export const Facts = ({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) => (
   <dl class="details">
     {Object.entries(of).map(([name, value]) => (
@@ -68,16 +68,16 @@ const wordsOf = (value: unknown): string => {
   return typeof value === "string" ? value : JSON.stringify(value);
 };
 
-/** Values of any kind as text. */
+/** Converts values of any type to text. */
 export const textsOf = (values: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, <Text key={name} of={wordsOf(value).slice(0, 2000)} />]),
   );
 
-/** More than this is cut on the screen; the interface has it whole. */
+/** Longer text is cut on the screen; the API returns it in full. */
 const mostShown = 20_000;
 
-/** Text of others in its own lines, whatever it holds. */
+/** A block of text from elsewhere, safe whatever it contains. */
 export const Block = ({ of, label }: { readonly of: string; readonly label: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by the keyboard
   <section class="block" tabIndex={0} aria-label={label}>
@@ -88,7 +88,7 @@ export const Block = ({ of, label }: { readonly of: string; readonly label: stri
   </section>
 );
 
-/** JSON, indented; text that is no JSON as it is. */
+/** Indents JSON; leaves other text as it is. */
 export function indented(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -97,7 +97,7 @@ export function indented(text: string): string {
   }
 }
 
-/** Copies a text, and says that it did. */
+/** A button that copies a text and confirms it. */
 export function Copy({
   text,
   children,
@@ -115,10 +115,10 @@ export function Copy({
   );
 }
 
-/** A text in quotation marks of the shell, where nothing in it has a meaning. */
+/** Quotes a text for the shell, so that no character in it has a special meaning. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** The command that sends a request again. */
+/** The command that repeats a request. */
 export const curlOf = ({
   url,
   headers,

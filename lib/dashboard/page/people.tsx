@@ -12,7 +12,7 @@ import { instantOf } from "./time-text.ts";
 import { Empty, Loading, Page, Section, Text, Time } from "./ui.tsx";
 
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? "viewer";
-/** Only an owner makes owners. */
+/** Only owners can make someone an owner. */
 const roleOptions = (isOwner: boolean) =>
   roles.filter((one) => isOwner || one !== "owner").map((one): [string, string] => [one, one]);
 const actsAsOwner = () => session.value?.role === "owner";
@@ -75,7 +75,7 @@ export function PeoplePage() {
   );
 }
 
-/** Why this person may not change another one. */
+/** Why the acting person may not change a user with this role; undefined if they may. */
 function refusalFor({ role }: Pick<User, "role">): string | undefined {
   const isBarred = role === "owner" && !actsAsOwner();
   return refusal("users:write") ?? (isBarred ? "Only an owner may change an owner." : undefined);
@@ -123,7 +123,7 @@ function Member({ of, isLastOwner }: { readonly of: User; readonly isLastOwner: 
   );
 }
 
-/** A write with an input, after which everything is read again. */
+/** Runs a write with an input, then reads everything again. */
 function useChange<T>(run: (input: T) => Promise<unknown>) {
   const [error, setError] = useState<unknown>();
   const start = async (input: T) => {

@@ -1,7 +1,7 @@
 import { inScope, type Need, rolesFor } from "../../kernel/roles.ts";
 import { session } from "./api.ts";
 
-/** Why this person may not do something; undefined if they may. */
+/** Why the acting person may not do something; undefined if they may. */
 export function refusal(need: Need): string | undefined {
   const who = session.value;
   if (!who) return "Sign in first.";
@@ -10,7 +10,7 @@ export function refusal(need: Need): string | undefined {
   return scopeRefusal(need);
 }
 
-/** The same for rights over one's own records, which every role has. */
+/** Like `refusal`, for rights over one's own records, which every role has: only the key's scopes count. */
 export function scopeRefusal(need: Need): string | undefined {
   const has = inScope(session.value?.scopes ?? [], need);
   return has ? undefined : `Your API key lacks the scope ${need}.`;

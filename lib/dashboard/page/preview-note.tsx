@@ -10,7 +10,7 @@ interface Part {
   readonly of: Environment;
 }
 
-/** The pull or merge request that an environment previews; nothing for other environments. */
+/** The pull or merge request that an environment previews; empty for other environments. */
 export function PreviewNote({ project_id, of: { name: environment, preview } }: Part) {
   if (!preview) return null;
   const { url, number, fork, source } = preview;

@@ -110,7 +110,7 @@ function EnvironmentPart({
   );
 }
 
-/** An environment before its first deployment, for its variables. */
+/** A form that creates an environment before its first deployment, so that variables can be set. */
 function NewEnvironment({ project_id }: { readonly project_id: string }) {
   const { values, field } = useForm({ name: "" });
   const run = async () => {
@@ -151,7 +151,7 @@ function Actions({ of }: { readonly of: Project }) {
   );
 }
 
-/** Its name is asked for, because nothing brings it back. */
+/** Asks for the project's name, because a deletion cannot be undone. */
 function DeleteProject({ of, reason }: { readonly of: Project; readonly reason: string | undefined }) {
   const { values, field, reset } = useForm({ name: "" });
   const run = async () => {

@@ -63,7 +63,7 @@ export function ProjectsPage() {
   );
 }
 
-/** The way along a long list; the place in it is in the URL. */
+/** The buttons to page through a long list. The URL holds the position. */
 export function Pages({ next }: { readonly next: string | null }) {
   const isFirst = !place.value.query.has("cursor");
   if (isFirst && next === null) return null;

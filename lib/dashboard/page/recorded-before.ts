@@ -12,18 +12,18 @@ import {
   singularOf,
 } from "./recorded-names.ts";
 
-/** A record that was there before: as it was then, and the call that showed it. */
+/** A record from before the recording: its state at that time, and the list call that showed it. */
 export interface Known {
   readonly record: Json;
   readonly list: { readonly call: RecordedCall; readonly index: number } | undefined;
-  /** Of a project. */
+  /** The environments, if the record is a project. */
   readonly environments?: readonly Json[];
 }
 
-/** The records that existed when a recording began. */
+/** The state when a recording began. */
 export interface Before {
   readonly startedAt: number;
-  /** By their identifiers, the oldest first. */
+  /** By identifier, oldest first. */
   readonly known: ReadonlyMap<string, Known>;
   readonly scenarios: readonly Scenario[];
   readonly inboxes: readonly InboxSettings[];
@@ -50,15 +50,15 @@ export const advanceLine = (ms: number) => `await service.clock.advance("${durat
 const isRunning = (id: string, { status }: Json) =>
   /^(dep|gen)_/.test(id) && ["queued", "building", "deploying", "in_progress"].includes(String(status));
 
-/** Writes the lines that create the earlier records. */
+/** Writes the lines of the test that recreate the earlier records. */
 export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, names: Names, client: string) {
   const lines: string[] = [];
-  /** Comes last, because it would refuse the lines between: an archived project takes no deployment. */
+  /** Lines that must come last because they would block the others: an archived project accepts no deployment. */
   const last: string[] = [];
 
   const environment = (project: string, { name, variables, domains }: Json) => {
     const values = Object.entries(isRecord(variables) ? variables : {}).map(([variable, value]) =>
-      // A secret is never read, so another one stands in its place.
+      // Secrets cannot be read, so a placeholder takes their place.
       isRecord(value) ? [variable, { value: new Secret(variable), secret: true }] : [variable, value],
     );
     const hosts = Array.isArray(domains) && domains.length > 0 ? { domains } : {};
@@ -67,7 +67,7 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     lines.push(`await ${client}.environments.put(${names.argument(given)});`);
   };
 
-  /** Brings a record that was just made into the state in which it was. */
+  /** Brings a newly created record to the state that it had. */
   const settle = (id: string, { status, completed_at }: Json) => {
     const collection = collectionOf(id) ?? "";
     const own = `${names.get(id)}.id`;
@@ -106,7 +106,7 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     lines.push(`assert.ok(${name});`);
   };
 
-  /** Makes a record that a step names and no step has made. */
+  /** Creates a record that a step refers to and that no step created. */
   const declare = (id: string): void => {
     const { record, list } = known.get(id) ?? {};
     if (names.has(id) || !record) return;
@@ -118,7 +118,7 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     } else if (list) find(list, id, record);
   };
 
-  /** Stands in for a delivery from before the recording: the code sends a test event to the same endpoint. */
+  /** Replaces a delivery from before the recording: the generated code sends a test event to the same endpoint. */
   const delivery = (id: string, family: string, endpoint: string): void => {
     if (names.has(id)) return;
     declare(endpoint);
@@ -126,7 +126,7 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     lines.push("await service.clock.runUntilIdle();");
   };
 
-  /** Work that ran when the recording began is advanced to its state of that time. */
+  /** Recreates work that was running when the recording began, and advances it to its state at that time. */
   const running = (ids: readonly string[]): void => {
     let at: number | undefined;
     for (const id of ids) {

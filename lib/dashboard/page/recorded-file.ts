@@ -1,6 +1,6 @@
 import { literalOf } from "./call-forms.ts";
 
-/** Who made a call. */
+/** The person who made a call. */
 export interface Actor {
   readonly organization: string;
   readonly plan: string;
@@ -12,7 +12,7 @@ export interface Actor {
 
 const keyOf = (i: number) => `sk_live_recorded_${i + 1}`;
 
-/** The text of the file around its lines. */
+/** The whole test file with these lines as its body. */
 export function fileOf({
   lines,
   startedAt,
@@ -28,7 +28,7 @@ export function fileOf({
   readonly actors: readonly Actor[];
   readonly clients: ReadonlyMap<string, string>;
   readonly people: readonly { readonly [name: string]: unknown }[];
-  /** The placeholders, by name. */
+  /** The placeholders for secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
 }): string {
   const users = (organization: string) => [

@@ -34,7 +34,7 @@ export const singularOf = (collection: string) =>
     .replace(/s$/, "")
     .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-/** The names in a recorded test: of its records, and of the placeholders for secrets. */
+/** The variable names in a recorded test: for its records and for the placeholders of secrets. */
 export function createNames() {
   const names = new Map<string, string>();
   const secrets = new Map<string, string>();
@@ -51,19 +51,19 @@ export function createNames() {
     get: (id: string) => names.get(id),
     secrets,
     written,
-    /** A new name for a record, by its collection or by another word. */
+    /** Chooses a new name for a record, derived from its collection or from another word. */
     nameFor(id: string, word = singularOf(collectionOf(id) ?? "record")): string {
       const taken = [...names.values()].filter((name) => name.replace(/\d+$/, "") === word).length;
       const name = taken === 0 ? word : `${word}${taken + 1}`;
       names.set(id, name);
       return name;
     },
-    /** The input of a call, as its argument. */
+    /** The input of a call as the source of its argument. */
     argument(value: unknown): string {
       const text = literalOf(value, written);
       return text === "{}" ? "" : text;
     },
-    /** A path in which identifiers of named records are those of the test. */
+    /** The source of a path in which variables of the test replace the identifiers of named records. */
     path(text: string): string {
       const parts = text.split("/").map((part) => {
         const name = names.get(decodeURIComponent(part));

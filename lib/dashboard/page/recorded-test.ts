@@ -12,30 +12,30 @@ import {
   type Names,
 } from "./recorded-names.ts";
 
-/** A write, and how it ended at this time of the service. */
+/** A write, with its result and the service's time. */
 export interface Step {
   readonly call: RecordedCall;
   readonly actor: Actor;
   readonly at: number;
   readonly answer: unknown;
   readonly problem: string | undefined;
-  /** Of an accepted invitation: where its mail went. */
+  /** For the acceptance of an invitation: the address of its mail. */
   readonly mailTo?: string | undefined;
 }
 
 export interface Recording extends Before {
   readonly endedAt: number;
   readonly steps: readonly Step[];
-  /** The state in which each record of the steps was in the end, or the problem of reading it. */
+  /** The final state of each record in the steps, or the error of reading it. */
   readonly ends: readonly { readonly id: string; readonly status?: unknown; readonly problem?: string | undefined }[];
-  /** Whether a service needs more than its first owner: somebody else acted, or its plan is a larger one. */
+  /** Whether the test needs more than the default first owner: another person acted, or the plan has to be larger. */
   readonly needsSeed: boolean;
 }
 
 const madeBy = ({ call, answer }: Step): readonly string[] =>
   call.method === "POST" && isRecord(answer) && typeof answer["id"] === "string" ? [answer["id"]] : [];
 
-/** The file of a test that does the same to a service of its own. */
+/** The source of a test that repeats the recording on a service of its own. */
 export function recordedTest(recording: Recording): string {
   const { startedAt, endedAt, steps, known, ends, needsSeed } = recording;
   const names = createNames();
@@ -94,7 +94,7 @@ export function recordedTest(recording: Recording): string {
 const isClock = ({ path }: RecordedCall) => /^\/_svc\/(clock\/\w+|settle)$/.test(path);
 const wordOf = ({ path }: RecordedCall) => /^\/_svc\/(scenario|fault)s$/.exec(path)?.[1];
 
-/** A call of the control interface on a service in the process. */
+/** The source of a call to the control interface, made in process. */
 function controlText({ call: { method, path, body }, mailTo }: Step, names: Names): string {
   const [, kind] = /^\/_svc\/(scenarios|faults)$/.exec(path) ?? [];
   if (method === "POST" && kind) return `service.${kind}.add(${literalOf(body, names.written)})`;

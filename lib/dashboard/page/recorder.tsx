@@ -2,7 +2,7 @@ import { Code } from "./code.tsx";
 import { Action, Button } from "./controls.tsx";
 import { recorded, recordedFile, startRecording, stopRecording } from "./recording.ts";
 
-/** Turns the following steps into a test (`dev`). */
+/** Records the next steps and turns them into a test (`dev`). */
 export function Recorder() {
   const count = recorded.value;
   const file = recordedFile.value;

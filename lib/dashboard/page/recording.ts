@@ -8,9 +8,9 @@ import type { Known } from "./recorded-before.ts";
 import { featureOf, identifiersIn, isRecord, type Json } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
 
-/** The number of steps so far; undefined without a recording. */
+/** The number of steps so far; undefined while nothing is recorded. */
 export const recorded = signal<number | undefined>(undefined);
-/** The file of the last recording. */
+/** The test file of the last recording. */
 export const recordedFile = signal<string | undefined>(undefined);
 
 const timeOf = (answer: unknown): number | undefined => {
@@ -20,7 +20,7 @@ const timeOf = (answer: unknown): number | undefined => {
 
 let stop: (() => Promise<void>) | undefined;
 
-/** Begins to keep every write of this tab. */
+/** Starts to record every write of this tab. */
 export async function startRecording(): Promise<void> {
   const seen = new Map<string, Known>();
   const known = new Map<string, Known>();
@@ -29,7 +29,7 @@ export async function startRecording(): Promise<void> {
   let needsSeed = false;
   /** By project, as last read. */
   const environments = new Map<string, readonly Json[]>();
-  /** Where the mail of a token went. */
+  /** The recipient of the mail with a token, by token. */
   const mails = new Map<unknown, string>();
   const startedAt = timeOf(await api.organization.get()) ?? serviceNow();
   const [scenarios, inboxes] = await Promise.all([control.scenarios(), control.inboxes()]);
@@ -55,7 +55,7 @@ export async function startRecording(): Promise<void> {
     known.set(id, { ...found, ...(own && { environments: own }) });
     for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
   };
-  /** A snapshot is no step. Undone steps leave the recording. */
+  /** Snapshots are not recorded as steps. Restoring one removes the steps made since. */
   const marks = new Map<string, { readonly steps: number; readonly now: number }>();
   const goesBack = ({ call, answer }: Ended): boolean => {
     const [, id] = /^\/_svc\/snapshots(?:\/([^/]+)(?:\/restore)?)?$/.exec(call.path) ?? [""];
@@ -93,7 +93,7 @@ export async function startRecording(): Promise<void> {
       whole.set(id, { ...one, record, ...(own && { environments: own }) });
     }
     for (const [id, one] of await releasesBefore(steps, whole)) whole.set(id, one);
-    // Then the test needs a larger plan than that of a new service.
+    // Monitoring needs a larger plan than a new service has.
     const all = [...[...whole.values()].map(({ record }) => record), ...steps.map(({ call }) => call.body)];
     needsSeed ||= all.some((one) => isRecord(one) && one["type"] === "monitoring");
     const ends = [];
@@ -105,7 +105,7 @@ export async function startRecording(): Promise<void> {
         ends.push({ id, status: record?.["status"], problem });
     }
     const sorted = new Map([...whole].sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)));
-    // A separate file, because most people never need it.
+    // In a separate file, because most people never need it.
     const { recordedTest } = await import("./recorded-test.ts");
     recordedFile.value = recordedTest({
       startedAt,
@@ -134,7 +134,7 @@ const actorOf = ({ organization, plan, user_id, name, email, role }: Session) =>
   role,
 });
 
-/** A record as it is now, or why it cannot be read; undefined for records that no operation reads. */
+/** The current state of a record, or the error of reading it; empty for records that no operation reads. */
 async function readRecord(id: string): Promise<{ record?: Json; problem?: string }> {
   const feature = featureOf(id);
   const get = feature && (api as unknown as Record<string, Record<string, unknown>>)[feature]?.["get"];
@@ -146,7 +146,7 @@ async function readRecord(id: string): Promise<{ record?: Json; problem?: string
   }
 }
 
-/** The environments of a project that no page has shown: as they are now, unless a step changed them. */
+/** The current environments of a project that no page has shown; undefined if a step changed them. */
 async function environmentsOf(id: string, steps: readonly Step[]): Promise<readonly Json[] | undefined> {
   const isChanged = ({ call }: Step) => call.id?.startsWith("environments.") && call.params["id"] === id;
   if (featureOf(id) !== "projects" || steps.some(isChanged)) return undefined;
@@ -156,7 +156,7 @@ async function environmentsOf(id: string, steps: readonly Step[]): Promise<reado
   );
 }
 
-/** For each rollback of a deployment from before the recording: the release before it, to which the rollback goes. */
+/** For each rollback of a deployment from before the recording: the release that it rolls back to. */
 async function releasesBefore(steps: readonly Step[], known: ReadonlyMap<string, Known>) {
   const found = new Map<string, Known>();
   for (const { call } of steps) {

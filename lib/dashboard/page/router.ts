@@ -6,7 +6,7 @@ const here = () => ({
   query: new URLSearchParams(location.search),
 });
 
-/** The place in the page: a path below `/dashboard`, and the query. */
+/** The current location: a path below `/dashboard` and the query. */
 export const place = signal(here());
 
 export const href = (path: string): string => root + (path === "/" ? "" : path);
@@ -19,11 +19,14 @@ export function go(path: string, { replace = false } = {}): void {
   place.value = here();
   if (place.value.path === before) return;
   scrollTo(0, 0);
-  // The next key press and the screen reader begin at the new page.
+  // Keyboard and screen reader continue at the new page.
   requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
 }
 
-/** Changes parts of the query; an empty value leaves one out. Filters replace the entry, so that Back leaves the page. */
+/**
+ * Changes parts of the query; an empty value removes one. It replaces the history entry, so that Back leaves the page
+ * instead of undoing a filter.
+ */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -33,7 +36,7 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
   go(`${place.value.path}${query.size > 0 ? `?${query}` : ""}`, { replace: true });
 }
 
-/** Follows links within the page without loading it again. */
+/** Follows links to pages of the dashboard without a full page load. */
 export function followLinks(): void {
   addEventListener("popstate", () => {
     place.value = here();
@@ -43,7 +46,7 @@ export function followLinks(): void {
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey;
     if (!link || !isPlain || event.defaultPrevented || link.target || link.origin !== location.origin) return;
     if (link.pathname !== root && !link.pathname.startsWith(`${root}/`)) return;
-    // A link within this page, such as the skip link.
+    // The browser handles links within the current page, such as the skip link.
     if (link.hash && link.pathname === location.pathname && link.search === location.search) return;
     event.preventDefault();
     go(link.pathname.slice(root.length) + link.search + link.hash);

@@ -48,7 +48,7 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-/** The keys that work on every page, and the buttons for the same. */
+/** The keys that work on every page, and buttons with the same effect. */
 export function Shortcuts() {
   useEffect(() => {
     addEventListener("keydown", onKey);

@@ -21,7 +21,7 @@ export function SignInPage() {
   );
 }
 
-/** The browser leaves the page for the issuer, and comes back to the same place. */
+/** Sends the browser to the issuer, which returns it to the same place. */
 const AtIssuer = ({ name, url }: NonNullable<WaysIn["oidc"]>) => (
   <Button
     kind="main"

@@ -11,7 +11,7 @@ const concerns = ({ kind }: Change) => kind === "instruments";
 
 const sizeOf = (bytes: number) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
-/** Whole states: kept, brought back, copied, compared. */
+/** Snapshots of the whole state: take, restore, fork and compare them. */
 export function SnapshotsPage() {
   const { data, error } = useRead(
     "snapshots",

@@ -11,7 +11,7 @@ const megabytes = (value: number) => `${Math.round(value / 1_000_000)} MB`;
 const percent = (value: number) => `${Math.round(value * 100)} %`;
 const count = (value: number) => String(Math.round(value));
 
-/** The charts: a title, how a value is shown, and the lines by name. */
+/** The charts: title, format of a value, and the lines by name. */
 const charts: readonly (readonly [string, (value: number) => string, Readonly<Record<string, keyof Moment>>])[] = [
   ["Requests", rate, { answered: "requests_per_s", "failed (5xx)": "failures_per_s" }],
   ["Response time", seconds, { "50 % within": "p50_s", "99 % within": "p99_s" }],

@@ -6,7 +6,7 @@ import { href } from "./router.ts";
 import { lengthOf } from "./time-text.ts";
 import { Status, Text, Time } from "./ui.tsx";
 
-/** The names of the newest projects; a deployment of an older one shows its project's id. */
+/** The newest projects by id. Deployments of older projects show the project's id instead of its name. */
 export function useProjects(): ReadonlyMap<string, Project> {
   const { data } = useRead(
     "project-names",

@@ -6,7 +6,7 @@ import { place } from "./router.ts";
 
 const stored = "svc-time-axis";
 
-/** Whether the time axis stands above the clock; remembered by the browser. */
+/** Whether the time axis is open above the clock. The browser remembers it. */
 const isAxisOpen = signal(localStorage.getItem(stored) === "open");
 
 export function toggleAxis(): void {
@@ -14,7 +14,9 @@ export function toggleAxis(): void {
   localStorage.setItem(stored, isAxisOpen.value ? "open" : "closed");
 }
 
-/** The bottom of every page of `dev`: the clock, and the time axis while it is open. The page of the timeline has its own. */
+/**
+ * The bottom of every page in `dev`: the clock, and the time axis while it is open. The timeline page has its own axis.
+ */
 export function TimeBar() {
   const isTimeline = place.value.path === "/timeline";
   return (

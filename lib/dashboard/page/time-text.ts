@@ -4,7 +4,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** A length of time in its two largest units: `2 h 42 m`. */
+/** A duration in its two largest units: `2 h 42 m`. */
 export function lengthOf(ms: number): string {
   const s = Math.max(0, Math.round(ms / 1000));
   if (ms < 950) return `${Math.max(0, Math.round(ms))} ms`;
@@ -24,7 +24,7 @@ export function agoOf(at: string): string {
   return `${Math.floor(ms / day)} d ago`;
 }
 
-/** `2026-01-01 09:30:00`, in UTC as the interface writes it. */
+/** `2026-01-01 09:30:00`, in UTC like the API. */
 export const instantOf = (at: string): string => at.slice(0, 19).replace("T", " ");
 export const secondOf = (at: string): string => at.slice(11, 19);
 export const clockOf = (at: string): string => at.slice(11, 23);

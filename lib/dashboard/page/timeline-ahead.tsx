@@ -24,7 +24,7 @@ interface AheadProps {
   readonly onAhead: (found: Preview | undefined) => void;
 }
 
-/** What would happen: looked up in a fork from which nothing leaves. */
+/** Shows what would happen, by running a fork that sends nothing over the network. */
 export function Ahead({ of, now, isManual, onAhead }: AheadProps) {
   const [until, setUntil] = useState("2m");
   const look = async () => onAhead(await control.preview(/^\d/.test(until) ? { by: until } : { to: until }));

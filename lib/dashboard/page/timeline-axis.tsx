@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { href } from "./router.ts";
 import { clusters, isOpen, type Lane, type Mark, ticksOf } from "./timeline-lanes.ts";
 
-/** The times at the left and at the right edge. */
+/** The times at the left and right edges. */
 export interface View {
   readonly from: number;
   readonly to: number;
@@ -12,7 +12,7 @@ export interface AxisProps {
   readonly lanes: readonly Lane[];
   readonly view: View;
   readonly now: number;
-  /** The playhead; undefined at the present. */
+  /** The time of the playhead; undefined at the present. */
   readonly at: number | undefined;
   readonly chosen: string | undefined;
   readonly due: readonly number[];
@@ -23,12 +23,12 @@ export interface AxisProps {
 
 const rowHeight = 26;
 const headHeight = 26;
-/** Closer marks are drawn as one. */
+/** Marks closer than this are drawn as one. */
 const gap = 17;
 const shortest = 20;
 const longest = 400 * 24 * 3_600_000;
 
-/** The same instant stays under the pointer; `by` above 1 shows more time. */
+/** Zooms and keeps the instant under the pointer in place. `by` above 1 shows more time. */
 export function zoomed({ from, to }: View, by: number, around = (from + to) / 2): View {
   const span = Math.min(longest, Math.max(shortest, (to - from) * by));
   const part = (around - from) / (to - from);
@@ -55,7 +55,7 @@ function useWidth() {
   return { place, width };
 }
 
-/** The lanes over time. Its text for those who cannot see it is the list beside it. */
+/** The lanes over time. The list next to it is the text alternative. */
 export function Axis(props: AxisProps) {
   const { lanes, view, onView, onPick, onKey } = props;
   const { place, width } = useWidth();
@@ -187,7 +187,7 @@ interface BarProps {
   readonly isChosen: boolean;
 }
 
-/** A state from its beginning to its end, with its word where there is room. */
+/** A state from its start to its end, with its name if there is room. */
 const StateBar = ({ mark, x, y, width, isChosen }: BarProps) => (
   <g class={`bar ${mark.hue} ${mark.isAhead ? "ahead" : ""} ${isChosen ? "chosen" : ""}`} data-marks={mark.key}>
     <title>{mark.text}</title>
@@ -207,7 +207,7 @@ interface MomentProps {
   readonly chosen: string | undefined;
 }
 
-/** A moment, or several that would lie on one another, with their number. The worst decides the hue. */
+/** A moment, or several overlapping ones with their number. The worst one decides the hue. */
 function Moment({ group, x, y, chosen }: MomentProps) {
   const [first] = group;
   if (!first) return null;
@@ -240,7 +240,7 @@ function Moment({ group, x, y, chosen }: MomentProps) {
   );
 }
 
-/** Shape and hue have the same meaning. */
+/** Draws each hue with its own shape, so that colour alone carries no meaning. */
 function Shape({ hue, x, y }: { readonly hue: Mark["hue"]; readonly x: number; readonly y: number }) {
   if (hue === "bad") return <path class="cross" d={`M${x - 4} ${y - 4}l8 8m0-8l-8 8`} />;
   if (hue === "busy") return <path d={`M${x} ${y - 5}l5 5-5 5-5-5z`} />;

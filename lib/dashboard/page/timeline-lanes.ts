@@ -1,20 +1,19 @@
 import { pageOf } from "./clock.ts";
 import type { JournalEntry } from "./control.ts";
 
-/** One thing on the axis: a moment, or a state from its beginning to its end. */
+/** A mark on the axis: a moment, or a state from its start to its end. */
 export interface Mark {
   /** Unique within the axis. */
   readonly key: string;
   readonly at: number;
-  /** The end of a state; undefined for a moment, and for a state that lasts. */
+  /** The end of a state; undefined for a moment and for a state that has not ended. */
   readonly to?: number;
   readonly isState: boolean;
-  /** `good`, `bad`, `busy`, or `plain`. */
   readonly hue: "good" | "bad" | "busy" | "plain";
-  /** The text for people. */
+  /** The text for the user. */
   readonly text: string;
   readonly page: string | undefined;
-  /** A preview found it; it has not happened. */
+  /** Whether the mark comes from a preview and has not happened yet. */
   readonly isAhead: boolean;
   readonly entry: JournalEntry;
 }
@@ -60,7 +59,7 @@ function momentOf(entry: JournalEntry, isAhead: boolean): Mark {
   }
 }
 
-/** The record of an event. */
+/** The page of the record that an event is about. */
 function pageOfEvent(data: object): string | undefined {
   const ids = ["deployment_id", "generation_id", "project_id"] as const;
   for (const name of ids) {
@@ -70,7 +69,7 @@ function pageOfEvent(data: object): string | undefined {
   return undefined;
 }
 
-/** Where an entry is shown: a lane for each deployment, generation and endpoint, one for requests and one for events. */
+/** The lane of an entry: one for each deployment, generation and endpoint, one for all requests, one for all events. */
 function laneOf(entry: JournalEntry): { key: string; title: string; page: string | undefined } {
   switch (entry.kind) {
     case "request":
@@ -84,7 +83,7 @@ function laneOf(entry: JournalEntry): { key: string; title: string; page: string
   }
 }
 
-/** The lanes of the axis, requests first; deployments and generations in the order in which they began. */
+/** The lanes of the axis, requests first; deployments and generations in the order of their start. */
 export function lanesOf(past: readonly JournalEntry[], ahead: readonly JournalEntry[]): Lane[] {
   const lanes = new Map<string, Lane & { readonly marks: Mark[] }>();
   const add = (entry: JournalEntry, isAhead: boolean) => {
@@ -93,7 +92,7 @@ export function lanesOf(past: readonly JournalEntry[], ahead: readonly JournalEn
     lanes.set(about.key, lane);
     const mark = momentOf(entry, isAhead);
     const last = lane.marks.at(-1);
-    // The next state ends the one before.
+    // The next state ends the previous one.
     if (mark.isState && last) lane.marks[lane.marks.length - 1] = { ...last, to: mark.at };
     lane.marks.push(mark);
   };
@@ -103,11 +102,14 @@ export function lanesOf(past: readonly JournalEntry[], ahead: readonly JournalEn
   return order.sort((a, b) => a.key.charCodeAt(0) - b.key.charCodeAt(0));
 }
 
-/** Whether a state lasts until another comes. */
+/** Whether a state is still going on. */
 export const isOpen = ({ isState, to, entry }: Mark): boolean =>
   isState && to === undefined && entry.kind === "state" && !ended.includes(entry.status);
 
-/** The states of deployments and generations, and how many requests, events and attempts there had been, at one time. */
+/**
+ * The situation at one time: the states of deployments and generations, and the number of entries of each kind until
+ * then.
+ */
 export interface AsOf {
   readonly states: readonly {
     readonly id: string;
@@ -130,7 +132,7 @@ export function asOf(entries: readonly JournalEntry[], at: number): AsOf {
   return { states: [...states.values()].reverse(), counts };
 }
 
-/** Marks that would lie on one another are drawn as one. */
+/** Groups overlapping marks, which are drawn as one. */
 export function clusters(marks: readonly Mark[], x: (at: number) => number, gap: number): (readonly Mark[])[] {
   const groups: Mark[][] = [];
   for (const mark of marks) {
@@ -153,7 +155,7 @@ const steps = [
   ...[1, 2, 7, 14, 30, 90, 365].map((n) => n * day),
 ];
 
-/** The times at which the axis has a line, and how each is written. */
+/** The times at which the axis has a line, with their labels. */
 export function ticksOf(
   from: number,
   to: number,

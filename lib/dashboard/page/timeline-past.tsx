@@ -9,7 +9,7 @@ import { Empty, Section, Status } from "./ui.tsx";
 
 const most = 60;
 
-/** The mark that was clicked on the axis. */
+/** The marks that were clicked on the axis. */
 export const Picked = ({ marks }: { readonly marks: readonly Mark[] }) => (
   <Section title={marks.length === 1 ? "Chosen" : `Chosen: ${marks.length}`}>
     <ol class="list" aria-label="Chosen">
@@ -37,7 +37,7 @@ interface PastProps {
   readonly onLeave: () => void;
 }
 
-/** The state at the playhead, read from the journal, so nothing is moved. */
+/** The state at the playhead. It is read from the journal, so the service's clock does not move. */
 export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
   if (at === undefined) {
     return (
@@ -80,7 +80,9 @@ export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
   );
 }
 
-/** The whole state of then, to look at: a fork of the last snapshot before it, from which nothing leaves. */
+/**
+ * The whole earlier state for inspection: a fork of the last snapshot before it, which sends nothing over the network.
+ */
 function Whole({ of }: { readonly of: StoredSnapshot }) {
   const [fork, setFork] = useState<ListeningFork>();
   const { id, name, now } = of;

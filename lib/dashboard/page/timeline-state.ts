@@ -8,20 +8,20 @@ import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
 import { type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
-/** More lanes than a person reads; the newest are shown. */
+/** The most lanes shown, the newest ones: nobody reads more. */
 const mostLanes = 40;
 
-/** Where the axis was, for those who come back to it. */
+/** The last view of the axis, restored when a person comes back to it. */
 let lastView: View | undefined;
 
-/** Everything from the first entry to now, or to the end of a preview. */
+/** A view of everything from the first entry to now, or to the end of a preview. */
 function whole(entries: readonly JournalEntry[], now: number, until: number): View {
   const first = entries[0] ? Date.parse(entries[0].at) : now - 60_000;
   const span = Math.max(10_000, until - first);
   return { from: first - span * 0.03, to: until + span * 0.06 };
 }
 
-/** Those in view, work before its endpoints; of more, the newest work. */
+/** The lanes in view. If there are too many deployments and generations, only the newest of them. */
 function inView(lanes: readonly Lane[], { from, to }: View, now: number): readonly Lane[] {
   const seen = lanes.filter(({ marks, key }) => {
     const [first, last] = [marks[0]?.at ?? 0, marks.at(-1)];
@@ -32,7 +32,7 @@ function inView(lanes: readonly Lane[], { from, to }: View, now: number): readon
   return seen.filter((lane) => !hidden.has(lane));
 }
 
-/** The time axis: what it shows, and what moves it. `at` is the playhead. */
+/** The time axis: its content and its controls. `at` is the playhead. */
 export function useTimeline(at: number | undefined, setAt: (at: number | undefined) => void) {
   const { data: entries, error } = useJournal();
   const { data: about } = useRead(
@@ -63,7 +63,7 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     setPicked([]);
     setAt(undefined);
   };
-  /** The mark before or after the playhead. */
+  /** Picks the next mark before or after the chosen one. */
   const step = (direction: 1 | -1) => {
     const marks = all.flatMap((lane) => lane.marks).sort((a, b) => a.at - b.at || a.entry.seq - b.entry.seq);
     const index = marks.findIndex(({ key }) => key === picked[0]?.key);

@@ -43,7 +43,7 @@ const Details = ({ of }: { readonly of: Timeline }) => {
   );
 };
 
-/** What happened, on one axis: requests, states, events and attempts. */
+/** Everything that happened, on one axis: requests, states, events and attempts. */
 export function TimelinePage() {
   const past = Date.parse(place.value.query.get("at") ?? "");
   const { timeline, error } = useTimeline(Number.isNaN(past) ? undefined : past, (at) =>
@@ -61,7 +61,7 @@ export function TimelinePage() {
   );
 }
 
-/** The same at the bottom of every other page. */
+/** The same axis at the bottom of every other page. */
 export function TimelineDock() {
   const [at, setAt] = useState<number>();
   const { timeline, error } = useTimeline(at, setAt);

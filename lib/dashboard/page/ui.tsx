@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { Problem } from "./controls.tsx";
 import { agoOf, instantOf } from "./time-text.ts";
 
-/** The mark of a state: shape and hue; the word stands beside it. */
+/** The mark of a state: shape and hue, with the name of the state next to it. */
 export const Status = ({ of }: { readonly of: string }) => (
   <span class={`status ${of}`}>
     <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
@@ -57,7 +57,7 @@ export const Time = ({ at }: { readonly at: string }) => (
   </time>
 );
 
-/** Text of a user. Its direction does not turn the text beside it. */
+/** Text from a user. Its direction does not affect the text around it. */
 export const Text = ({ of }: { readonly of: string }) => <bdi class="text">{of}</bdi>;
 
 export function Page({
@@ -108,14 +108,14 @@ export const Section = ({
 
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <div class="empty">{children}</div>;
 
-/** A page whose record is not read yet, or cannot be read. It is the same element as the page that follows, so the focus stays. */
+/** A page whose record is not loaded, or cannot be. It is the same element as the final page, so the focus stays. */
 export const loadingPage = (title: string, error: unknown) => (
   <Page title={title}>
     <Loading error={error} />
   </Page>
 );
 
-/** Shown until a reading has data: nothing at first, then a word, or the error. */
+/** Shown until data arrives: nothing at first, then "Loading…", or the error. */
 export function Loading({ error }: { readonly error: unknown }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {

@@ -15,7 +15,7 @@ const day_ms = 86_400_000;
 const dollars = (usd: number) => `$${usd.toFixed(usd < 1 ? 3 : 2)}`;
 type Row = Awaited<ReturnType<typeof api.generations.usage>>["data"][number];
 
-/** The rows of each model, or of each day, as one. */
+/** Sums the rows of each model, or of each day. */
 function summed(rows: readonly Row[], by: "model" | "date") {
   const sums = new Map<string, { count: number; usd: number }>();
   for (const row of rows) {

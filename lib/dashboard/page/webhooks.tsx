@@ -25,7 +25,7 @@ const overlaps: readonly (readonly [string, string])[] = [
   ["7d", "also signs for a week"],
 ];
 
-/** The service refuses a name that it does not know. */
+/** No check here: the service refuses unknown names. */
 const eventsOf = (text: string) => listOf(text) as ("*" | keyof typeof catalog)[];
 
 function NewWebhook() {
