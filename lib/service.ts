@@ -26,8 +26,8 @@ export type WithKey =
   | { readonly key: string };
 
 /**
- * Makes a service. Without options it is an emulator in memory, with one organization and an owner's key.
- * @throws {BadOptions} for a wrong option, {BadSeed} for a wrong seed, {DatabaseError} for an unusable database.
+ * Creates a service. Without options it is an emulator in memory, with one organization and an owner's key.
+ * @throws {BadOptions} for an invalid option, {BadSeed} for an invalid seed, {DatabaseError} for an unusable database.
  */
 export async function createService(options?: Options & WithKey): Promise<Service<string>>;
 export async function createService(options?: Options): Promise<Service>;

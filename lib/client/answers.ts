@@ -1,4 +1,4 @@
-/** The fields that the service adds to each answer. */
+/** The fields that the service adds to each response. */
 export interface Meta {
   /**
    * The identifier of the request, for support. The header `X-Request-Id` has it too.
@@ -6,7 +6,7 @@ export interface Meta {
    */
   request_id: string;
   /**
-   * The time of the service when it answered. ISO 8601, in UTC.
+   * The time of the response on the service's clock. ISO 8601, in UTC.
    * @example "2026-11-21T09:00:00.000Z"
    */
   timestamp: string;
@@ -15,7 +15,7 @@ export interface Meta {
 /** `meta` of a list. */
 export interface ListMeta extends Meta {
   /**
-   * The number of items that a page has at most.
+   * The maximum number of items on a page.
    * @example 20
    */
   per_page: number;
@@ -26,9 +26,9 @@ export interface ListMeta extends Meta {
   next_cursor: string | null;
 }
 
-/** An answer has `meta` beside the fields of its record. */
+/** A response has `meta` next to the fields of its record. */
 export interface WithMeta {
-  /** The request and the time of the answer. */
+  /** The id of the request and the time of the response. */
   meta: Meta;
 }
 
@@ -36,6 +36,6 @@ export interface WithMeta {
 export interface Page<T> {
   /** The items of the page, in the order of the list. */
   data: T[];
-  /** The request, the time of the answer and the next page. */
+  /** The id of the request, the time of the response and the next page. */
   meta: ListMeta;
 }

@@ -28,9 +28,9 @@ export type Client = Calls & {
     options?: CallOptions,
   ): AsyncGenerator<T>;
   /**
-   * The same as `client.deployments.waitUntilDone(id)` and `client.generations.waitUntilDone(id)`.
+   * Like `client.deployments.waitUntilDone(id)` and `client.generations.waitUntilDone(id)`.
    *
-   * @throws {TypeError} for a feature whose records never end.
+   * @throws {TypeError} for a feature whose records have no final state.
    */
   waitUntilDone<F extends Work>(feature: F, id: string, options?: WaitOptions): Promise<Answer<`${F}.get`>>;
   /** The entries of a deployment's log as they are written, until the deployment has ended. */

@@ -15,8 +15,8 @@ export interface WaitOptions extends CallOptions {
 export interface Waits<T> {
   /**
    * Resolves with the record once its work has ended, with any outcome. `timeout` (milliseconds, none by default) or a
-   * `signal` limits the wait. Rejects with `timed_out` after that time, and also if nobody has moved a manual clock for
-   * two seconds; over a port, noticing this takes four seconds at the beginning of the wait, and half a minute later.
+   * `signal` limits the wait. Rejects with `timed_out` after that time, or if a manual clock has not moved for two
+   * seconds. Over a port, detecting this takes four seconds at the start of the wait, and half a minute later on.
    * @example await client.deployments.waitUntilDone(id, { timeout: 60_000 })
    */
   waitUntilDone(id: string, options?: WaitOptions): Promise<T & WithMeta>;

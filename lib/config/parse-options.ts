@@ -45,7 +45,7 @@ export const sendsMail = ({ mode, strict, mail: { url, transport }, outbound: { 
 export const mayBeReached = ({ publicUrl, behindProxy, trustNetwork }: Settings): boolean =>
   publicUrl !== undefined || behindProxy || trustNetwork.names.length > 0;
 
-/** Parses the options. Throws {BadOptions}, which names the first wrong option and what it must be. */
+/** Parses the options. Throws {BadOptions}, which names the first wrong option and its rule. */
 export function parseOptions(given: unknown): Settings {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw new TypeError("the options must be an object");

@@ -107,7 +107,7 @@ function openRows<Services>({ access, waysIn, now }: Ports<Services>): Route[] {
   return [ways, asset, shell(dashboardPath), shell(`${dashboardPath}/**`)];
 }
 
-/** The rows of `/dashboard` (schema/commands.md#running-the-service). */
+/** The routes of `/dashboard` (schema/commands.md#running-the-service). */
 export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
   const { access, operations, people, now } = ports;
   const writer = createWriter({ envelope: "flat", now, base: "" });

@@ -6,7 +6,7 @@ import type { Row } from "../store/tables.ts";
 import type { EventName } from "./catalog.ts";
 import { createEventReader } from "./event-reader.ts";
 
-/** An event as it is stored and delivered. */
+/** An event, as stored and delivered. */
 export interface ServiceEvent {
   readonly id: string;
   readonly organization_id: string;

@@ -10,7 +10,7 @@ const urlRule =
   "must be an http or https URL with * for the part that names the environment, and nothing after the host, such as https://*.apps.example.com";
 const openUrl = new RegExp(`^https?://\\*\\.${label}(?:\\.${label})*(?::[1-9]\\d{0,4})?/?$`);
 
-/** Without the `*`: `https://apps.example.com`, before whose host each environment puts its own. */
+/** Parsed to the URL without the `*`: `https://apps.example.com`. The host of each environment is a subdomain. */
 const appsUrl = v.pipe(
   v.string("must be a string"),
   v.toLowerCase(),

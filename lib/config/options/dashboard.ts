@@ -5,7 +5,7 @@ import { roles } from "../../kernel/roles.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { option, switchOr } from "./option-types.ts";
 
-/** An issuer on this machine belongs to a test. Any other would show codes and tokens to the network without TLS. */
+/** Allows http only for an issuer on this machine, in tests: elsewhere the network could read codes and tokens. */
 const issuer = v.pipe(
   v.string("must be a string"),
   v.check((text) => {
