@@ -10,7 +10,7 @@ export const refusedSignIn = "sign-in.refused";
 /** The action of a first sign-in that created its user. Every other action is the name of an operation. */
 export const createdUser = "users.create";
 
-/** Holds identifiers only: never a secret, a body or a mail address. */
+/** Holds identifiers, but never a secret, a body or a mail address. */
 export const auditEntry = field(
   v.object({
     id: field(id("aud"), "The identifier of the entry."),

@@ -5,7 +5,7 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /** `sk_live_…`; omit it or pass null for calls that need no key. */
   readonly apiKey?: string | null | undefined;
-  /** The fork of an emulator that gets every call, by the header `X-Svc-World` (schema/testing.md#worlds). */
+  /** The world of an emulator that gets every call, by the header `X-Svc-World` (schema/testing.md#worlds). */
   readonly world?: string | undefined;
   /** Sends requests, such as `service.fetch` of a service in this process. Default: the platform's fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;

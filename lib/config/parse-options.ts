@@ -168,7 +168,7 @@ function leavesOf(entries: v.ObjectEntries, prefix: string): OptionInfo[] {
     if ("entries" in wrapped) return leavesOf(wrapped.entries as v.ObjectEntries, `${prefix}${name}.`);
     const path = prefix + name;
     const { help = "", flag, value, mode, below = {} } = v.getMetadata(wrapped) as Partial<OptionHelp>;
-    // The command itself sets the mode. An object with a flag is given as a file: only the seed is.
+    // The command itself sets the mode. An object option with a flag is given as a file; the seed is the only one.
     const format = path === "mode" ? undefined : (formats[wrapped.type] ?? (flag === undefined ? undefined : "file"));
     return [{ path, help, fallback, flag, value, mode, format }, ...leavesOf(below, `${path}.`)];
   });

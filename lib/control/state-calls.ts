@@ -24,7 +24,7 @@ export interface Comparison extends Differences {
   readonly to: { readonly id: string | null; readonly now: string };
 }
 
-/** A fork: the state that the header `X-Svc-World` selects. */
+/** A world: a separate state that the header `X-Svc-World` selects. */
 export interface ListedWorld {
   readonly name: string;
   /** The time on its clock. */

@@ -19,7 +19,7 @@ export function createModelDrivers({
   backends,
   unknownModels,
 }: {
-  /** The option `generations.driver`, for models without a backend. Its creator closes it. */
+  /** The option `generations.driver`, for models without a backend. Forks share it, so they do not close it. */
   driver: GenerationDriver | undefined;
   makeDefault: () => GenerationDriver;
   backends: readonly ModelDriver[];

@@ -54,7 +54,7 @@ export function createSessions({
   };
 
   const insert = async (tx: Tx, owner: Pick<Row<"sessions">, "organization_id" | "user_id" | "api_key_id">) => {
-    // 43 characters of 62 hold more than 256 bits.
+    // 43 characters from an alphabet of 62 hold more than 256 bits.
     const token = random.alphanumeric(43);
     const [created_at, expires_at] = [clock.iso(), isoOf(clock.now() + milliseconds(sessionLength))];
     await rows(tx).insertSession({ hash: hashOf(token), ...owner, created_at, expires_at });

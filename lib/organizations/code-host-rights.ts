@@ -21,8 +21,8 @@ export type CodeHostRights = ReturnType<typeof codeHostRights>;
 
 /**
  * Whether the operator's credential and the connected app may be used for a repository on behalf of an organization.
- * The option decides; without it, only a single organization may use them. A folder of repositories needs no
- * credential, so without the option every organization may read it.
+ * The option decides. Without it, they may be used only if the service has a single organization. A folder of
+ * repositories needs no credential, so without the option every organization may read it.
  */
 export function codeHostRights({ store, codeHost }: Ports) {
   const organizations = store.using(organizationsRepository);

@@ -4,7 +4,7 @@ import type { Request as ApiRequest, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
 import { callOf, note } from "./calls.ts";
 
-/** The acting person: the owner of the session in `start`, the chosen person in `dev`. */
+/** The acting person: the person of the session in `start`, the chosen person in `dev`. */
 export interface Session {
   readonly mode: "dev" | "start";
   readonly organization: string;

@@ -8,7 +8,7 @@ export interface RecordedCall {
   readonly method: string;
   /** Includes the query: `/v1/projects?per_page=50`. */
   readonly path: string;
-  /** The path parameters, decoded. */
+  /** The decoded parameters of the path; `query` has those of the query. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly body: unknown;

@@ -7,7 +7,7 @@ import { Empty, loadingPage, Page, Section, Status, Text } from "./ui.tsx";
 
 const states = ["queued", "building", "deploying", "failed"] as const;
 
-/** With more deployments than this, the first steps are hidden. */
+/** From this many deployments on, the first steps are hidden. */
 const mostOfBeginners = 5;
 
 export function OverviewPage() {

@@ -8,7 +8,7 @@ import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
 import { type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
-/** The most lanes shown, the newest ones: nobody reads more. */
+/** The maximum number of lanes for deployments and generations. Shows the newest: nobody reads more. */
 const mostLanes = 40;
 
 /** The last view of the axis, restored when a person comes back to it. */
