@@ -46,7 +46,7 @@ interface Declared<Ports, Q, B> {
   run(input: Input<Output<Q>, Output<B>>, ports: Ports): Answer;
 }
 
-/** Declares calls that work on these ports. A call without a schema takes no body or no query. */
+/** Declares calls that work on these ports. Without a schema for it, a call takes no body or query. */
 export const callsWith =
   <Ports>() =>
   <Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(

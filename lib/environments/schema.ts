@@ -56,10 +56,8 @@ export const domainName = v.pipe(
   documentedAs({ maxLength: 253 }),
 );
 
-/**
- * The characters of `\p{Cc}`. Spelled out, because without the flag `u` a pattern reads `\p` as a letter. These
- * patterns also avoid lookaheads, which regular expressions of some other languages lack.
- */
+// `\p{Cc}`, spelled out: patterns without the flag `u` read `\p` as a letter. Lookaheads are avoided too, because some
+// other languages lack them.
 const control = String.raw`\u0000-\u001f\u007f-\u009f`;
 const character = String.raw`[^/\\${control}]`;
 const noDot = String.raw`[^/\\.${control}]`;
@@ -231,7 +229,7 @@ export const environment = v.object({
     ),
   ),
 });
-/** A run of a scheduled job. */
+/** A run of a schedule. */
 export const scheduleRun = v.object({
   id: field(id("run"), "The id of the run."),
   name: field(v.string(), "The name of its schedule.", "clean"),

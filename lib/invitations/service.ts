@@ -151,9 +151,7 @@ export function invitationsService({
       });
     },
 
-    /**
-     * Issues a new token for seven more days, as if the caller had sent the invitation; the old token becomes invalid.
-     */
+    /** Replaces the token with a new one for seven days. The caller becomes the sender. */
     resend: (caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const before = await get(caller.organization_id, id, tx);
@@ -205,10 +203,7 @@ export function invitationsService({
       publish(tx, found);
     },
 
-    /**
-     * Expires the open invitations of a person who leaves: the tokens become invalid, and others may invite the
-     * addresses again.
-     */
+    /** Expires the open invitations of a person who leaves, so that others may invite the addresses again. */
     async voidOf(tx: Tx, organization_id: string, invited_by: string) {
       const at = clock.iso();
       for (const { id, mail_id } of await invitations(tx).expireOf({ organization_id, invited_by, at })) {
