@@ -7,7 +7,7 @@ export function parseByteSize(text: string): number | undefined {
   return factor === undefined ? undefined : Math.floor(Number(amount) * factor);
 }
 
-/** A number of bytes as people read it: `1.5 MiB`. */
+/** Formats a number of bytes for people: `1.5 MiB`. */
 export function byteSizeText(bytes: number): string {
   const unit = Object.entries(units).findLast(([, factor]) => bytes >= factor) ?? ["B", 1];
   return `${Number((bytes / unit[1]).toFixed(1))} ${unit[0]}`;

@@ -1,4 +1,4 @@
-/** Longer chains end here; a chain that is a circle does, too. */
+/** The maximum depth. It also ends circular chains. */
 const maxDepth = 8;
 
 /** The errors behind an error: its cause, or the members of an AggregateError. */
@@ -11,8 +11,8 @@ const behind = (error: unknown): readonly unknown[] => {
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * The text of an error, and after it the messages of its causes that the text does not name:
- * `TypeError: fetch failed: connect ECONNREFUSED 127.0.0.1:3000`.
+ * The message of an error, followed by the messages of its causes that it does not repeat: `TypeError: fetch failed:
+ * connect ECONNREFUSED 127.0.0.1:3000`.
  */
 export function withCauses(text: string, error: unknown): string {
   let all = text;

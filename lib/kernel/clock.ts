@@ -3,8 +3,8 @@ import type { Snapshotable } from "./snapshotable.ts";
 import { clearTimeout, monotonicNow, setTimeout, systemNow } from "./system.ts";
 
 /**
- * The time of a service. Everything that waits uses it: lifecycles, retries, leases, invitations, rate windows,
- * periodic jobs. Only `kernel` and `jobs/loop` may use the time of the machine.
+ * The time of a service. All waiting uses this clock: lifecycles, retries, leases, invitations, rate windows, periodic
+ * jobs. Only `kernel` and `jobs/loop` may use the machine's time.
  */
 export interface Clock extends Snapshotable {
   readonly mode: "real" | "manual" | "scaled";
@@ -16,32 +16,32 @@ export interface Clock extends Snapshotable {
   until(at: number): number | undefined;
   /** Calls `run` once when this clock shows `at`, and never synchronously. Returns the function that cancels it. */
   alarm(at: number, run: () => void): () => void;
-  /** The same after `ms` of this clock, even if the machine's clock is set meanwhile. */
+  /** Like `alarm`, but after `ms` of this clock, even if the machine's clock is set meanwhile. */
   alarmAfter(ms: number, run: () => void): () => void;
   /** Sets a manual clock forward. Throws for the other modes, and for an earlier time. */
   moveTo(at: number): void;
   /** Stops the clock at the current instant and makes it a manual clock. */
   freeze(): void;
   /**
-   * From now on, the clock `real` continues steadily when the machine's clock is set, and calls `run` at each reading
-   * until `shift` is called. Without `run` it follows at once.
+   * From now on, when the machine's clock is set, the clock `real` does not jump: it runs on steadily, and each reading
+   * calls `run` until `shift` is called. Without this call, `real` jumps with the machine's clock.
    */
   whenSet(run: () => void): void;
-  /** From now on, the clock `real` shows this time and not the machine's. */
+  /** From now on, the clock `real` shows this time instead of the machine's. */
   follow(time: () => number): void;
-  /** How far the machine's clock was set, in milliseconds; negative: back. 0 where it was not. */
+  /** How far the machine's clock was set, in milliseconds; negative if it was set back, 0 if it was not set. */
   setBy(): number;
   /** Moves the clock `real` by `ms`, to where the machine's clock was set. */
   shift(ms: number): void;
 }
 
-/** A clock by the option `clock` or `--clock`: `real`, `manual`, `manual@2026-01-01T00:00:00Z`, `60x`. */
+/** Makes the clock for the option `clock` or `--clock`: `real`, `manual`, `manual@2026-01-01T00:00:00Z`, `60x`. */
 export function createClock(setting: string, notBefore = 0): Clock {
   if (setting === "real") return clockOf({ mode: "real", at: notBefore, speed: 1 });
   const scale = /^(\d{1,6}(?:\.\d{1,3})?)x$/.exec(setting);
   if (scale && Number(scale[1]) > 0)
     return clockOf({ mode: "scaled", at: Math.max(systemNow(), notBefore), speed: Number(scale[1]) });
-  // A stored clock continues where it stopped: plain `manual` starts at the present in a new database only.
+  // A stored clock continues where it stopped. Only in a new database does plain `manual` start at the present.
   const at = setting === "manual" ? notBefore || systemNow() : parseInstant(/^manual@(.+)$/.exec(setting)?.[1] ?? "");
   if (at === undefined) {
     throw new Error(`clock must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x, not "${setting}"`);
@@ -60,7 +60,7 @@ export function parseInstant(text: string): number | undefined {
   const parts = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.exec(text);
   const at = Date.parse(text);
   if (!parts || Number.isNaN(at) || at < earliestInstant || at > latestInstant) return undefined;
-  // Date.parse accepts 30 February as 2 March, so the date is compared with what it parses to.
+  // Date.parse turns 30 February into 2 March, so the parsed date is compared with the input.
   return new Date(`${parts[1]}T00:00:00Z`).toISOString().startsWith(parts[1] ?? "?") ? at : undefined;
 }
 
@@ -69,8 +69,8 @@ const cache = { at: new Float64Array(cacheSize).fill(Number.NaN), text: new Arra
 
 /**
  * ISO 8601 in UTC with milliseconds, the form of every datetime of the interface. The last results are cached, because
- * a busy service formats the same instants again: the current millisecond, and due times that derive from it. A cached
- * one takes 20 ns, a new one 660.
+ * a busy service formats the same instants repeatedly: the current millisecond and the due times derived from it. A
+ * cached result takes 20 ns, a new one 660.
  */
 export function isoOf(at: number): string {
   const slot = Math.abs(at | 0) % cacheSize;
@@ -146,7 +146,9 @@ function clockOf(state: ClockState): Clock {
   };
 }
 
-/** Beyond this difference, the machine's clock was set. Below it, the time shown waits or jumps to it. */
+/**
+ * A greater difference means that the machine's clock was set. For a smaller one, the shown time waits or jumps to it.
+ */
 const tolerance_ms = 1_000;
 
 /**
@@ -166,7 +168,7 @@ function createMachineTime(notBefore: number, time: () => number) {
         whenSet();
         return latest;
       }
-      // Followed, so that small differences do not add up.
+      // Absorbed, so that small differences do not add up.
       offset += by;
       if (machine > latest) latest = machine;
       return latest;
@@ -185,12 +187,12 @@ function createMachineTime(notBefore: number, time: () => number) {
 interface Alarm {
   at: number;
   readonly run: () => void;
-  /** Whether it moves along when the clock follows the machine's. */
+  /** Whether its due time shifts when the clock follows the machine's. */
   readonly follows: boolean;
   cancel: () => void;
 }
 
-/** The alarms of a clock: system timers where it runs by itself. `clockMoved` is called after the clock was moved. */
+/** The alarms of a clock, as system timers if the clock runs by itself. Call `clockMoved` after moving the clock. */
 function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
   const all = new Set<Alarm>();
   const fire = (alarm: Alarm) => {
@@ -222,9 +224,9 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
   };
 }
 
-/** A timer of the system time, for flushing and shutting down. Only with `hold` it keeps the process alive. */
+/** A timer in system time, for flushing and shutting down. It keeps the process alive only with `hold`. */
 export function systemTimer(wait: string | number, run: () => void, { hold = false } = {}): () => void {
-  // setTimeout fires at once beyond 24.8 days, so it waits a minute at most; callers set the timer again.
+  // setTimeout fires at once beyond 24.8 days. So a timer waits at most a minute, and callers set it again.
   const timer = setTimeout(run, Math.min(typeof wait === "string" ? milliseconds(wait) : wait, 60_000));
   if (!hold) timer.unref();
   return () => clearTimeout(timer);

@@ -2,7 +2,10 @@ import { Cron } from "croner";
 import * as v from "valibot";
 import { systemNow } from "./system.ts";
 
-/** The next instant of five cron fields after another one, in UTC, where no hour is missing or doubled; undefined for none. */
+/**
+ * The next match of five cron fields after an instant, in UTC, which has no missing or repeated hours; undefined if
+ * there is none.
+ */
 export const nextSlot = (cron: string, after: number): number | undefined =>
   new Cron(cron, { paused: true, utcOffset: 0 }).nextRun(new Date(after))?.getTime();
 

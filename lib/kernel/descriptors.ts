@@ -1,19 +1,19 @@
 import { readFileSync } from "node:fs";
 
-/** How many descriptors the process may have; Infinity where the system is not Linux. */
+/** The process's limit of file descriptors; Infinity except on Linux. */
 function descriptorLimit(): number {
   try {
-    // Linux alone has this file. `process.report` knows the limit everywhere, and takes 12 ms to say it.
+    // Only Linux has this file. `process.report` knows the limit on every system, but takes 12 ms.
     return Number(/^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? Infinity);
   } catch {
     return Infinity;
   }
 }
 
-/** Kept for the database, files and children when connections and requests have taken all that they may. */
+/** Reserved for the database, files and children when connections and requests have reached their limits. */
 const reserve = 64;
 
-/** How many descriptors connections may take, and how many requests of our own to receivers. */
+/** The descriptors available to connections, and to our own requests to receivers. */
 export function descriptorShares(limit = descriptorLimit()): {
   readonly connections: number;
   readonly requests: number;

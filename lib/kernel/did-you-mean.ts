@@ -1,4 +1,4 @@
-/** How many letters to change, insert, delete or swap with the next one (optimal string alignment). */
+/** The edit distance: letters to change, insert, delete or swap with the next one (optimal string alignment). */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -19,8 +19,8 @@ function distance(a: string, b: string): number {
 }
 
 /**
- * The known name that is most similar to a wrong one; undefined if none is similar: at least half of its letters have to
- * be right. Names of one or two letters never are.
+ * The known name most similar to a wrong one; undefined if none is similar. At least half of the letters must match.
+ * Names of one or two letters never count as similar.
  */
 export function nearestName(wrong: string, names: readonly string[]): string | undefined {
   const [best] = names

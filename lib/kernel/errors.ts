@@ -115,12 +115,12 @@ export interface Detail {
   readonly message: string;
 }
 
-/** An expected failure, with a code of the table and a message that says what is wrong and what would be right. */
+/** An expected failure, with a code of the table. Its message names the mistake and the fix. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly details: readonly Detail[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the log has its cause already. */
+  /** Whether its cause is already logged. */
   readonly isLogged: boolean;
 
   constructor(
@@ -153,8 +153,8 @@ export function invalid(path: string, message: string): Problem {
   });
 }
 
-/** Whether the log has this error already: a full disk is one line, not one for each request and job. */
+/** Whether this error is already logged: a full disk is logged once, not for each request and job. */
 export const isLogged = (error: unknown): boolean => error instanceof Problem && error.isLogged;
 
-/** 404, the same for an unknown identifier and one of another organization. */
+/** 404, the same for an unknown identifier and for one of another organization. */
 export const notFound = (what: string): Problem => new Problem("not_found", `no ${what} has this identifier`);

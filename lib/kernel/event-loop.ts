@@ -4,8 +4,8 @@ import { setImmediate } from "./system.ts";
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * For functions that resolve within one tick and may be called in a loop, such as `while (!done) await call()`: every
- * 64th call yields, or the loop would block all other work.
+ * For functions that resolve within one tick and may be called in a loop, such as `while (!done) await call()`. Every
+ * 64th call yields; otherwise the loop would block all other work.
  */
 export function createYieldEvery64(): () => Promise<void> | undefined {
   let calls = 0;
@@ -16,8 +16,8 @@ export function createYieldEvery64(): () => Promise<void> | undefined {
 }
 
 /**
- * Runs the first callback of a tick at once, and all later ones of that tick together at its end. An error of the first
- * is thrown to its caller; errors of the others go to `onError`, and the remaining ones still run.
+ * Runs the first callback of a tick at once, and the later ones together at the end of that tick. The first one's error
+ * is thrown to its caller. Errors of the others go to `onError`, and the remaining callbacks still run.
  */
 export function createBatchPerTick(onError: (error: unknown) => void): (run: () => void) => void {
   let batch: (() => void)[] | undefined;

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 
 /**
- * Adds a meaning and an example to a schema, for the OpenAPI document, the reference and editors. `openapi/examples` has the
- * examples by the name of a field, for fields without one here. The meaning comes before the transformations of the schema,
- * because the documents describe what callers send.
+ * Adds a description and an example to a schema, for the OpenAPI document, the reference and editors. For fields
+ * without an example here, `openapi/examples` has one by field name. The description is attached before the schema's
+ * transformations, because the documents describe what callers send.
  */
 export function field<S extends v.GenericSchema>(schema: S, meaning: string, example?: unknown): S {
   const { pipe: [first, ...rest] = [schema] } = schema as { readonly pipe?: readonly [v.GenericSchema, ...never[]] };

@@ -1,12 +1,12 @@
 /**
- * Whether a pattern matches a whole text. `*` matches any number of characters, `/` included, and `?` matches one. The
- * time is bounded by the product of both lengths, so no pattern is slow.
+ * Whether a pattern matches a whole text. `*` matches any number of characters, including `/`; `?` matches one. The
+ * running time is at most the product of both lengths, so no pattern is slow.
  */
 export function matchesGlob(pattern: string, text: string): boolean {
   const wanted = [...pattern];
   const given = [...text];
   let at = 0;
-  /** The last `*`, where matching resumes with one more character for it. */
+  /** The last `*`. After a mismatch, it takes one more character and matching resumes. */
   let star = -1;
   let taken = 0;
   for (let i = 0; i < given.length; ) {

@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 import type { Snapshotable } from "./snapshotable.ts";
 
-/** Every prefix of the interface. After it come 26 characters of a ULID, so they sort by creation. */
+/** Every identifier prefix of the interface. The 26 characters of a ULID follow, so identifiers sort by creation. */
 export type Prefix =
   | "proj"
   | "dep"
@@ -24,11 +24,11 @@ export type Prefix =
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** The creation time in milliseconds, which an identifier begins with. */
+/** The creation time in milliseconds, from the start of the identifier. */
 export const createdAtOf = (id: string): number =>
   [...id.slice(id.indexOf("_") + 1).slice(0, 10)].reduce((sum, digit) => sum * 32 + crockford.indexOf(digit), 0);
 
-/** Every identifier that is created from that instant on is greater than this. */
+/** A lower bound: every identifier created from that instant on is greater. */
 export const lowestId = (prefix: Prefix, at: number): string => `${prefix}_${timeOf(at)}`;
 
 const timeOf = (at: number): string => {
@@ -45,13 +45,13 @@ export interface Ids extends Snapshotable {
 }
 
 /**
- * Monotonic ULIDs: they increase within a millisecond, and when the system time steps back. `after` is the greatest
- * identifier that an earlier process has created.
+ * Monotonic ULIDs: they increase even within a millisecond and when the system time steps back. `after` is the greatest
+ * identifier of an earlier process.
  */
 export function createIds(clock: Clock, random: Random, after?: string): Ids {
   let last = -1;
   let tail = new Uint8Array(16);
-  /** All but the last digit: in 31 of 32 identifiers only the last digit changes. */
+  /** All but the last digit: 31 of 32 identifiers change only the last one. */
   let stem = "";
   const write = () => {
     stem = timeOf(last);

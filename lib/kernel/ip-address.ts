@@ -1,6 +1,6 @@
 import { parseUrl } from "./url.ts";
 
-/** IP addresses and CIDR ranges as numbers, read strictly: text with two readings is no address. */
+/** IP addresses and CIDR ranges as numbers, parsed strictly: ambiguous text is not an address. */
 export interface IpAddress {
   readonly bits: 32 | 128;
   readonly value: bigint;
@@ -15,7 +15,7 @@ const joined = (parts: readonly number[], size: bigint): bigint =>
 
 function parseIpv4(text: string): IpAddress | undefined {
   const parts = text.split(".");
-  // A leading zero means octal to some readers and decimal to others.
+  // Some parsers read a leading zero as octal, others as decimal.
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256)) return;
   return { bits: 32, value: joined(parts.map(Number), 8n) };
 }
@@ -23,7 +23,7 @@ function parseIpv4(text: string): IpAddress | undefined {
 function parseIpv6(text: string): IpAddress | undefined {
   const url = /^[0-9a-f:.]{2,45}$/i.test(text) ? parseUrl(`http://[${text}]`) : undefined;
   if (!url) return;
-  // The URL parser checks the form and writes an IPv4 tail as hexadecimal, so only groups are left to read.
+  // The URL parser checks the form and converts an IPv4 tail to hexadecimal, so only the groups remain to be parsed.
   const [head = "", tail] = url.hostname.slice(1, -1).split("::");
   const groups = (part: string) => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));
   const [first, last] = [groups(head), groups(tail ?? "")];

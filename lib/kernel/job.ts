@@ -6,8 +6,8 @@ type Write = (tx: Tx) => Promise<unknown>;
 type Next = (tx: Tx) => Promise<number | undefined>;
 
 /**
- * The result of a job run. `write` runs in the transaction that settles the job, and only if the process still holds
- * the lease: the late result of a process that lost it changes nothing. `scope` is what that transaction locks.
+ * The outcome of a job run. `write` runs in the transaction that settles the job, but only if the process still holds
+ * the lease: a late outcome, after the lease is lost, changes nothing. `scope` is what that transaction locks.
  */
 export type Outcome =
   | { readonly kind: "done"; readonly write: Write | undefined; readonly scope: TransactionScope }
@@ -21,48 +21,55 @@ export type Outcome =
     }
   | { readonly kind: "discard"; readonly reason: string };
 
-/** The job is finished. What `write` changes lies in `scope`. */
+/** The job is finished. `scope` must cover the changes of `write`. */
 export const done = (...[write, scope = "rows"]: [] | [Write, TransactionScope]): Outcome => ({
   kind: "done",
   write,
   scope,
 });
-/** The job runs again at the instant that `next` reads in the settling transaction; it is finished without one. */
+/**
+ * The job runs again at the instant that `next` reads in the settling transaction. If `next` reads none, it is
+ * finished.
+ */
 export const snoozeUntil = (next: Next, scope: TransactionScope): Outcome => ({ kind: "until", next, scope });
-/** The job runs again after `wait_ms`, with `args` if given. This is not a failure. What `write` changes lies in `scope`. */
+/**
+ * The job runs again after `wait_ms`, with `args` if given. This is not a failure. `scope` must cover the changes of
+ * `write`.
+ */
 export const snooze = (
   wait_ms: number,
   ...[write, scope = "rows", args]: [] | [write: Write, scope: TransactionScope, args?: unknown]
 ): Outcome => ({ kind: "snooze", wait_ms, args, write, scope });
-/** The job has become pointless: its record is gone, or something else ended the work. */
+/** The job has become pointless: its record is gone, or another change ended the work. */
 export const discard = (reason: string): Outcome => ({ kind: "discard", reason });
 
 /**
- * The right of a process to run a job. After it ends, another process may run the job, so this one sends nothing more.
+ * The right of a process to run a job. When it ends, another process may run the job, so this one must send nothing
+ * more.
  */
 export interface Lease {
   isHeld(): boolean;
 }
 
-/** A kind of durable work. Its rows are the queue: each is added in the transaction of the change that causes it. */
+/** A kind of durable work. Its rows are the queue: each is inserted in the transaction of the change that needs it. */
 export interface Job {
   readonly kind: string;
   readonly args: Schema;
-  /** Whether an exhausted job begins again, with all its retries, instead of being given up. */
+  /** Whether an exhausted job starts over with all its retries instead of being given up. */
   readonly again: boolean;
   run(args: unknown, services: unknown, lease: Lease): Promise<Outcome>;
   exhausted(args: unknown, reason: string, services: unknown, tx: Tx): Promise<void>;
 }
 
-/** `const job = jobsOf<{ deployments: DeploymentsService }>()`: a builder of jobs that use these services. */
+/** `const job = jobsOf<{ deployments: DeploymentsService }>()` makes a builder of jobs that use these services. */
 export function jobsOf<Services>() {
   return <S extends Schema>(declared: {
     kind: string;
     args: S;
     run(args: v.InferOutput<S>, services: Services, lease: Lease): Promise<Outcome>;
     /**
-     * Runs in the transaction that gives the job up: after its last retry, or because it crashes its process. A job
-     * without it is never given up: it begins again a minute later.
+     * Runs in the transaction that gives the job up: after its last retry, or because the job crashes its process. A
+     * job without this function is never given up: it starts over a minute later.
      */
     exhausted?(args: v.InferOutput<S>, reason: string, services: Services, tx: Tx): Promise<void>;
   }): Job => ({

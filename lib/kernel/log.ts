@@ -3,7 +3,7 @@ import { redact, redactField } from "./secret-redaction.ts";
 export const levels = ["silent", "error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
 
-/** The fields of an entry, beside its message. */
+/** The fields of an entry, without its message. */
 export type Fields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** The interface of common loggers, so that users can pass theirs to `createService({ logger })`. */

@@ -15,7 +15,7 @@ export interface Caller extends OrganizationScope {
   readonly scopes: readonly string[];
 }
 
-/** The caller of an operation that needs no key. It belongs to no organization, so it finds no records. */
+/** The caller of an operation that needs no key. This caller belongs to no organization, so it finds no records. */
 export const anonymous: Caller = {
   organization_id: "",
   user_id: "",
@@ -28,16 +28,18 @@ export const anonymous: Caller = {
 export interface Input {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | string[]>>;
-  /** Undefined where no body was sent. */
+  /** Undefined without a body. */
   readonly body: unknown;
   /** The last stream entry that the client received: the header `Last-Event-ID`. */
   readonly resume?: string | undefined;
-  /** The signal that aborts waiting, when the client disconnects or the service shuts down. Created on demand. */
+  /** Aborts waiting when the client disconnects or the service shuts down. Created on demand. */
   readonly signal: () => AbortSignal;
 }
 
 type Parsed<S extends Schema | undefined> = S extends Schema ? v.InferOutput<S> : Record<never, never>;
-/** The value that a service returns for a result: an optional field may also be null, and an object its JSON, as columns are. */
+/**
+ * A result as services may return it: optional fields may also be null, and objects may be their JSON, as columns are.
+ */
 type Returned<S extends Schema> =
   | (v.InferInput<S> extends infer T ? { [K in keyof T]: ReturnedField<T[K]> } : never)
   | JsonText;
@@ -59,9 +61,9 @@ type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "
           : never;
 
 /**
- * `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. `stream` is a list that
- * continues as Server-Sent Events for a following client; `socket` answers 101 and becomes a WebSocket. `document`
- * answers 200 with JSON outside of the envelope.
+ * `created` answers 201 with `Location`, `object` and `list` 200, `accepted` 202, `empty` 204. `stream` is a list; a
+ * client that follows it gets later entries as Server-Sent Events. `socket` answers 101 and becomes a WebSocket.
+ * `document` answers 200 with JSON without the envelope.
  */
 export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "socket" | "empty" | "document";
 
@@ -75,24 +77,24 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Below the version prefix: `/projects/{id}`. */
   readonly path: Path;
-  /** The capability of the role and the scope of the key; `key` for any key, `nothing` for none. */
+  /** The role's capability and the key's scope; `key` for any key, `nothing` for none. */
   readonly needs: Need | "key" | "nothing";
   /** The allowed roles. Default: every role with the capability. */
   readonly roles?: readonly Role[];
   readonly answers: Kind;
   /** The path of the created record, for `created` only. Default: the path of the operation, then the id. */
   readonly location?: string;
-  /** An addition to the specification. The OpenAPI document marks it. */
+  /** Not in the specification. The OpenAPI document marks it. */
   readonly addition?: true;
-  /** False if the created record itself says who made it and when. By default, the audit log has every change. */
+  /** False if the created record itself says who made it and when. By default, the audit log records every change. */
   readonly audited?: false;
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
   readonly result?: R;
-  /** The problems of this operation, beside the common ones. */
+  /** The problems of this operation, in addition to the common ones. */
   readonly problems: readonly ProblemCode[];
-  /** Throws 403 for a body that the organization may not send, before any rule of the body is checked. */
+  /** Throws 403 if the organization may not send this body. Runs before the rules of the body are checked. */
   permit?(body: unknown, services: Services, caller: Caller): Promise<void>;
   run(
     input: {
@@ -105,7 +107,7 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   ): Promise<Result<Kind, R extends Schema ? R : undefined>>;
 }
 
-/** An operation, as routes, OpenAPI, permission checks, tables and tests use it. Only one with its `Services` can be run. */
+/** An operation as routes, OpenAPI, permission checks, tables and tests see it. Running it needs its `Services`. */
 export interface Operation<Services = never> {
   readonly id: string;
   readonly summary: string;
@@ -113,12 +115,12 @@ export interface Operation<Services = never> {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly needs: Need | "key" | "nothing";
-  /** The roles that may call it: every role, if it needs any key or none. */
+  /** The roles that may call it. Every role, if it needs any key or none. */
   readonly roles: readonly Role[];
   readonly answers: Answers;
   readonly location: string | undefined;
   readonly addition: boolean;
-  /** Whether a success has an entry in the audit log. */
+  /** Whether a success is recorded in the audit log. */
   readonly audited: boolean;
   readonly params: Schema | undefined;
   readonly query: Schema | undefined;
@@ -126,7 +128,7 @@ export interface Operation<Services = never> {
   readonly result: Schema | undefined;
   readonly problems: readonly ProblemCode[];
   readonly permit: ((body: unknown, services: Services, caller: Caller) => Promise<void>) | undefined;
-  /** The JSON of the fields of a record that the result schema names, and no others. */
+  /** Writes a record as JSON, with exactly the fields of the result schema. */
   write(record: unknown): string;
   readonly run: (input: unknown, services: Services, caller: Caller) => Promise<unknown>;
 }
@@ -143,7 +145,8 @@ export interface TypedOperation<Services, Id extends string, Path extends string
 }
 
 /**
- * `const operation = operationsOf<{ projects: ProjectsService }>()`: a builder of operations that use these services.
+ * `const operation = operationsOf<{ projects: ProjectsService }>()` makes a builder of operations that use these
+ * services.
  */
 export function operationsOf<Services>() {
   return <
@@ -168,7 +171,7 @@ export function operationsOf<Services>() {
     result: declared.result as R & (Schema | undefined),
     write: declared.result ? writerOf(declared.result) : () => "null",
     permit: declared.permit,
-    // Sound, because only execute() calls run(), and it has parsed the inputs with these schemas.
+    // Sound, because only execute() calls run(), after parsing the inputs with these schemas.
     run: declared.run as Operation<Services>["run"],
   });
 }
@@ -196,7 +199,7 @@ export function problemsOf(operation: Operation): readonly ProblemCode[] {
   return [...new Set([...commonProblems, ...body, ...rules, ...idempotency, ...operation.problems])];
 }
 
-/** A request needs the user's role and the key's scope, the role first. */
+/** A request needs both the user's role and the key's scope. The role is checked first. */
 export function authorize(operation: Operation, caller: Caller): void {
   const { needs, roles: allowed } = operation;
   if (!isNeed(needs)) return;

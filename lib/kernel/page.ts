@@ -24,11 +24,11 @@ export interface Page<T> {
   readonly page: number;
   readonly per_page: number;
   readonly next_cursor: string | null;
-  /** Counts the items of the list. Only the full envelope needs it. */
+  /** Counts the items of the list. Only the full envelope includes the count. */
   total(): Promise<number>;
 }
 
-/** A list in the order of one key. `rows` returns one row more than the page holds, if there are more. */
+/** A list in the order of one key. If more items follow the page, `rows` returns one extra row. */
 export interface ListSource<F, R> {
   rows(filters: F, place: Position): Promise<R[]>;
   total(filters: F): Promise<number>;
@@ -38,15 +38,14 @@ export interface ListSource<F, R> {
 export const emptyList: ListSource<unknown, never> = { rows: async () => [], total: async () => 0 };
 
 const defaultSize = 20;
-/** A whole list is read in batches of this size, and the event loop runs between them. */
+/** A whole list is read in batches of this size, yielding to the event loop in between. */
 const batchSize = 250;
 
 /**
  * Reads one page of a list. The cursor is opaque and bound to the list, the organization and the filters: a cursor of
  * another list, or a modified one, is a 422.
- *
- * `options.everything`: without `per_page` and `cursor` the whole list is one page, for
- * /users, /integrations, /webhooks and the logs.
+ * `options.everything`: without `per_page` and `cursor` the whole list is one page, for /users, /integrations,
+ * /webhooks and the logs.
  */
 export async function paginate<F extends object, R extends object | JsonText>(
   query: PageQuery,

@@ -10,13 +10,13 @@ const derive = (password: string, salt: Buffer) =>
     scrypt(password.normalize("NFC"), salt, length, cost, (error, key) => (error ? reject(error) : resolve(key))),
   );
 
-/** A password as it may be stored: its salt and the hash of scrypt. */
+/** The stored form of a password: its salt and its scrypt hash. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = createRandom().bytes(16);
   return `${salt.toString("base64url")}.${(await derive(password, salt)).toString("base64url")}`;
 }
 
-/** Whether a stored hash is of this password. */
+/** Whether a password matches a stored hash. */
 export async function isPassword(stored: string, given: string): Promise<boolean> {
   const [salt = "", hash = ""] = stored.split(".").map((part) => Buffer.from(part, "base64url"));
   if (salt.length === 0 || hash.length !== length) return false;

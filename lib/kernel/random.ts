@@ -3,12 +3,12 @@ import type { Snapshotable } from "./snapshotable.ts";
 
 const base62 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/** The randomness of a service: of the system, or from a seed, where the same calls give the same bytes. */
+/** The randomness of a service, from the system or from a seed. With a seed, the same calls give the same bytes. */
 export interface Random extends Snapshotable {
   bytes(length: number): Buffer;
   /** A number from 0 up to but not including 1. */
   fraction(): number;
-  /** Random letters and digits, without bias. */
+  /** Uniformly random letters and digits. */
   alphanumeric(length: number): string;
 }
 
@@ -40,12 +40,12 @@ export function createRandom(initialSeed?: string): Random {
     alphanumeric(length) {
       let text = "";
       while (text.length < length) {
-        // 248 is the largest multiple of 62 in a byte; greater values would favour some letters.
+        // 248 is the largest multiple of 62 that fits a byte; greater values would favour some letters.
         for (const byte of bytes(length)) if (byte < 248 && text.length < length) text += base62[byte % 62];
       }
       return text;
     },
-    // System randomness must not repeat in a copy, so its pool is not saved.
+    // A copy must not repeat system randomness, so its pool is not saved.
     save: (): RandomState => ({ seed, counter, pool: seed === undefined ? Buffer.alloc(0) : pool }),
     load(saved) {
       ({ seed, counter, pool } = saved as RandomState);

@@ -3,15 +3,15 @@ import { compileWriter, jsonOf } from "./compiled-records.ts";
 import type { Schema } from "./validation.ts";
 
 /**
- * An object as JSON, with the fields that a result schema names and no others: the database wrote it from columns, or
- * `jsonText`. An answer holds it as it stands, so no text of a caller may have this type.
+ * The JSON of an object with exactly the fields of its result schema, written by the database from columns or by
+ * `jsonText`. Answers include it unchanged, so a caller's text must never have this type.
  */
 export type JsonText = string & { readonly isJson: true };
 
-/** The only function that makes one. `value` has the fields of its result schema and no others. */
+/** The only function that makes one of this type. `value` must have exactly the fields of its result schema. */
 export const jsonText = (value: object): JsonText => JSON.stringify(value) as JsonText;
 
-/** Writes the fields that a schema names; undefined if the schema passes every value as it is. */
+/** Writes the fields of a schema; undefined if the schema passes every value unchanged. */
 type Writer = ((value: unknown) => string) | undefined;
 
 type SchemaParts = Schema & {
@@ -22,10 +22,10 @@ type SchemaParts = Schema & {
 };
 
 /**
- * Writes results as JSON. Made once from an operation's result schema: an answer holds exactly the keys that the schema
- * names, so a column that is not part of the interface cannot leak, whatever a service returns. An optional key is left
- * out where it is null, unless its schema takes null: so a service may return a row as it is. An object may also be its
- * JSON, as a column holds it: a GET takes 0.93 of the processor time that parsing and writing it again would take.
+ * Writes results as JSON. Built once from an operation's result schema: an answer holds exactly the schema's keys, so a
+ * column outside the interface cannot leak, whatever a service returns. Optional keys that are null are left out unless
+ * their schema accepts null, so a service may return a row unchanged. An object may also be its JSON from a column: a
+ * GET then takes 0.93 of the processor time of parsing and writing it again.
  */
 export function writerOf(schema: Schema): (value: unknown) => string {
   return writer(schema as SchemaParts) ?? jsonOf;

@@ -5,7 +5,7 @@ export type Role = (typeof roles)[number];
 export const resources = ["projects", "deployments", "users", "integrations", "webhooks", "generations"] as const;
 export type Resource = (typeof resources)[number];
 
-/** A capability of the role and a scope of the key, under one name. A request needs both. */
+/** One name for a role's capability and a key's scope. A request needs both. */
 export type Need = `${Resource}:${"read" | "write"}`;
 
 /** `*`, or a need. `:write` includes `:read`. */
@@ -33,7 +33,7 @@ const needs = Object.fromEntries(
 /** The roles that have a capability, in the order of the table of roles. */
 export const rolesFor = (need: Need): readonly Role[] => needs[need].roles;
 
-/** Whether the scopes of a key include everything that `scope` grants. */
+/** Whether a key's scopes include everything that `scope` grants. */
 export const covers = (granted: readonly string[], scope: Scope): boolean =>
   scope === "*" ? granted.includes("*") : inScope(granted, scope);
 

@@ -1,4 +1,4 @@
-/** A named transition. `event` is announced with it. */
+/** A named transition. It announces `event`. */
 export interface Move<S extends string = string> {
   readonly from: readonly S[];
   readonly to: S;
@@ -25,5 +25,5 @@ export function machine<const S extends string, const M extends string>(table: {
   return table;
 }
 
-/** Whether no move leaves this state. */
+/** Whether this state is final: no move leaves it. */
 export const isTerminal = <S extends string>(of: Machine<S, string>, state: S): boolean => of.terminal.includes(state);

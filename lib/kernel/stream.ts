@@ -1,14 +1,14 @@
 import { invalid } from "./errors.ts";
 
-/** An entry of a stream. A client that lost the connection resumes after the last `id` it received. */
+/** An entry of a stream. After a lost connection, a client resumes after the last `id` it received. */
 export interface StreamEntry {
   readonly id: string;
   readonly record: object;
 }
 
 /**
- * The result of a streaming operation: entries as they come, then the closing record. A stream that was cancelled ends
- * without a closing record.
+ * The result of a streaming operation: entries as they arrive, then the closing record, unless the stream was
+ * cancelled.
  */
 export class Stream {
   readonly entries: AsyncGenerator<StreamEntry, object | undefined>;
@@ -17,13 +17,13 @@ export class Stream {
   }
 }
 
-/** How a caller follows a log: from an entry on, until the signal. */
+/** How a caller follows a log: the starting entry, and the signal that ends it. */
 export interface FollowOptions {
   readonly resume: string | undefined;
   readonly signal: () => AbortSignal;
 }
 
-/** The entry after which a followed log goes on. Throws `validation_failed` for anything else than the id of an entry. */
+/** The entry after which a followed log resumes. Throws `validation_failed` for anything but an entry's id. */
 export function parseLastEventId(id: string | undefined): string | undefined {
   if (id !== undefined && !/^\d{1,9}$/.test(id))
     throw invalid("Last-Event-ID", "must be the id of an entry of this log");

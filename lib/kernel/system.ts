@@ -2,9 +2,10 @@ import { performance } from "node:perf_hooks";
 import * as timers from "node:timers";
 
 /*
- * The time of the machine, taken at import. Fake timers of a test runner (`vi.useFakeTimers()`, `jest.useFakeTimers()`,
- * `t.mock.timers.enable()`) replace the globals later, and a service that waited for those would never answer. They come
- * from modules of Node, because jsdom has no global `setImmediate`, and its `setTimeout` answers a number.
+ * The machine's time functions, captured at import. Fake timers of a test runner (`vi.useFakeTimers()`,
+ * `jest.useFakeTimers()`, `t.mock.timers.enable()`) replace the globals later, and a service waiting for those would
+ * never answer. Imported from Node's modules, because jsdom has no global `setImmediate`, and its `setTimeout` returns
+ * a number.
  */
 export const { setImmediate } = timers;
 export let { setTimeout, clearTimeout } = timers;
@@ -17,7 +18,7 @@ let monotonic = performance.now.bind(performance);
 /** Milliseconds since the process began. Setting the machine's clock does not change them. */
 export const monotonicNow = (): number => monotonic();
 
-/** Replaces them, for the tests of this package, which mock the machine's time. */
+/** Replaces these functions, for this package's own tests, which mock the machine's time. */
 export function replaceSystemTime(
   given: Pick<typeof globalThis, "setTimeout" | "clearTimeout"> & { now(): number; monotonic(): number },
 ): void {

@@ -1,38 +1,38 @@
-/** Values of spans. They never hold a secret: no headers, bodies, queries, or paths of receivers. */
+/** Attributes of spans. They never hold secrets: no headers, bodies, queries, or paths of receivers. */
 export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface SpanOptions {
   readonly kind: "server" | "client" | "producer" | "consumer" | "internal";
   readonly attributes: Attributes;
   /**
-   * The span that caused this one, as a `traceparent`. `wins`: over the span that is current, which may be that of a caller
-   * that happened to wake this work. Without a cause, the current span is the parent.
+   * The parent span, as a `traceparent`. Without it, the current span is the parent. `wins`: takes precedence over the
+   * current span, which may belong to an unrelated caller that woke this work.
    */
   readonly cause?: { readonly traceparent: string | undefined; readonly wins: boolean };
 }
 
-/** A span that has not ended. */
+/** A running span. */
 export interface Span {
-  /** The header that passes it on. */
+  /** The header that passes the span on. */
   readonly traceparent: string;
   set(attributes: Attributes): void;
-  /** Marks it as failed, in a few constant words. */
+  /** Marks the span as failed. The message is a short constant. */
   fail(type: string): void;
   /** Runs work with this span as the current one. */
   within<T>(work: () => T): T;
 }
 
-/** Spans of what the service does. Where there is no tracer, nothing is wrapped, and so nothing costs. */
+/** Spans of the service's work. Without a tracer nothing is wrapped, so tracing costs nothing. */
 export interface Tracer {
-  /** Runs work within a new span, which ends with it, and fails where it throws. */
+  /** Runs work within a new span. The span ends with the work, and fails if the work throws. */
   span<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T>;
-  /** A span that began so many milliseconds ago and ends now, below the current one. */
+  /** Adds a span that began so many milliseconds ago and ends now, below the current one. */
   past(name: string, attributes: Attributes, lasted_ms: number, failure?: string): void;
   readonly current: Span | undefined;
-  /** Runs work outside of every span. */
+  /** Runs work outside every span. */
   outside<T>(work: () => T): T;
-  /** Remembers the current span as the cause of a record, for a while in this process. */
+  /** Remembers the current span as the cause of a record, for a limited time and only in this process. */
   remember(id: string): void;
-  /** The `traceparent` that was remembered; undefined where it is forgotten, or of another process. */
+  /** The remembered `traceparent`; undefined if it is forgotten or belongs to another process. */
   causeOf(id: string): string | undefined;
 }

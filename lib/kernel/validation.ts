@@ -8,12 +8,12 @@ import { type Networks, noNetworks } from "./networks.ts";
 /** The schemas and rules that the wire schemas of all features share. */
 
 /**
- * Documents a rule that is code, as JSON Schema keywords or an equivalent schema. It does not change which values are
+ * Documents a rule written in code, as JSON Schema keywords or an equivalent schema. Does not change which values are
  * accepted.
  */
 export const documentedAs = <T>(as: object) => v.metadata<T, { readonly documentedAs: object }>({ documentedAs: as });
 
-// PostgreSQL refuses U+0000, and both engines would change lone surrogates.
+// PostgreSQL refuses U+0000, and both engines would alter lone surrogates.
 const isStorable = (text: string) => text.isWellFormed() && !text.includes("\u0000");
 const unstorable = "must not contain U+0000 or lone surrogates";
 
@@ -49,7 +49,7 @@ export function wholeNumber(least: number, most: number) {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
 }
 
-/** A count in a query string: digits and nothing else, within bounds. */
+/** A count in a query string: only digits, within bounds. */
 export function queryCount(least: number, most: number) {
   const message = `must be a whole number from ${least} to ${most}`;
   return v.pipe(
@@ -128,7 +128,7 @@ export const logsQuery = v.object({
 });
 export type LogsQuery = v.InferOutput<typeof logsQuery>;
 
-/** The query of a record of work: `wait` up to that many seconds for its end. */
+/** The query of a record of work: `wait` for its end, up to that many seconds. */
 export const awaitable = v.object({
   wait: v.optional(
     field(queryCount(0, 60), "Seconds to hold the request until the work ends. Without it, the answer comes at once."),
@@ -137,18 +137,18 @@ export const awaitable = v.object({
 
 export type Schema = v.GenericSchema;
 
-/** Broken rules in an answer. Without a limit, a body of 0.6 MB made an answer of 44 MB. */
+/** The most broken rules in one answer. Without a limit, a body of 0.6 MB caused an answer of 44 MB. */
 const mostDetails = 1_000;
 
-/** What the options of a service change in its schemas. */
+/** Options of a service that change its schemas. */
 export interface Rules {
-  /** The networks that plain http may lead to. */
+  /** The networks to which plain http is allowed. */
   readonly trusted: Networks;
 }
 
 let inForce: Rules = { trusted: noNetworks };
 
-/** The rules of the running check. Schemas ask for them while they validate, which is synchronous. */
+/** The rules of the check that is running. Validation is synchronous, so schemas can read this variable. */
 export const rulesInForce = (): Rules => inForce;
 
 /** Runs a check with the rules of a service. */
@@ -162,12 +162,12 @@ export function underRules<T>(rules: Rules, run: () => T): T {
   }
 }
 
-/** The rules that an input breaks, for a caller that does not throw a 422. */
+/** The rules that an input breaks, for callers that do not throw a 422. */
 export function brokenRules(schema: Schema, input: unknown, rules: Rules): Detail[] {
   return underRules(rules, () => v.safeParse(schema, input)).issues?.map(detailOf) ?? [];
 }
 
-/** Parses external input, or throws a 422 that lists every broken rule, up to a thousand, and says how many there are. */
+/** Parses external input, or throws a 422 that lists the broken rules, up to a thousand, and their total number. */
 export function check<S extends Schema>(schema: S, input: unknown, rules = inForce): v.InferOutput<S> {
   const result = underRules(rules, () => v.safeParse(schema, input));
   if (result.success) return result.output;
@@ -179,7 +179,7 @@ export function check<S extends Schema>(schema: S, input: unknown, rules = inFor
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
 }
 
-/** The same for an argument of a library function. `example` is shown if the argument is not an object. */
+/** Like `check`, for an argument of a library function. If the argument is not an object, the error shows `example`. */
 export function checkArgument<S extends Schema>(
   schema: S,
   name: string,
@@ -191,14 +191,15 @@ export function checkArgument<S extends Schema>(
   return check(schema, given);
 }
 
-/**
- * Refuses the arguments of a library function that takes none. `instead` names the function that was probably meant.
- */
+/** Refuses arguments to a library function that takes none. `instead` names the function that was probably meant. */
 export function refuseArguments(name: string, given: readonly unknown[], instead: string): void {
   if (given.length > 0) throw invalid(name, `takes no arguments; ${instead}`);
 }
 
-/** The same for a function that may be a hook: test runners hand it a context of theirs, as in `afterEach(service.reset)`. */
+/**
+ * Like `refuseArguments`, for a function that may be a test hook: as in `afterEach(service.reset)`, test runners pass
+ * it a context.
+ */
 export function refuseArgumentsButContext(name: string, given: readonly unknown[], instead: string): void {
   const isContext = (one: unknown) =>
     typeof one === "function" || (typeof one === "object" && one !== null && ("name" in one || "task" in one));
@@ -212,7 +213,7 @@ export function refuseArgumentsButContext(name: string, given: readonly unknown[
 /** Whether the issue is an unknown field. */
 export const isUnknown = (issue: v.BaseIssue<unknown>) => issue.type === "strict_object" && issue.expected === "never";
 
-/** A broken rule in the words of the interface. */
+/** Words a broken rule for callers. */
 export function detailOf(issue: v.BaseIssue<unknown>): Detail {
   const path = v.getDotPath(issue) ?? "body";
   if (issue.input === undefined && issue.kind === "schema") return { path, message: "is required" };

@@ -7,14 +7,14 @@ interface Comparator {
 const part = "(\\d{1,9}|[xX*])";
 const partial = new RegExp(`^([<>]=?|=|\\^|~>?|)v?${part}(?:\\.${part})?(?:\\.${part})?(?:[-+][0-9A-Za-z.+-]*)?$`);
 
-/** The numbers of a version, up to the first that is left open. */
+/** The numbers of a version, up to the first missing one. */
 function numbersOf(parts: readonly (string | undefined)[]): number[] {
   const open = parts.findIndex((one) => one === undefined || /[xX*]/.test(one));
   return parts.slice(0, open < 0 ? parts.length : open).map(Number);
 }
 
 const filled = (numbers: readonly number[]) => [...numbers, 0, 0, 0].slice(0, 3);
-/** The first version beyond all that begin with these numbers. */
+/** The first version after all versions that begin with these numbers. */
 const beyond = (numbers: readonly number[]) => filled([...numbers.slice(0, -1), (numbers.at(-1) ?? 0) + 1]);
 
 function comparatorsOf(word: string): Comparator[] | undefined {
@@ -45,7 +45,7 @@ const holds = (version: readonly number[], { is, than }: Comparator) => {
   return is === ">" ? sign > 0 : sign <= 0;
 };
 
-/** Whether a version is in a range as npm writes it, such as `^20.10 || >=22`; undefined for what is no range. */
+/** Whether a version satisfies an npm range such as `^20.10 || >=22`; undefined if the range is invalid. */
 export function isInRange(version: string, range: string): boolean | undefined {
   const numbers = /^v?(\d{1,9})\.(\d{1,9})\.(\d{1,9})/.exec(version)?.slice(1).map(Number);
   if (!numbers || range.length > 255) return undefined;

@@ -3,14 +3,14 @@ import * as util from "node:util";
 import { runInThisContext } from "node:vm";
 
 /*
- * Node's own classes of the web. jsdom and happy-dom, as environments of Vitest and Jest, replace the globals: Node refuses
- * their AbortSignal, and jsdom in Jest has no Response and no TextDecoder at all. Jest gives every test file globals of its
- * own, which `runInThisContext` does not see. In Vitest under happy-dom the globals are lost, so there Request, Response
- * and Headers are those of happy-dom, which serve as well.
+ * Node's own web classes. The environments jsdom and happy-dom of Vitest and Jest replace the globals: Node refuses
+ * their AbortSignal, and jsdom in Jest has no Response or TextDecoder. Jest gives every test file its own globals,
+ * which `runInThisContext` does not see. Vitest with happy-dom loses Node's globals, so Request, Response and Headers
+ * are happy-dom's there, which work as well.
  */
 const { Headers, Request, Response } = runInThisContext("globalThis") as typeof globalThis;
 
-// The only way to Node's class without a global.
+// The only way to get Node's class without a global.
 const AbortController = util.transferableAbortController().constructor as typeof globalThis.AbortController;
 
 const { ReadableStream } = streams;
@@ -20,7 +20,7 @@ export { AbortController, Headers, ReadableStream, Request, Response, TextDecode
 
 const nativeSignal = new AbortController().signal.constructor;
 
-/** A Node signal that aborts with `signal`, which may be of another class. */
+/** A Node signal that aborts with `signal`, which may be of a foreign class. */
 function ownSignal(signal: AbortSignal): AbortSignal {
   if (signal instanceof nativeSignal) return signal;
   const control = new AbortController();
@@ -34,8 +34,8 @@ const isRequest = (input: string | URL | Request): input is Request =>
   Object(input) === input && "method" in (input as object);
 
 /**
- * A Node request, from a path, a URL, or a Request of any class; synchronous, unless the body of a foreign request has to
- * be read first.
+ * Makes a Node request from a path, a URL, or a Request of any class. Synchronous, unless the body of a foreign request
+ * has to be read first.
  */
 export function ownRequest(input: string | URL | Request, init?: RequestInit): Request | Promise<Request> {
   const signal = init?.signal && ownSignal(init.signal);

@@ -1,8 +1,9 @@
 import { Worker } from "node:worker_threads";
 
 /**
- * Starts a worker of the bundle, which is an entry of its own (`dist/lib/NAME.js`), or of the sources: `file`, relative to
- * the importer's URL. There each thread registers tsx, which on Node 20 reaches the main thread alone.
+ * Starts a worker from its bundle entry (`dist/lib/NAME.js`) or, in the sources, from `file`, relative to the
+ * importer's URL. In the sources each thread registers tsx itself, because on Node 20 the main thread's registration
+ * does not cover workers.
  */
 export function startWorker(name: string, importer: string, file: string, workerData?: unknown): Worker {
   if (!importer.endsWith(".ts"))
