@@ -2,13 +2,13 @@ import type { Loop } from "../jobs/loop.ts";
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
 
-/** The result of moving the clock: the time that it shows now, and how many jobs ran. */
+/** The result of moving the clock: the time that it now shows, and how many jobs ran. */
 export interface Advanced {
   readonly now: string;
   readonly ran: number;
 }
 
-/** Moves a manual clock and runs what falls due, the same for the library and the control interface. */
+/** Moves a manual clock and runs the work that falls due. The library and the control interface share it. */
 export interface ClockControl {
   advanceBy(ms: number): Promise<Advanced>;
   advanceTo(at: number): Promise<Advanced>;
@@ -21,8 +21,8 @@ export interface ClockControl {
 }
 
 /**
- * Every function but `settle` rejects with a 422 unless the clock is manual. Within a sink (`sink` returns its name) all of
- * them reject: they would wait for the delivery that waits for them.
+ * Every function but `settle` rejects with a 422 unless the clock is manual. All of them reject if called within a sink
+ * (`sink` returns its name), because they would wait for the delivery that waits for them.
  */
 export function createClockControl({
   clock,

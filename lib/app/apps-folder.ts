@@ -5,16 +5,16 @@ import { createRandom } from "../kernel/random.ts";
 import { describeError } from "../store/database-error.ts";
 import { lockDatabase } from "../store/database-lock.ts";
 
-/** The folder of a runtime on a shared database. */
+/** The folder of a runtime that shares a database with other servers. */
 export interface AppsFolder {
-  /** The name of the runtime on the other servers. It stays with the folder, even if the machine is renamed. */
+  /** The name by which the other servers know the runtime. It stays with the folder, even if the machine is renamed. */
   readonly id: string;
   release(): void;
 }
 
 /**
- * Locks the folder for this process. The lock ends with the process, so everything that an earlier process left there
- * is dead.
+ * Locks the folder for this process. The lock ends with the process, so everything left in the folder by earlier
+ * processes is dead.
  */
 export function takeAppsFolder(given: string): AppsFolder {
   const folder = resolve(given);

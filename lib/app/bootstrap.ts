@@ -28,7 +28,7 @@ export async function bootstrap(
   return firstKey(foundation, features, settings, seed, isFirst);
 }
 
-/** Inserts the seed into an empty database. If several processes start at once, one of them does it. */
+/** Inserts the seed into an empty database. If several processes start at once, only one inserts it. */
 async function fill({ store }: Foundation, features: Features, { regions }: Settings, seed: ParsedSeed) {
   const { isEmpty } = features.organizations;
   if (!(await isEmpty())) return false;
@@ -47,7 +47,7 @@ function warnOfOwnerless({ log }: Foundation, { organizations }: ParsedSeed): vo
   }
 }
 
-/** The key to show: the seed's, the option `key`, or a new one for a database without a seed. */
+/** The key to show: the seed's, the option `key`, or, in a database without a seed, a new one. */
 async function firstKey(
   foundation: Foundation,
   features: Features,
@@ -78,7 +78,7 @@ export const newKey = record({
   name: v.optional(keyName),
 });
 
-/** Makes a key for a user of this role, and the user if the organization has none. */
+/** Makes a key for a user with this role. If the organization has no such user, makes one. */
 export async function createKey(
   { store, random }: Pick<Foundation, "store" | "random">,
   { organizations, users, keys }: Pick<Features, "organizations" | "users" | "keys">,

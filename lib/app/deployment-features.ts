@@ -32,7 +32,7 @@ interface DeployingPorts extends Foundation {
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
-  /** The name of the runtime on the other servers. */
+  /** The name by which the other servers know the runtime. */
   readonly runtimeId: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
@@ -58,7 +58,7 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
       ]
     : [];
 
-/** Makes projects, environments, deployments and the apps that run. */
+/** Makes projects, environments, deployments and live apps. */
 export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const { driver, scenarios, opened } = ports;
   const { concurrency, concurrencyPerOrganization, autoRollback, keep, dataLimit } = settings.deployments;
@@ -86,7 +86,10 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     onEnvironmentRemoved: (tx, key) => rollout.environmentRemoved(tx, key),
   });
   const runtimeOf = apps.runtimeName;
-  /** By default only real work is shared, and only if there are other servers. */
+  /**
+   * The concurrency of one organization. By default half of the service's; all of it for simulated work, or if there is
+   * no other organization.
+   */
   const mostOf = async (tx: Tx, organization_id: string) => {
     if (concurrencyPerOrganization !== undefined) return concurrencyPerOrganization;
     if (runtimeOf() === undefined || (await ports.isOnly(organization_id, tx))) return concurrency;
@@ -124,7 +127,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     environments,
     rollout,
     apps,
-    // If another server runs it for real, this one simulates nothing, not even the time in the queue.
+    // If another server runs deployments for real, this one simulates nothing, not even the time in the queue.
     driver: { delay: (work) => (driver.runtime || !runtimeOf() ? driver.delay(work) : 0) },
     refusalOf: (source) =>
       driver.runtime ? driver.runtime.refuses(source) : runtimeOf() && refusalOf(runtimeOf()?.split(",") ?? [], source),
@@ -136,7 +139,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   return { apps, rollout, statuses, projects, environments, deployments, previews };
 }
 
-/** Tells the code host how deployments of commits go, where there is a token for it. */
+/** Reports the status of commit deployments to the code host, if there is a token for it. */
 function createStatuses(
   { origin, repositories, ...ports }: DeployingPorts & { readonly codeHost: CodeHost | undefined },
   { dashboard }: Settings,

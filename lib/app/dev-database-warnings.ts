@@ -8,7 +8,7 @@ type State = Pick<Foundation, "store" | "serviceState">;
 const readFixedKeys = async ({ serviceState }: State): Promise<string[]> =>
   (await serviceState().read({ name: "fixed_keys" }))?.value.split(" ") ?? [];
 
-/** Records that a key was given by option and is not random: in the mode start that is a risk. */
+/** Records that a key was given by option and is not random, which is a risk in the mode start. */
 export async function recordFixedKey({ store, serviceState }: State, id: string): Promise<void> {
   const before = await readFixedKeys({ store, serviceState });
   if (before.includes(id)) return;
@@ -16,7 +16,7 @@ export async function recordFixedKey({ store, serviceState }: State, id: string)
   await store.transaction("rows", (tx) => serviceState(tx).write({ name: "fixed_keys", value }));
 }
 
-/** Warnings about a database that was used in the mode dev: its fixed keys. Each says how to fix it. */
+/** Warnings about the fixed keys of a database that was used in the mode dev. Each says how to fix it. */
 export async function devDatabaseWarnings(
   foundation: Foundation,
   { organizations, keys }: Pick<Features, "organizations" | "keys">,

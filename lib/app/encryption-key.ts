@@ -9,8 +9,8 @@ import { keyInForce } from "../store/next-key.ts";
 type GivenKey = Pick<Settings, "database" | "encryptionKey" | "keyFile">;
 
 /**
- * The key of a PostgreSQL database. No start makes one, because another process would make a different key. `mayBeNew`
- * allows an empty database, for which the operator has to make a key.
+ * The key of a PostgreSQL database. No process makes one at its start, because another process would make a different
+ * key. `mayBeNew` allows an empty database, for which the operator has to make a key.
  */
 export function givenKey(
   { database, encryptionKey, keyFile }: GivenKey,
@@ -34,7 +34,7 @@ export function givenKey(
 export const wrongKeyOf = ({ database }: Settings) =>
   isPostgres(database) ? wrongKey(withoutPassword(database), "the key") : wrongKey(database);
 
-/** The key file beside the database. It is made for a new database only: a new key could not read existing secrets. */
+/** The key file beside the database. Made only for a new database: a new key could not read existing secrets. */
 export function keyOf(settings: Settings, fingerprint: string | undefined): Buffer {
   if (isPostgres(settings.database)) return givenKey(settings);
   const path = keyInForce(settings.database, fingerprint);

@@ -53,7 +53,7 @@ import { createDeploying } from "./deployment-features.ts";
 import type { Foundation } from "./open-store.ts";
 import { tracedQueue } from "./tracing.ts";
 
-/** The durable work of every feature. */
+/** The job kinds of every feature. */
 export const featureJobs = [
   ...[...projectsJobs, ...deploymentsJobs, ...appsJobs, ...deliveriesJobs, ...generationsJobs],
   ...[...mailsJobs, ...previewsJobs],
@@ -61,7 +61,7 @@ export const featureJobs = [
 
 export type Features = ReturnType<typeof createFeatures>;
 
-/** The format of the deliveries of each type of endpoint. */
+/** The delivery format of each endpoint type. */
 const formats = {
   webhook: signedJson,
   ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
@@ -76,7 +76,7 @@ interface FeaturePorts {
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
   readonly repositories?: Pick<Repositories, "find"> | undefined;
-  /** The name of the runtime on the other servers; undefined without one. */
+  /** The name by which the other servers know the runtime; undefined without a runtime. */
   readonly runtimeId?: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
@@ -123,7 +123,7 @@ export function createFeatures(
     settings,
   );
   const { projects, deployments, previews } = deploying;
-  // These two call each other, but only within a transaction, when both are made.
+  // These two call each other, but only within a transaction, after both are made.
   const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
   const { planOf } = organizations;

@@ -1,18 +1,18 @@
 import type { Listening } from "../http/server.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 
-/** How a fork begins. */
+/** The start of a fork. */
 export interface ForkOptions {
-  /** A snapshot to begin from, instead of the present. */
+  /** The snapshot to start from; by default, the present state. */
   readonly from?: string | undefined;
   /**
-   * Lets nothing leave: every delivery is answered by its script or with 200, functions of the options are not called,
-   * their work is simulated, and nothing is logged.
+   * The fork sends nothing: its deliveries are answered by their scripts or with 200, the functions in the options are
+   * not called and their work is simulated, and nothing is logged.
    */
   readonly muted?: boolean | undefined;
 }
 
-/** A fork that the control interface made, on a port of its own. */
+/** A fork that the control interface made, on its own port. */
 export interface ListeningFork {
   readonly id: string;
   /** The URLs of its interface and its dashboard. */
@@ -43,7 +43,7 @@ const maxForks = 10;
 const tooMany = () =>
   new Problem("limit_reached", `there are ${maxForks} forks already, and each is a whole service; delete one first`);
 
-/** The forks that the control interface has made. They live as long as their service, whatever state that is in. */
+/** The forks made by the control interface. They live as long as their service and survive its restores. */
 export function createForks(fork: (options: ForkOptions) => Promise<Forked>): Forks {
   const forks = new Map<string, { readonly service: Forked; readonly about: Omit<ListeningFork, "now"> }>();
   let count = 0;

@@ -17,7 +17,7 @@ import { type Ports, routeTable } from "./route-table.ts";
 import { tracedHandler } from "./tracing.ts";
 import { withWorlds } from "./worlds.ts";
 
-/** The HTTP interface of one state: one route table, the handler of its routes, and in the mode dev its faults. */
+/** The HTTP interface of one state: a route table, its request handler, and in the mode dev its faults. */
 export function createInterface(foundation: Foundation, settings: Settings, host: InstanceContext, ports: Ports): App {
   const { features, limits, meter, closing, instruments, running } = ports;
   const { clock, log, ids } = foundation;
@@ -55,7 +55,9 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   });
 }
 
-/** Pages of the origins in the option `cors`; without it, in the mode dev, those of this machine. */
+/**
+ * The origins whose pages may call: those of the option `cors`, or by default in the mode dev those of this machine.
+ */
 function allowedOrigins({ cors, mode }: Settings): AllowsOrigin {
   if (cors) return allowsListed(cors);
   return mode === "dev" ? allowsLoopback : allowsNone;

@@ -8,8 +8,8 @@ import { AbortController, Headers, Request } from "../kernel/web.ts";
 const never = new AbortController().signal;
 
 /**
- * Sends the typed client's calls without a port: straight to their operations, without routes and requests, but through
- * the same checks, rate limits and faults. It never retries, because no connection can break by itself.
+ * Sends the typed client's calls without a port: directly to their operations, without routes or requests, but with the
+ * same checks, rate limits and faults. It never retries, because only an injected fault can break a call.
  */
 export function inProcessSender(app: () => App, clock: () => Clock, apiKey: string | undefined): Sender {
   const fetchInProcess = (url: string, init: RequestInit) => app().fetch(new Request(url, init));

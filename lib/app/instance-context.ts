@@ -9,22 +9,22 @@ import type { Preview, PreviewTarget } from "./preview.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { Worlds } from "./worlds.ts";
 
-/** State that survives restores: the ports, the accepted hosts, the sinks and the snapshots of a service. */
+/** State of a service that survives restores: ports, accepted hosts, sinks and snapshots. */
 export interface InstanceContext {
   readonly listening: Listening[];
   readonly hosts: Hosts;
-  /** Whether the options tell how other machines reach it: a public URL, a proxy in front, or a trusted network. */
+  /** Whether the options say how other machines reach the service: a public URL, a proxy, or a trusted network. */
   readonly mayBeReached: boolean;
   readonly sinks: Sinks;
   readonly snapshots: Snapshots;
-  /** The forks that the control interface made. */
+  /** The forks made by the control interface. */
   readonly forks: Forks;
-  /** A world uses those of the service that it belongs to. */
+  /** A world uses the worlds of the service that it belongs to. */
   readonly worlds: Worlds;
   readonly isWorld: boolean;
   preview(target: PreviewTarget): Promise<Preview>;
   deliverInEveryOrder(of: EveryOrder): Promise<DeliveryOrder[]>;
-  /** A fork that sends nothing. */
+  /** A muted fork: it sends nothing. */
   readonly isMuted: boolean;
   readonly runtimes: Runtimes;
   /** The time on the current state's clock. */

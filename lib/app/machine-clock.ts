@@ -7,9 +7,9 @@ import { writeTime } from "../store/service-state.ts";
 import type { Foundation } from "./open-store.ts";
 
 /**
- * Follows the machine's clock when it was set, while the service ran or before it started. One transaction moves the
+ * Follows the machine's clock when it is set, while the service runs or before it starts. One transaction moves the
  * clock and all due times, so waiting work keeps its remaining time. Then `moved` is called. If the database's clock
- * was ahead at the start, the warning of the start says so.
+ * was ahead at the start, the start has already warned about it.
  */
 export function followMachineClock(foundation: Foundation, moved: () => void): void {
   const { store, clock, log, serviceState, opened } = foundation;
@@ -17,7 +17,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
   let busy = false;
   let isTold = foundation.clockWarning !== undefined;
 
-  /** Processes that share a database show its time. Each of them follows; the first one moves the rows. */
+  /** Processes that share a database show its time. Each moves its own clock; only the first also moves the rows. */
   const hasFollowed = async (tx: Tx) =>
     opened.cluster !== undefined && (await serviceState(tx).read({ name: "clock_mode" }))?.value === "real";
 
@@ -26,7 +26,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
     let by = 0;
     try {
       await store.transaction("all", async (tx) => {
-        // It may run again.
+        // The transaction may be retried, so an earlier try's shift is undone first.
         clock.shift(-by);
         by = clock.setBy();
         if (by === 0) return;
@@ -36,7 +36,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
         await writeTime(serviceState(tx), clock.iso(), clock);
       });
     } catch (error) {
-      // The rows are as before, so the clock goes on as before.
+      // The rows were rolled back, so the clock is moved back, too.
       clock.shift(-by);
       throw error;
     }
@@ -57,7 +57,7 @@ export function followMachineClock(foundation: Foundation, moved: () => void): v
     const end = () => {
       busy = false;
     };
-    // Not while the clock is being read, which may be inside a transaction.
+    // Deferred, because this runs while the clock is being read, possibly inside a transaction.
     systemTimer(0, () => {
       follow().then(end, (error) => {
         if (store.retired) return;

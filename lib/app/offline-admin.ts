@@ -36,13 +36,13 @@ export interface KeyEntry {
   readonly expires_at: string | null;
 }
 
-/** Opens an existing database. A running server looks rights up at every request, so it obeys a change at once. */
+/** Opens an existing database. A running server checks rights at every request, so changes take effect at once. */
 export async function openAdmin(settings: Settings): Promise<Admin> {
   const foundation = await openFoundation(settings, { exclusive: false });
   const { store, opened } = foundation;
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);
   const outbound = createOutbound({ mode: "start" });
-  // No work runs beside a server, so these settings name no runtime.
+  // These commands run no jobs, so the settings name no runtime.
   const { driver, proxy, appsUrl } = createRuntimes(settings);
   const ports = { wake: () => {}, origin: () => "", outbound, driver, proxy, appsUrl };
   const features = createFeatures(foundation, settings, ports);
@@ -52,7 +52,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
       throw new Error(name === undefined ? "there is no organization yet" : `no organization is named "${name}"`);
     return found.id;
   };
-  /** The audit entry of a change made by a command: the operator has no user and no key. */
+  /** The audit entry of a command's change: the operator has neither user nor key. */
   const command = (tx: Tx, organization_id: string, action: string, target: string) =>
     features.audit.record(tx, { organization_id, action, target, via: "command" });
   return {

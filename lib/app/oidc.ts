@@ -12,13 +12,16 @@ import type { Foundation } from "./open-store.ts";
 
 type WithOidc = Pick<Settings, "dashboard">;
 
-/** Refuses a start without the package that `dashboard.oidc` needs. The issuer itself is asked at the first sign-in. */
+/**
+ * Refuses to start if the package that `dashboard.oidc` needs is missing. The issuer is first contacted at the first
+ * sign-in.
+ */
 export async function loadOidc({ dashboard }: WithOidc): Promise<void> {
   const { oidc } = dashboard || {};
   if (oidc) await loadOpenidClient();
 }
 
-/** A warning if nobody can sign in at the issuer, because its organization is not known. */
+/** A warning if nobody can sign in through the issuer, because its organization does not exist. */
 export async function oidcWarnings({ dashboard }: WithOidc, { organizations }: Features): Promise<string[]> {
   const { oidc } = dashboard || {};
   if (!oidc || (await organizations.chosen(oidc.organization))) return [];
@@ -29,7 +32,7 @@ export async function oidcWarnings({ dashboard }: WithOidc, { organizations }: F
   return [`nobody can sign in with OpenID Connect: ${which}`];
 }
 
-/** How people sign in to the dashboard, and the rows of sign-in with OpenID Connect where the option names an issuer. */
+/** The ways to sign in to the dashboard, with the OpenID Connect routes if the option names an issuer. */
 export function waysInTable(
   { log, clock, encryption, random }: Foundation,
   { mode, dashboard, publicUrl, behindProxy }: Pick<Settings, "mode" | "dashboard" | "publicUrl" | "behindProxy">,

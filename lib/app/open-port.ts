@@ -7,7 +7,7 @@ import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation
 import type { InstanceContext } from "./instance-context.ts";
 import type { HostState } from "./wiring.ts";
 
-/** The address and port to listen on. An empty host would mean every address of the machine, so it is refused. */
+/** The address and port to listen on. An empty host is refused, because it would mean every address of the machine. */
 const listenAddress = record({
   port: v.optional(wholeNumber(0, 65_535), 0),
   host: v.optional(textOf(1, 253), "127.0.0.1"),
@@ -22,7 +22,7 @@ interface Host extends Pick<InstanceContext, "mayBeReached" | "hosts" | "listeni
   readonly state: HostState;
 }
 
-/** The log of a port that closes connections. A replaced state logs nothing, so this is the log of the current one. */
+/** The log of a port while it closes connections. A replaced state logs nothing, so the current state logs instead. */
 export const crowdOf = (state: () => Pick<HostState, "foundation" | "wiring">): Crowd => ({
   get log() {
     return state().foundation.log;
@@ -30,7 +30,7 @@ export const crowdOf = (state: () => Pick<HostState, "foundation" | "wiring">): 
   dropped: () => state().wiring.meter.connectionDropped(),
 });
 
-/** Opens a port, whose requests go to the current state of the host. */
+/** Opens a port and passes its requests to the host's current state. */
 export async function openPort(host: Host, at: object): Promise<Listening> {
   const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
   if (!host.mayBeReached && !isLoopbackHost(address.host)) throw openToOthers();

@@ -26,8 +26,8 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 const inMemory = ":memory:";
 
 /**
- * The base of every feature: store, clock, ids, random, log, encryption, assets, and the owner of its leases. `exclusive`
- * locks the file for a server; without it the file must exist, and a server may be running on it.
+ * The foundation of every feature: store, clock, ids, random, log, encryption, assets, and the lease owner. `exclusive`
+ * locks the database file for a server. Without `exclusive`, the file must exist, and a server may be using it.
  */
 export async function openFoundation(settings: Settings, { exclusive }: { exclusive: boolean }) {
   const opened = await openDatabase(settings, exclusive);
@@ -40,11 +40,11 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     const last = (await serviceState().read({ name: "clock" }))?.value;
     const clock = createClock(settings.clock, last === undefined ? 0 : Date.parse(last));
     if (opened.cluster) clock.follow(opened.cluster.now);
-    // After the start, the rows follow the machine's clock as well.
+    // Until the start is done, the clock does not follow the machine's. Later it moves together with the rows.
     if (exclusive) clock.whenSet(() => {});
     const clockWarning = aheadWarning(clock, (await serviceState().read({ name: "clock_mode" }))?.value);
     const starts = Number((await serviceState().read({ name: "starts" }))?.value ?? "0");
-    // Later starts add their number to the seed. Otherwise each would draw the same secrets again.
+    // Later starts add their number to the seed. Otherwise each would generate the same secrets again.
     const random = createRandom(
       settings.random !== undefined && starts > 0 ? `${settings.random}\n${starts}` : settings.random,
     );
@@ -55,9 +55,9 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
         option: settings.clock,
       });
     const fingerprint = (await serviceState().read({ name: "vault" }))?.value;
-    // Drawn even if the database has its own key, so the same seed draws the same identifiers on every engine.
+    // Drawn even if the database already has a key, so that a seed gives the same identifiers on every engine.
     const drawn = random.bytes(32);
-    // Only a file has a key beside it.
+    // Only a database file has a key file beside it.
     const interrupted = exclusive ? settleNextKey(settings.database, fingerprint) : undefined;
     if (interrupted) log.warn(interrupted);
     const encryption = createEncryption(
@@ -68,7 +68,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
     await store.transaction(fingerprint === undefined ? "all" : "rows", async (tx) => {
       if (exclusive) await serviceState(tx).write({ name: "starts", value: String(starts + 1) });
       if (fingerprint !== undefined) return;
-      // Another process started first.
+      // Another process may have written it first.
       const present = (await serviceState(tx).read({ name: "vault" }))?.value;
       if (present === undefined) await serviceState(tx).write({ name: "vault", value: encryption.fingerprint });
       else if (present !== encryption.fingerprint) throw wrongKeyOf(settings);
@@ -90,7 +90,7 @@ export async function openFoundation(settings: Settings, { exclusive }: { exclus
   }
 }
 
-/** The base of a restored state or a fork. Its clock, ids and random get the snapshot's state next. */
+/** The foundation of a restored state or a fork. The caller then loads the snapshot's clock, ids and random into it. */
 export function copyFoundation(
   opened: OpenDatabase,
   settings: Settings,
@@ -118,10 +118,7 @@ export function copyFoundation(
   };
 }
 
-/**
- * The warning about a database whose clock is ahead of the machine's, because it was moved or ran fast; undefined for
- * any other.
- */
+/** Warns that the database's clock, which was moved or ran fast, is ahead of the machine's; undefined otherwise. */
 function aheadWarning(clock: Clock, lastMode: string | undefined): string | undefined {
   const ahead = -clock.setBy();
   if (ahead <= 0 || lastMode === undefined || lastMode === "real") return undefined;
@@ -133,7 +130,7 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
   const { database, mode } = settings;
   if (database === inMemory) return openMemory();
   if (isPostgres(database)) {
-    // Checked before anything is created there.
+    // Checked before anything is created in the folder.
     givenKey(settings, { mayBeNew: exclusive });
     const { openPostgres } = await import("../store/open-postgres.ts");
     return openPostgres(database, { isServer: exclusive, mayMigrate: exclusive && settings.migrate });
@@ -160,7 +157,7 @@ function assetsOf({ database, assets: { folder } }: Settings, store: Store): Ass
   return assetsInFolder(folder);
 }
 
-/** Refuses a missing database whose key file exists: the disk is probably not mounted. */
+/** Refuses to start if the database is missing but its key file exists: the disk is probably not mounted. */
 function requireCreatable({ database, mode, create, migrate }: Settings, exclusive: boolean): void {
   if (!exclusive)
     throw new DatabaseError(database, "it does not exist; start a server on it first, or name another file");
@@ -174,7 +171,7 @@ function requireCreatable({ database, mode, create, migrate }: Settings, exclusi
   }
 }
 
-/** Logs one line when an outage begins and one when it ends, however many requests and jobs meet it. */
+/** Logs one line when an outage begins and one when it ends, however many requests and jobs fail meanwhile. */
 const reportTo = (log: Log): Watcher => ({
   writes(obstacle, error) {
     if (!obstacle) log.warn("the store can be written again");
@@ -195,7 +192,7 @@ function textOf(error: unknown): string {
   return "code" in error ? `${error.code}: ${error.message}` : error.message;
 }
 
-/** A replaced state logs nothing: errors of its interrupted work do not matter. */
+/** A replaced state logs nothing, because errors of its interrupted work do not matter. */
 function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
   const write = (line: string) => void process.stderr.write(`${line}\n`);
   const toLogger: LogSink = (level, message, fields) => {

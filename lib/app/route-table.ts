@@ -43,7 +43,7 @@ export interface Ports {
   readonly limits: { readonly windows: RateLimits; readonly idempotency: Idempotency };
   readonly meter: Meter;
   readonly outbound: Outbound;
-  /** Answers the metrics as text: of the service, or of one organization. */
+  /** Answers the metrics as text, for the service or for one organization. */
   readonly metrics: (organization_id?: string) => Promise<string>;
   readonly queueLoad: () => Promise<QueueLoad>;
   readonly clockControl: ClockControl;
@@ -55,11 +55,11 @@ export interface Ports {
     readonly upcoming: () => Promise<Upcoming[]>;
   };
   readonly closing: AbortSignal;
-  /** Running requests, which a close has to wait for. */
+  /** The running requests. Closing waits for them. */
   readonly running: Set<Promise<unknown>>;
 }
 
-/** Authentication, and the format of answers. */
+/** Authentication and the answer format. */
 interface Access {
   readonly authenticator: Authenticator;
   readonly writer: Writer;
@@ -154,7 +154,7 @@ function gitTable(
   ];
 }
 
-/** Of several servers that share the rows, those with a runtime host the repositories. */
+/** Among servers that share a database, those with a runtime host the repositories. */
 const gitElsewhere = ({ apps }: Features): string | undefined => {
   const hosts = apps.sharing?.registry.known() ?? [];
   if (hosts.length === 0) return undefined;
@@ -166,7 +166,7 @@ const refuse = () => {
   throw notHere();
 };
 
-/** After a restore, the same link may lead to another picture. So a browser revalidates its copy each time. */
+/** After a restore, the same link may lead to another picture, so browsers must revalidate their copy every time. */
 const uncached = (route: Route): Route => ({
   ...route,
   leavesNoTrace: true,
@@ -176,7 +176,10 @@ const uncached = (route: Route): Route => ({
   },
 });
 
-/** The routes of the dashboard. They call the operations of `/v1` for a session, or in `dev` for a chosen person. */
+/**
+ * The routes of the dashboard. They call the operations of `/v1` as the user of a session or, in `dev`, as a chosen
+ * user.
+ */
 function dashboardTable(
   foundation: Foundation,
   settings: Settings,

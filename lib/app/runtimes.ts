@@ -19,34 +19,37 @@ import { dataFolderFor } from "../store/data-files.ts";
 import { repositoryFolderFor } from "../store/repository-files.ts";
 import { takeAppsFolder } from "./apps-folder.ts";
 
-/** The runtimes of deployments, and the port of the apps. A service has one, whatever its state. */
+/** The runtimes of deployments, and the port of the apps. All states of a service share them. */
 export interface Runtimes {
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
-  /** The git repositories that are pushed to this server; undefined without a runtime. */
+  /** The git repositories that this server hosts; undefined without a runtime. */
   readonly repositories: Repositories | undefined;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
   readonly localUrl: () => string | undefined;
-  /** The same URL as people open it: the option `apps.url`, else the local one. */
+  /** The public form of that URL: the option `apps.url`, or else the local URL. */
   readonly appsUrl: () => string | undefined;
-  /** The name of this server's runtime on the other servers; undefined without a runtime, and for a database file. */
+  /**
+   * The name by which the other servers know this server's runtime; undefined without a runtime, and for a database
+   * file.
+   */
   readonly id: string | undefined;
   /** Opens the port of the apps; does nothing without a runtime. */
   open(crowd: Crowd): Promise<void>;
   close(): Promise<void>;
-  /** Releases the folder to other processes, once nothing runs there any more. */
+  /** Releases the folder to other processes, once nothing runs there. */
   release(): void;
 }
 
-/** An app may take an upload of any length, so requests have no time limit. */
+/** Requests have no time limit, because an app may take a long upload. */
 const timeouts = { headersTimeout: 60_000, requestTimeout: 0, connectionsCheckingInterval: 5_000 };
-/** While the server stops, requests and apps share ten seconds. */
+/** During shutdown, requests and apps share ten seconds. */
 const closingGrace = "5s";
 
 export function createRuntimes(settings: Settings): Runtimes {
   const { deployments, apps, behindProxy } = settings;
   const proxy = createProxy({ behindProxy });
-  // With a database file, the apps lie beside it.
+  // With a database file, the apps' folder lies beside it.
   const folder = apps.folder !== undefined && runsForReal(settings) ? takeAppsFolder(apps.folder) : undefined;
   const real = deployments.driver === undefined && runsForReal(settings) ? realFolders(settings) : undefined;
   const repositories = real && createRepositories(real.repositories, settings.repositories);
@@ -82,7 +85,7 @@ export function createRuntimes(settings: Settings): Runtimes {
   };
 }
 
-/** The folders of builds and releases, and of repositories. */
+/** The folders of builds, releases and repositories. */
 function realFolders({ database, apps, repositories }: Settings) {
   const isLasting = database !== ":memory:";
   const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();
@@ -99,7 +102,7 @@ interface Folders {
   readonly find: CodeHost["own"] | undefined;
 }
 
-/** The file systems of builds that the operator names. */
+/** The file systems for builds that the operator names. */
 export const preparedDisks = ({ buildDisks, buildDisk, concurrency }: Settings["deployments"]) =>
   buildDisks === undefined ? undefined : { folder: resolve(buildDisks), count: concurrency, bytes: buildDisk };
 

@@ -25,13 +25,13 @@ import { type StateTools, stateTools } from "./state-tools.ts";
 export interface Service<Key extends string | null = string | null>
   extends Instruments<Service<Key>>,
     StateTools<Service<Key>> {
-  /** A key of the first owner; null unless this start made it or was given it. */
+  /** A key of the first owner; null unless this start created it or received it as an option. */
   readonly apiKey: Key;
   /** The address of the open port; undefined without one. */
   readonly url: string | undefined;
   /**
-   * The URL of deployed apps on this machine; `http://<environment>-<project>.` comes before its host, whatever
-   * `apps.url` says. Null without a runtime.
+   * The URL of deployed apps on this machine, whatever `apps.url` says; an app's URL has `<environment>-<project>.`
+   * before the host. Null without a runtime.
    */
   readonly appsUrl: string | null;
   /**
@@ -40,36 +40,39 @@ export interface Service<Key extends string | null = string | null>
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
   /**
-   * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Calls go straight
-   * to their operations and are never retried; as everywhere under `/v1`, fields that an operation does not know are ignored. `apiKey` defaults to the service's own; "" sends none. Throws
-   * `validation_failed` for any other field.
+   * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Calls go
+   * directly to their operations and are never retried. As everywhere under `/v1`, unknown fields are ignored. `apiKey`
+   * defaults to the service's own; "" sends none. Throws `validation_failed` for any other option.
    */
   client(as?: { apiKey?: string }): Client;
   /**
-   * Opens a port. `port` 0 (the default) picks a free one; `host` defaults to 127.0.0.1. Rejects with `validation_failed`
-   * for an invalid port or host, and for a host beyond loopback without the option `publicUrl` or `behindProxy`; with
-   * Node's own error for a port that cannot be opened.
+   * Opens a port. `port` 0 (the default) picks a free one; `host` defaults to 127.0.0.1. Rejects with
+   * `validation_failed` for an invalid port or host, and for a host beyond loopback without the option `publicUrl` or
+   * `behindProxy`. Rejects with Node's own error if the port cannot be opened.
    */
   listen(at?: { port?: number; host?: string }): Promise<Listening>;
   readonly clock: {
     now(): Date;
-    /** Moves a manual clock by a duration such as `"2h"`. Resolves when everything that fell due on the way has run. */
+    /** Moves a manual clock by a duration such as `"2h"`. Resolves when all work that fell due has run. */
     advance(by: string): Promise<Advanced>;
-    /** Moves a manual clock to an instant. It never goes back. */
+    /** Moves a manual clock to an instant. It never moves back. */
     advanceTo(at: string | Date): Promise<Advanced>;
-    /** Moves a manual clock to the next due time and runs the work that is due. Without due work the clock stays. */
+    /**
+     * Moves a manual clock to the next due time and runs the work that is due then. Without waiting work the clock
+     * stays.
+     */
     advanceToNext(): Promise<Advanced>;
-    /** Moves a manual clock until no work is due any more, except periodic work such as the daily clean-up. */
+    /** Moves a manual clock until only periodic work, such as the daily clean-up, is waiting. */
     runUntilIdle(): Promise<Advanced>;
-    /** The next hundred due jobs, without periodic ones (`dev`). */
+    /** The next hundred due jobs, except periodic ones (`dev`). */
     upcoming(): Promise<Upcoming[]>;
-    /** Stops the clock: from now on it is a manual one. Restoring an earlier snapshot restarts the clock (`dev`). */
+    /** Stops the clock, which becomes a manual one. Restoring an earlier snapshot restarts it (`dev`). */
     freeze(): void;
   };
   /** Runs all due work, and resolves when none is left. */
   settle(): Promise<Advanced>;
   readonly keys: {
-    /** Makes an API key for a user of this role. Makes the user, too, if the organization has none. */
+    /** Makes an API key for a user with this role. If the organization has no such user, makes one. */
     create(wanted: {
       organization?: string;
       role?: Role;
@@ -78,31 +81,34 @@ export interface Service<Key extends string | null = string | null>
     }): Promise<{ key: string }>;
   };
   readonly organizations: {
-    /** Makes an organization of this name and plan (`starter`); `keys.create({ organization: name })` adds users to it. */
+    /**
+     * Makes an organization with this name and plan (default `starter`). `keys.create({ organization: name })` adds
+     * users to it.
+     */
     create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
   };
   /**
-   * Checks the rules of the store, such as "a job sends what is pending", and returns the broken ones; an empty list
-   * means that all hold. Reads every row; for a database file, in a thread of its own. `svc-server doctor --deep`
-   * checks the same rules.
+   * Checks the store's invariants, such as "a job sends what is pending", and returns the violations; an empty list
+   * means that all hold. Reads every row, for a database file in a worker thread. `svc-server doctor --deep` checks the
+   * same.
    */
   invariants(): Promise<readonly Violation[]>;
-  /** The errors that sinks threw, oldest first. With any of them, `createTestService` fails its test. */
+  /** The errors that sinks threw, oldest first. Any error makes `createTestService` fail its test. */
   readonly sinkErrors: readonly SinkError[];
   /** The number of jobs that run because a manual clock is being moved or settled. */
   readonly busy: number;
-  /** Ends everything: ports, job loop, store. It leaves no timer and no handle. */
+  /** Closes everything: ports, job loop, store. No timer or handle remains. */
   close(): Promise<void>;
 }
 
-/** A null key means no key, as in the client over a port. */
+/** A null key means no key, as in the network client. */
 const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
 
-/** The service that users hold: every call goes to the host's current state. */
+/** The service object for users: every call goes to the host's current state. */
 export function createFacade(host: ServiceInstance): Service {
   const app = () => host.state.wiring.app;
   const states = stateTools(host, createFacade);
-  /** The current state. Throws in the mode `start`, like every instrument. */
+  /** The current state. Throws in the mode `start`, where all test instruments throw. */
   const inDev = () => requireDev(host.state.wiring);
   const tools = instruments(inDev, states.fork);
   const isClosed = () => host.state.wiring.closing.signal.aborted;
@@ -126,7 +132,7 @@ export function createFacade(host: ServiceInstance): Service {
     async fetch(input, init) {
       const current = app();
       const request = ownRequest(input, init);
-      // Nothing is awaited in between, so a call made before close() begins before it.
+      // Nothing is awaited in between, so calls made before close() also start before it.
       return current.fetch(request instanceof Promise ? await request : request);
     },
     client(as = {}) {
@@ -136,7 +142,7 @@ export function createFacade(host: ServiceInstance): Service {
     async listen(at = {}) {
       requireOpen();
       const server = await openPort(host, at);
-      // close() does not see a port that is not open yet.
+      // close() cannot see a port that is still being opened.
       if (isClosed()) await server.close();
       requireOpen();
       return server;
@@ -194,7 +200,7 @@ export function createFacade(host: ServiceInstance): Service {
     },
     close: host.close,
   };
-  // In the mode `start`, even reading one of them throws.
+  // In the mode `start`, even reading one of these properties throws.
   for (const [name, tool] of Object.entries(tools))
     if (typeof tool === "object") Object.defineProperty(service, name, { get: () => inDev() && tool });
   return service;

@@ -24,32 +24,35 @@ import { type HostState, wire } from "./wiring.ts";
 import { createWorlds } from "./worlds.ts";
 
 /**
- * A service with its current state. Restoring builds all parts again: base, features, job loop, routes. The replaced state
- * keeps a store that refuses writes, so its running work changes nothing and nothing waits for it.
+ * A service with its current state. A restore rebuilds all parts: base, features, job loop, routes. The replaced
+ * state's store refuses writes, so its running work changes nothing and need not be awaited.
  */
 export interface ServiceInstance extends InstanceContext {
   /** The current state. */
   readonly state: HostState;
-  /** Sets the first state, which reset restores. */
+  /** Sets the first state, to which reset returns. */
   start(state: HostState): Promise<void>;
-  /** Replaces the current state by a snapshot, on a database of its own. */
+  /** Replaces the current state by a snapshot, in a new database. */
   load(snapshot: Snapshot, opened: OpenDatabase, from: Foundation, isFrozen?: boolean): Promise<void>;
-  /** `isFrozen` keeps a manual clock, so that nothing runs before the clock moves. */
+  /** `isFrozen` makes its clock manual, so that nothing runs before the clock is moved. */
   fork(options?: ForkOptions & { readonly isFrozen?: boolean }): Promise<ServiceInstance>;
   close(): Promise<void>;
 }
 
-/** The parts that a fork takes over from its parent. */
+/** The parts that a fork shares with its parent. */
 interface Inheritance {
   readonly sinks: Sinks;
   readonly snapshots: SnapshotList;
   readonly first: Snapshot | undefined;
   readonly isMuted: boolean;
-  /** What a world shares with the service whose port it answers at. */
+  /** The parts that a world shares with the service whose port it uses. */
   readonly world?: Pick<InstanceContext, "hosts" | "listening" | "worlds">;
 }
 
-/** The largest database, in bytes, that is copied for reset at the start. Beyond 2 GiB SQLite gives no copy, and nothing could start. */
+/**
+ * The largest database, in bytes, that is copied at the start for reset. SQLite cannot copy a database beyond 2 GiB,
+ * and the start would fail.
+ */
 const maxForReset = 1024 ** 3;
 
 const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): Snapshot => ({
@@ -59,7 +62,7 @@ const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): 
   apiKey,
 });
 
-/** Throws if a strict service has an unused scenario or an error of a sink. */
+/** Throws if a strict service has an unused scenario or a sink threw an error. */
 function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]): void {
   const found = [
     ...errors.map(describeSinkError),
@@ -85,7 +88,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
   const snapshots = createSnapshotList(inherited?.snapshots);
   let first = inherited?.first;
   let state: HostState | undefined;
-  /** Replaced states that have not ended yet. */
+  /** Replaced states that are still ending. */
   const discarding = new Set<Promise<void>>();
   let restoring: Promise<unknown> = Promise.resolve();
   let shutdown: Promise<void> | undefined;
@@ -100,7 +103,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
     if (shutdown) throw new Error("the service is closed; make a new one");
     return current();
   };
-  /** Taken between two transactions: nothing in it is half done, and running work need not end first. */
+  /** Taken between two transactions, so nothing in it is half done, and running work need not finish first. */
   const take = async () => {
     const images = imagesOf(openState());
     return images.between(() => snapshotOf(openState(), imagesOf(openState())));
@@ -118,7 +121,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
     }
     await wiring.loop.start("after a pause");
   };
-  /** One restore at a time. Otherwise one would start a state that the next has already replaced. */
+  /** One restore at a time. Otherwise a restore could start a state that the next has already replaced. */
   const restore = (snapshot: Snapshot | undefined, missing: () => Problem): Promise<string> => {
     imagesOf(openState());
     if (!snapshot) throw missing();
@@ -134,7 +137,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
 
   const copy = async (snapshot: Snapshot, given: Partial<Inheritance> & { isFrozen?: boolean }) => {
     const { isMuted = inherited?.isMuted === true, isFrozen, ...more } = given;
-    // No browser sends the header of a world, so it has no dashboard.
+    // Browsers do not send the world header, so a world has no dashboard.
     const inMemory = { ...settings, database: ":memory:", ...(more.world && { dashboard: false as const }) };
     const forked = createServiceInstance(isMuted ? mutedSettings(inMemory) : inMemory, {
       ...{ sinks: isMuted ? createSinks() : context.sinks, snapshots, first, isMuted, ...more },
@@ -157,7 +160,7 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
   };
   const deliverInEveryOrder: ServiceInstance["deliverInEveryOrder"] = ({ deliveries, muted }) =>
     attemptsInEveryOrder(async () => {
-      // Its clock stands still, so it sends these deliveries only.
+      // The fork's clock stands still, so it sends only these deliveries.
       const forked = await fork({ muted, isFrozen: true });
       const { features, journal } = forked.state.wiring;
       return { deliver: features.outbox.deliver, journal, close: forked.close };
@@ -229,9 +232,9 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
     load,
     fork,
     async close() {
-      // Refuse new requests at once, even while a restore is still running.
+      // Refuses new requests at once, even while a restore is running.
       current().wiring.closing.abort(shuttingDown());
-      // Forks share the user's driver, so only the service that received it closes it.
+      // Forks share the user's driver, so only the service that received the driver closes it.
       const closeDriver = async () => (inherited ? undefined : settings.generations.driver?.close?.());
       const isFork = inherited !== undefined;
       shutdown ??= restoring.then(async () => {

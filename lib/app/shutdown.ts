@@ -12,15 +12,15 @@ import type { HostState } from "./wiring.ts";
 async function within(limit: string, work: Promise<unknown>): Promise<void> {
   let cancel = () => {};
   const timeout = new Promise<void>((resolve) => {
-    // It must fire even if nothing else keeps the process alive, or the rest of the shutdown would never run.
+    // Keeps the process alive: otherwise the process could exit here, before the rest of the shutdown.
     cancel = systemTimer(limit, resolve, { hold: true });
   });
   await Promise.race([work, timeout]).finally(() => cancel());
 }
 
 /**
- * Ends a service. The store is closed and its file released in any case, even where a step fails. Answers the scenarios
- * that were never used.
+ * Ends a service. Closes the store and releases its file even if a step fails. Returns the scenarios that were never
+ * used.
  */
 export async function shutDown(
   { foundation, wiring }: HostState,
@@ -35,20 +35,20 @@ export async function shutDown(
   features.outbox.stop();
   features.execution.stop();
   try {
-    // Painting stops at once: starting again costs nothing.
+    // Image generation stops at once: starting again costs nothing.
     await features.modelDrivers.close();
     const servers = listening.map((server) => server.close());
     await within("10s", Promise.all([...servers, ...running, features.apps.close(runtimes.close()), loop.stop()]));
     const warnOfUnused = async () => {
       const { scenarios } = features;
-      // A fork also holds its parent's scenarios. The parent reports those.
+      // A fork also holds its parent's scenarios, which the parent reports.
       unused = (await scenarios.unused()).filter((one) => !isFork || scenarios.isOwn(one));
       for (const scenario of unused)
         log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
     };
     const closeMailer = async () => mailer?.close();
     const saveTime = () => storeClock(clock.now());
-    // Jobs are released first, so that a request that is cut off afterwards does not count as a failed attempt.
+    // Jobs are released first, so that requests cut off afterwards do not count as failed attempts.
     for (const step of [loop.release, outbound.close, closeMailer, deferredWrites.flush, saveTime, warnOfUnused]) {
       await step().catch((error) => {
         if (!isLogged(error)) log.error("some writes failed while the service closed", { reason: reasonOf(error) });
@@ -63,7 +63,7 @@ export async function shutDown(
   return unused;
 }
 
-/** Ends a replaced state at once: cuts off its requests, and writes nothing more. */
+/** Ends a replaced state at once: aborts its requests, and writes nothing more. */
 export async function discardState({ foundation, wiring }: HostState, successor: HostState): Promise<void> {
   const { store } = foundation;
   const { closing, loop, features, outbound, mailer, deferredWrites } = wiring;
@@ -74,6 +74,6 @@ export async function discardState({ foundation, wiring }: HostState, successor:
   deferredWrites.stop();
   mailer?.close();
   await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
-  // The next state keeps a database file open; a database in memory is closed.
+  // The next state uses the same database file; only a database in memory is closed.
   if (store.engine !== successor.foundation.store.engine) await store.close();
 }

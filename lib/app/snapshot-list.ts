@@ -1,6 +1,9 @@
 import { notFound } from "../kernel/errors.ts";
 
-/** A state at one time: its database, and the state beside the rows. It never changes, so any number of states can start from it. */
+/**
+ * A state at one time: its database and its state outside the rows. Immutable, so any number of states can start from
+ * it.
+ */
 export interface Snapshot {
   readonly now: string;
   readonly database: Buffer;
@@ -12,9 +15,9 @@ export interface Snapshot {
 export interface StoredSnapshot {
   readonly id: string;
   readonly name: string | null;
-  /** The time that its clock shows. */
+  /** The time on the snapshot's clock. */
   readonly now: string;
-  /** The size of its database. */
+  /** The size of the snapshot's database. */
   readonly bytes: number;
 }
 
@@ -23,14 +26,14 @@ interface Entry {
   readonly snapshot: Snapshot;
 }
 
-/** Each holds a whole database, so the oldest are dropped. */
+/** Each snapshot holds a whole database, so the oldest are dropped. */
 const maxSnapshots = 100;
 
 /** The snapshots of a service. */
 export interface SnapshotList {
   readonly entries: ReadonlyMap<string, Entry>;
   count(): number;
-  /** Answers its id. */
+  /** Returns the id of the new snapshot. */
   add(snapshot: Snapshot, name: string | null): string;
   /** Throws a 404 for an unknown snapshot. */
   get(id: string): Snapshot;
@@ -40,10 +43,10 @@ export interface SnapshotList {
   remove(id: string): void;
 }
 
-/** A fork begins with the snapshots of its parent. */
+/** A fork starts with its parent's snapshots. */
 export function createSnapshotList(inherited?: SnapshotList): SnapshotList {
   const entries = new Map<string, Entry>(inherited?.entries);
-  /** The number of snapshots taken, so that no identifier repeats. */
+  /** The number of snapshots ever taken, so that no identifier repeats. */
   let count = inherited?.count() ?? 0;
   return {
     entries,

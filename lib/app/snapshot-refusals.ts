@@ -2,7 +2,7 @@ import { Problem } from "../kernel/errors.ts";
 import type { Images } from "../store/engine.ts";
 import type { Foundation } from "./open-store.ts";
 
-/** Why a state has no snapshot. */
+/** The reason why a state cannot have a snapshot. */
 export const tooLarge = () =>
   new Problem(
     "limit_reached",
@@ -21,7 +21,7 @@ const noImages = () =>
     "a PostgreSQL database has no snapshots, forks and reset; use one in memory or in a file",
   );
 
-/** The copies of a database. Throws a Problem where there are none. */
+/** The copies of a database. Throws a Problem if it cannot be copied. */
 export const imagesOf = ({ foundation }: { readonly foundation: Foundation }): Images => {
   const { images } = foundation.opened;
   if (!images) throw noImages();

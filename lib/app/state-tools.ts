@@ -6,44 +6,46 @@ import type { Preview } from "./preview.ts";
 import type { ServiceInstance } from "./service-instance.ts";
 import type { StoredSnapshot } from "./snapshot-list.ts";
 
-/** The part of a service that keeps, restores, copies and compares its whole state (`dev`). */
+/** Functions that save, restore, copy and compare the whole state of a service (`dev`). */
 export interface StateTools<Fork> {
   /** Saves the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
   snapshot(options?: { name?: string }): Promise<{ id: string; now: string }>;
   readonly snapshots: {
     /** The last 100 snapshots, oldest first (`dev`). */
     list(): StoredSnapshot[];
-    /** Frees the memory of a snapshot. Throws `not_found` for an unknown one (`dev`). */
+    /** Frees the memory of a snapshot. Throws `not_found` for an unknown snapshot (`dev`). */
     remove(id: string): void;
   };
   /**
-   * The records that were added, changed and removed between two snapshots; without `to`, between a snapshot and now.
-   * Shows that a secret changed, and not its value (`dev`).
+   * The records added, changed and removed between two snapshots; without `to`, between a snapshot and now. For a
+   * secret it shows only that it changed, not its value (`dev`).
    */
   compare(of: { from: string; to?: string }): Promise<Comparison>;
   /**
-   * Restores a snapshot; only this moves time back. Calls that are still running then change nothing. Sinks and open ports
-   * stay. Rejects with `not_found` for an unknown snapshot (`dev`).
+   * Restores a snapshot; only this moves time back. Calls still running then change nothing. Sinks and open ports stay.
+   * Rejects with `not_found` for an unknown snapshot (`dev`).
    */
   restore(id: string): Promise<{ id: string; now: string }>;
   /**
-   * Restores the state of just after the start, with the seed. Rejects with `limit_reached` if the database file was
-   * larger than 1 GiB then (`dev`).
+   * Restores the state right after the start, with the seed. Rejects with `limit_reached` if the database file was
+   * larger than 1 GiB at the start (`dev`).
    */
   reset(): Promise<{ now: string }>;
   /**
-   * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. It shares the
-   * functions among the options (sinks, transport, drivers), listens at no port, and is closed by itself (`dev`).
+   * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. The copy shares
+   * the functions in the options (sinks, transport, drivers), listens on no port, and must be closed separately
+   * (`dev`).
    */
   fork(options?: ForkOptions): Promise<Fork>;
   /**
-   * What would happen until then: state changes, events and attempts. A muted fork runs ahead, so the service stays as it
-   * is, and nothing leaves. Takes `{ by: "2h" }`, or `{ to }` with an instant, `"next"` or `"idle"`; under any clock (`dev`).
+   * The state changes, events and attempts that would happen until then. A muted fork computes them, so the service
+   * stays unchanged and sends nothing. Takes `{ by: "2h" }`, or `{ to }` with an instant, `"next"` or `"idle"`. Works
+   * with any clock (`dev`).
    */
   preview(until: { by?: string; to?: string }): Promise<Preview>;
 }
 
-/** `wrap` makes a service from the host of a fork. */
+/** `wrap` makes a service from a fork's host. */
 export function stateTools<Fork>(host: ServiceInstance, wrap: (host: ServiceInstance) => Fork): StateTools<Fork> {
   const { snapshot, restore, reset, list, remove, compare } = host.snapshots;
   return {

@@ -3,8 +3,8 @@ import { describeProtection, type Protection, separationLacks } from "../drivers
 import type { Features } from "./features.ts";
 
 /**
- * Refuses to start if the code of several organizations would run side by side on a machine that cannot keep it apart.
- * @throws {BadOptions} naming the missing part and the command that adds it.
+ * Refuses to start if several organizations' code would run on a machine that cannot isolate it. @throws {BadOptions}
+ * naming the missing part and the command that adds it.
  */
 export async function requireSeparation(
   { organizations }: Pick<Features, "organizations">,

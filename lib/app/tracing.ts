@@ -14,11 +14,14 @@ import { parseUrl } from "../kernel/url.ts";
 import { check } from "../kernel/validation.ts";
 import type { Store } from "../store/store.ts";
 
-/* Each wraps one part of the service. Without a tracer it answers the part itself, so tracing that is off costs nothing. */
+/*
+ * Each function wraps one part of the service. Without a tracer it returns the part unchanged, so disabled tracing
+ * costs nothing.
+ */
 
 type MaybeTracer = Tracer | undefined;
 
-/** The tracer of a service; undefined without the option, and where the program has registered no provider. */
+/** The tracer of a service; undefined without the option, or if the program has registered no provider. */
 export async function openTracer({ tracing }: Pick<Settings, "tracing">): Promise<MaybeTracer> {
   if (!tracing) return undefined;
   const { loadTracer } = await import("../drivers/tracing/opentelemetry.ts");
@@ -32,11 +35,11 @@ export const tracingWarnings = ({ tracing }: Pick<Settings, "tracing">, tracer: 
       ]
     : [];
 
-/** A part with some functions replaced. The others and its getters still answer. */
+/** A part with some functions replaced. Its other functions and its getters still work. */
 const replaced = <T extends object>(part: T, functions: Partial<T>): T =>
   Object.assign(Object.create(part) as T, functions);
 
-/** A span for each request, with the names of OpenTelemetry's conventions for HTTP. Probes and the page's own calls have none. */
+/** A span for each request, named by OpenTelemetry's HTTP conventions. Probes and the page's own calls have none. */
 export function tracedHandler(handler: Handler, tracer: MaybeTracer): Handler {
   if (!tracer) return handler;
   return (request, route) => {
@@ -73,7 +76,7 @@ export function tracedStore(store: Store, tracer: MaybeTracer): Store {
         "svc.scope": typeof scope === "string" ? scope : "organization",
         "svc.organization_id": typeof scope === "string" ? undefined : scope.organization_id,
       };
-      // Its body runs in the turn of another one's commit, which has another span.
+      // A commit of another transaction may start this body, so it would otherwise run in that transaction's span.
       return tracer.span("transaction", { kind: "client", attributes }, (span) =>
         store.transaction(scope, (tx) => span.within(() => work(tx))),
       );
@@ -81,7 +84,10 @@ export function tracedStore(store: Store, tracer: MaybeTracer): Store {
   });
 }
 
-/** A job's row has its cause among its arguments, where every server finds it, and where its schema passes it over. */
+/**
+ * Adds the current span to the arguments in the job's row. Every server finds it there, and the job's schema ignores
+ * it.
+ */
 export function tracedQueue(queue: Queue, tracer: MaybeTracer): Queue {
   if (!tracer) return queue;
   const withCause = (args: object) => {
@@ -94,13 +100,13 @@ export function tracedQueue(queue: Queue, tracer: MaybeTracer): Queue {
   };
 }
 
-/** Wakes the loop outside the caller's span: the loop runs on after that span has ended. */
+/** Wakes the loop outside the caller's span, because the loop keeps running after that span has ended. */
 export const untraced = (wake: (at: number) => void, tracer: MaybeTracer) =>
   tracer ? (at: number) => tracer.outside(() => wake(at)) : wake;
 
 const caused = v.object({ traceparent: v.optional(v.string()) });
 
-/** A span for each run of a job, below what caused the job. */
+/** A span for each job run, as a child of the span that caused the job. */
 export function tracedRunner(runner: Runner, tracer: MaybeTracer): Runner {
   if (!tracer) return runner;
   return replaced(runner, {
@@ -116,7 +122,7 @@ export function tracedRunner(runner: Runner, tracer: MaybeTracer): Runner {
   });
 }
 
-/** The span of a job tells how its run ended. A job with new arguments keeps its trace. */
+/** Records the outcome of a run in its span. A job with new arguments keeps its trace. */
 export const tracedJobs = (jobs: readonly Job[], tracer: MaybeTracer): readonly Job[] =>
   tracer ? jobs.map((job) => tracedJob(job, tracer)) : jobs;
 
@@ -131,13 +137,13 @@ const tracedJob = (job: Job, tracer: Tracer): Job => ({
   },
 });
 
-/** Only the host: the path of a receiver may be secret. */
+/** Only the host: a receiver's path may be secret. */
 const serverOf = (text: string): Attributes => {
   const { hostname, port } = parseUrl(text) ?? {};
   return { "http.request.method": "POST", "server.address": hostname, "server.port": port ? Number(port) : undefined };
 };
 
-/** A span for each try of a delivery and each request to a backend, which get it as `traceparent`. */
+/** A span for each delivery attempt and each request to a backend, which receive it as `traceparent`. */
 export function tracedOutbound(outbound: Outbound, tracer: MaybeTracer): Outbound {
   if (!tracer) return outbound;
   return replaced(outbound, {
@@ -173,7 +179,7 @@ export function tracedOutbound(outbound: Outbound, tracer: MaybeTracer): Outboun
   });
 }
 
-/** A span for each build and each rollout, once it has ended: it lasts over many jobs, and over a restart. */
+/** A span for each build and each rollout. Added when it has ended, because it spans many jobs and maybe a restart. */
 export function tracedDriver(driver: DeploymentDriver, tracer: MaybeTracer): DeploymentDriver {
   if (!tracer) return driver;
   return replaced(driver, {

@@ -31,7 +31,7 @@ import { followMachineClock } from "./machine-clock.ts";
 import type { Foundation } from "./open-store.ts";
 import { tracedDriver, tracedJobs, tracedOutbound, tracedRunner, untraced } from "./tracing.ts";
 
-/** One state of a service: its base, and everything that runs on it. */
+/** One state of a service: its base and everything that runs on it. */
 export interface HostState {
   readonly foundation: Foundation;
   readonly wiring: Wiring;
@@ -40,12 +40,12 @@ export interface HostState {
 
 export type Wiring = ReturnType<typeof wire>;
 
-/** The state beside the rows, in the order in which a snapshot loads it. */
+/** The state outside the rows, in the order in which a snapshot loads it. */
 type Snapshotables = Readonly<Record<string, Snapshotable>>;
 
 function createClosing(): AbortController {
   const closing = new AbortController();
-  // Every waiting request listens to it, and Node warns of a leak at the eleventh.
+  // Every waiting request adds a listener, and Node warns of a leak at the eleventh.
   setMaxListeners(0, closing.signal);
   return closing;
 }
@@ -113,7 +113,7 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
     upcoming: instruments.upcoming,
     snapshotables: { ...beside, assets: assets.snapshotable } satisfies Snapshotables,
     running,
-    /** Made at the first request: its routes take the longest to make, and many forks are never called. */
+    /** Built at the first request: its routes take the longest to build, and many forks are never called. */
     get app(): App {
       app ??= createInterface(foundation, settings, host, http);
       return app;
@@ -129,7 +129,7 @@ function wireLimits({ store, clock, log, encryption, opened }: Foundation, { key
   return { limits: { windows, idempotency: createIdempotency({ store, clock, encryption }) }, deferredWrites };
 }
 
-/** The parts of a service that a tester reads beside its records. */
+/** The parts of a service, besides its records, that testers read. */
 function wireJournal(clock: Clock, features: Features, mode: Settings["mode"]) {
   const notices = createNotices();
   const journal = createJournal(clock, () => notices.tell("journal"));
@@ -142,7 +142,7 @@ function networkOf({ strict, mode, trustNetwork: trusted, outbound: { allow, sen
   return strict ? closedOutbound : createOutbound({ mode, allow, trusted, confined });
 }
 
-/** Without a mail server, mails are kept. A muted fork sends none, and reports them as sent. */
+/** Without a mail server, mails are stored. A muted fork sends none, and reports them as sent. */
 function mailerOf(settings: Settings, { isMuted }: InstanceContext): Mailer | undefined {
   const { url = "", transport, insecure } = settings.mail;
   if (!sendsMail(settings)) return undefined;

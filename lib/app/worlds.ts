@@ -10,7 +10,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import { monotonicNow } from "../kernel/system.ts";
 
-/** The state of a world: a fork that has no port of its own. */
+/** The state of a world: a fork without its own port. */
 interface Forked {
   readonly state: { readonly wiring: { readonly app: App } };
   iso(): string;
@@ -19,15 +19,15 @@ interface Forked {
 
 interface World {
   readonly made: Promise<Forked>;
-  /** The requests and connections that use it now. */
+  /** The number of requests and connections that use it now. */
   open: number;
   /** When the last use ended, in milliseconds of the machine's clock. */
   usedAt: number;
 }
 
-/** The states behind one port, picked by the header `X-Svc-World` (mode `dev`). */
+/** The states behind one port. The header `X-Svc-World` selects one (mode `dev`). */
 export interface Worlds {
-  /** The interface of a world, made at its first use. Rejects with a Problem. `leave` ends this use of it. */
+  /** The interface of a world, which its first use creates. Rejects with a Problem. Call `leave` when the use ends. */
   enter(name: string): Promise<{ readonly app: App; leave(): void }>;
   list(): Promise<ListedWorld[]>;
   /** Rejects with 404 for an unknown world. */
@@ -46,8 +46,8 @@ const tooMany = () =>
   );
 
 /**
- * The worlds of a service. `make` forks its first state; `failed` gets the error of a world that did not close
- * properly.
+ * The worlds of a service. `make` forks the service's first state; `failed` receives the error of a world that failed
+ * to close.
  */
 export function createWorlds(make: () => Promise<Forked>, failed: (error: unknown) => void): Worlds {
   const worlds = new Map<string, World>();
@@ -98,10 +98,7 @@ export function createWorlds(make: () => Promise<Forked>, failed: (error: unknow
   };
 }
 
-/**
- * A handler that passes requests with the header `X-Svc-World` to their world. A request without it pays for one look at its
- * headers.
- */
+/** Passes requests with the header `X-Svc-World` to their world. For other requests it costs one header look-up. */
 export function withWorlds(own: Handler, { worlds, hosts }: { worlds: Pick<Worlds, "enter">; hosts: Hosts }): Handler {
   const elsewhere = async (name: string, request: RequestContext, route: Route): Promise<Outcome> => {
     let world: Awaited<ReturnType<Worlds["enter"]>>;
@@ -112,7 +109,7 @@ export function withWorlds(own: Handler, { worlds, hosts }: { worlds: Pick<World
       return own(request, { ...route, access: () => unauthenticated, answer });
     }
     const answered = world.app.answer(request, route);
-    // An answer may be a stream, and the connection of an upgrade goes on.
+    // A streamed answer or an upgraded connection goes on after the handler returns.
     const used = request.outgoing ?? request.incoming?.socket;
     if (used && !used.destroyed) used.once("close", world.leave);
     else void answered.finally(world.leave).catch(() => {});
@@ -122,7 +119,7 @@ export function withWorlds(own: Handler, { worlds, hosts }: { worlds: Pick<World
   return (request, route) => {
     const name = request.header("x-svc-world");
     if (name === undefined) return own(request, route);
-    // A request to a foreign host gets 421 and makes no world.
+    // A request to a foreign host gets 421 and creates no world.
     const isForeign = request.incoming !== undefined && !hosts.knows(request.header("host"));
     return isForeign ? own(request, route) : elsewhere(name, request, route);
   };

@@ -44,6 +44,7 @@ const batchSize = 250;
 /**
  * Reads one page of a list. The cursor is opaque and bound to the list, the organization and the filters: a cursor of
  * another list, or a modified one, is a 422.
+ *
  * `options.everything`: without `per_page` and `cursor` the whole list is one page, for /users, /integrations,
  * /webhooks and the logs.
  */

@@ -22,12 +22,13 @@ export interface Tx {
 
 /**
  * What a transaction locks on PostgreSQL. On SQLite, transactions run one at a time, whatever their scope.
+ *
  * - An organization, whose records the transaction changes: transactions of one organization run one after the other,
- * and concurrently with those of others.
+ *   and concurrently with those of others.
  * - `"rows"`: only the rows that its statements lock. It runs concurrently with all others and announces no events.
- * Rows that one statement read may have changed by the next. For claims, leases, settled jobs, counters and pruning.
+ *   Rows that one statement read may have changed by the next. For claims, leases, settled jobs, counters and pruning.
  * - `"all"`: excludes all others except `"rows"`. A long one blocks every organization, so `lib/README.md` lists all of
- * them.
+ *   them.
  */
 export type TransactionScope = OrganizationScope | "rows" | "all";
 
@@ -40,6 +41,6 @@ export interface OrganizationScope {
   readonly recordChange?: (tx: Tx, organization_id: string, result: unknown) => unknown;
   /** Runs last in the transaction. Stores the answer that a repeated idempotency key replays. */
   readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
-  /** Whether the transaction only deletes, and so may use the space reserved for a full disk. */
+  /** Whether the transaction deletes, and so may use the space reserved for a full disk. */
   readonly deletes?: boolean;
 }
