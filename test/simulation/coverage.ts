@@ -22,7 +22,7 @@ export const machines: Readonly<Record<string, Machine<string, string>>> = {
 };
 
 /** How a run of a job ends: the outcomes of `kernel/job`, an unexpected error, and its two ways to be given up. */
-const ends = ["done", "snooze", "retry", "discard", "failed", "exhausted", "crashed"] as const;
+const ends = ["done", "snooze", "discard", "failed", "exhausted", "crashed"] as const;
 export type End = (typeof ends)[number];
 
 export const refusal = (operation: string, code: string) => `${operation} ${code}`;
@@ -84,10 +84,6 @@ export const unreachable: readonly Unreachable[] = [
     why: "a delivery of an earlier time of its endpoint is shown as skipped, and its row stays",
   },
   {
-    what: kinds.flatMap((kind) => endsOf(kind, "retry")),
-    why: "no job asks for a retry: each keeps its own times, and only an unexpected error runs it again",
-  },
-  {
     what: [
       ...["projects.clear", "deployments.turns", "deliveries.pump", "endpoints.clear", "previews.end"].flatMap((kind) =>
         endsOf(kind, "discard"),
@@ -106,23 +102,23 @@ export const unreachable: readonly Unreachable[] = [
     why: "no simulation ends its process in them again and again",
   },
   {
-    what: ["apps.restart", "apps.clear"].flatMap((kind) => endsOf(kind, ...ends)).filter((one) => !/retry$/.test(one)),
+    what: ["apps.restart", "apps.clear"].flatMap((kind) => endsOf(kind, ...ends)),
     why: "it goes from one server to another, which share a database of PostgreSQL and run apps",
   },
   {
-    what: endsOf("apps.verify-domain", ...ends).filter((one) => !/retry$/.test(one)),
+    what: endsOf("apps.verify-domain", ...ends),
     why: "no simulation verifies domains, which needs DNS",
   },
   {
-    what: endsOf("apps.schedule", ...ends).filter((one) => !/retry$/.test(one)),
+    what: endsOf("apps.schedule", ...ends),
     why: "schedules run where apps run, and here deployments are simulated",
   },
   {
-    what: endsOf("mails.send", ...ends).filter((one) => !/retry$/.test(one)),
+    what: endsOf("mails.send", ...ends),
     why: "no mail server is named, so mails are kept",
   },
   {
-    what: endsOf("deployments.tell", ...ends).filter((one) => !/retry$/.test(one)),
+    what: endsOf("deployments.tell", ...ends),
     why: "no token of a code host is named, so nobody is told",
   },
 ];
