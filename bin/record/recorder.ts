@@ -209,20 +209,24 @@ const partsOf = (path: string): string[] =>
  * common.
  */
 export function mergedAccounts(accounts: readonly Account[]): Account[] {
-  const merged: Account[] = [];
   const named = ["users", "projects", "webhooks", "integrations", "deployments", "generations"] as const;
+  let merged: Account[] = [];
   for (const account of accounts) {
     const id = account.organization.value["id"];
-    const same = merged.find(
+    const same = merged.filter(
       (one) =>
         (id !== undefined && one.organization.value["id"] === id) ||
         named.some((name) => [...account[name].keys()].some((key) => one[name].has(key))),
     );
-    const into = same ?? emptyAccount();
-    if (!same) merged.push(into);
-    into.organization.value = { ...into.organization.value, ...account.organization.value };
-    for (const name of [...named, "environments", "reasons"] as const)
-      for (const [key, value] of account[name]) (into[name] as Map<string, unknown>).set(key, value);
+    const into = emptyAccount();
+    for (const one of [...same, account]) {
+      into.organization.value = { ...into.organization.value, ...one.organization.value };
+      for (const name of [...named, "environments", "reasons"] as const)
+        for (const [key, value] of one[name]) (into[name] as Map<string, unknown>).set(key, value);
+    }
+    // It keeps the place of the first of them.
+    merged = merged.flatMap((one) => (one === same[0] ? [into] : same.includes(one) ? [] : [one]));
+    if (same.length === 0) merged.push(into);
   }
   return merged;
 }

@@ -179,3 +179,17 @@ test("callers of one organization make one, and of two make two; people stay as 
   ]);
   parseSeed(result().seed);
 });
+
+test("a caller who sees the records of two others makes one organization of all three", async (t) => {
+  const one = { id: "proj_1", name: "one", region: "eu-west-1", framework: null, status: "active" };
+  const two = { ...one, id: "proj_2", name: "two" };
+  const answers: Record<string, object[]> = { a: [one], b: [two], c: [one, two] };
+  const upstream = await answering(t, ({ headers }, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ data: answers[headers.authorization?.at(-1) ?? ""] }));
+  });
+  const { url, result } = await recording(t, upstream);
+  for (const key of "abc") await (await fetch(`${url}/v1/projects`, { headers: bearer(key) })).text();
+  const projects = result().seed.organizations.map((organization) => organization.projects?.map(({ name }) => name));
+  assert.deepEqual(projects, [["one", "two"]]);
+});
