@@ -49,10 +49,7 @@ interface Inheritance {
   readonly world?: Pick<InstanceContext, "hosts" | "listening" | "worlds">;
 }
 
-/**
- * The largest database, in bytes, that is copied at the start for reset. SQLite cannot copy a database beyond 2 GiB,
- * and the start would fail.
- */
+/** The largest database, in bytes, copied at the start for reset. SQLite cannot copy more than 2 GiB: the start would fail. */
 const maxForReset = 1024 ** 3;
 
 const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): Snapshot => ({

@@ -26,17 +26,17 @@ interface Ports {
   readonly endpoints: Endpoints;
   readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
   readonly outbound: Pick<Outbound, "send">;
-  /** Does `work` once another outbound request may be opened, and tells `work` whether it had to wait. */
+  /** Runs `work` when another outbound request may start, and tells `work` whether it had to wait. */
   readonly withRequestSlot: <T>(work: (hasWaited: boolean) => Promise<T>) => Promise<T>;
-  /** The largest share by which a retry delay grows at random, 0 to 0.1. */
+  /** The maximum random increase of a retry delay, as a share from 0 to 0.1. */
   readonly jitter: number;
-  /** Whether signed deliveries carry the headers of Standard Webhooks too. */
+  /** Whether signed deliveries also carry the Standard Webhooks headers. */
   readonly standardWebhooks: boolean;
   /** Whether a receiver's `Retry-After` may lengthen a retry delay. */
   readonly retryAfter: boolean;
 }
 
-/** A delivery whose attempt is counted, with its endpoint's format and settings at this moment. */
+/** A delivery whose attempt is counted, with its endpoint's current format and settings. */
 export interface StartedAttempt {
   readonly delivery: Delivery;
   readonly format: DeliveryFormat;
@@ -45,7 +45,7 @@ export interface StartedAttempt {
   readonly redact: (response: string | null) => string | null;
 }
 
-/** An attempt that was sent and is not settled yet. */
+/** An attempt that was sent but not yet settled. */
 export interface AttemptResult {
   readonly delivery: Delivery;
   readonly at: string;
@@ -57,7 +57,10 @@ const isAcknowledged = ({ status }: Sent) => status !== null && status >= 200 &&
 
 export type Attempts = ReturnType<typeof createAttempts>;
 
-/** One attempt of a delivery: counted, sent, settled. Counting comes first, so that a crash cannot cause a seventh attempt. */
+/**
+ * One attempt of a delivery: counted, sent, settled. It is counted first, so that a crash cannot cause a seventh
+ * attempt.
+ */
 export function createAttempts(ports: Ports) {
   const { store, feed, clock, random, queue, endpoints, formats, outbound, withRequestSlot } = ports;
   const { jitter, standardWebhooks, retryAfter } = ports;
@@ -81,13 +84,13 @@ export function createAttempts(ports: Ports) {
     return true;
   };
 
-  /** While a manual clock stands still, all times are equal, and the order of identifiers decides. */
+  /** While a manual clock stands still, all times are equal, so the order of identifiers decides. */
   const succeededSince = async (tx: Tx, { succeeded_at }: Endpoint, { id, endpoint_id, created_at }: Delivery) =>
     succeeded_at !== null &&
     (succeeded_at > created_at ||
       (succeeded_at === created_at && (await deliveries(tx).succeededAfter({ endpoint_id, id })) !== undefined));
 
-  /** After the sixth failure: the endpoint is turned off, "unless it had a success since that event happened". */
+  /** After the sixth failure, turns the endpoint off, "unless it had a success since that event happened". */
   const abandon = async (tx: Tx, delivery: Delivery) => {
     const failed = await deliveries(tx).fail({ ...delivery, status: "abandoned", next_attempt_at: null });
     if (failed === 0) return false;
@@ -98,7 +101,7 @@ export function createAttempts(ports: Ports) {
     return true;
   };
 
-  /** Schedules the next attempt or abandons the delivery; false where the delivery has changed meanwhile. */
+  /** Schedules the next attempt or abandons the delivery; false if the delivery has changed meanwhile. */
   const fail = async (tx: Tx, { delivery, sent }: AttemptResult) => {
     const retry_after_ms = retryAfter ? sent.retry_after_ms : undefined;
     const delay = retryDelay(delivery.rung, {
@@ -137,14 +140,16 @@ export function createAttempts(ports: Ports) {
     });
   };
 
-  /** A simulated time-out ends later by the service's clock: a job settles it then. `rung` is null for a redelivery. */
+  /**
+   * Adds a job that settles a simulated timeout when it ends on the service's clock. `rung` is null for a redelivery.
+   */
   const settleLater = (tx: Tx, { delivery: { id, tries }, at, sent }: AttemptResult, rung: number | null) => {
     const { error, duration_ms, open_ms } = sent;
     return queue.add(tx, "deliveries.end", { delivery_id: id, number: tries, rung, at, error, duration_ms }, open_ms);
   };
 
   return {
-    /** Counts an attempt of each delivery that is still due. */
+    /** Counts an attempt for each delivery that is still due. */
     async start(tx: Tx, endpoint_id: string, due: readonly Delivery[]): Promise<StartedAttempt[]> {
       const counted: Delivery[] = [];
       for (const delivery of due) {
@@ -157,24 +162,24 @@ export function createAttempts(ports: Ports) {
       return target ? counted.map((delivery) => ({ delivery, ...target })) : [];
     },
 
-    /** Abandons a delivery whose sixth attempt was counted by a process that ended before the response. */
+    /** Abandons a delivery if the process ended after counting its sixth attempt and before the response. */
     async abandonLost(tx: Tx, { id }: Delivery) {
       const delivery = await deliveries(tx).forJob({ id });
       if (delivery) await abandon(tx, delivery);
     },
 
-    /** Counts one more attempt, which leaves the retry schedule as it is. */
+    /** Counts one more attempt without changing the retry schedule. */
     async startRedelivery(tx: Tx, id: string): Promise<StartedAttempt | undefined> {
       const delivery = await deliveries(tx).countRedelivery({ id });
       const target = delivery && (await targetOf(tx, delivery.endpoint_id));
       return target && { ...target, delivery };
     },
 
-    /** Sends nothing after the lease is lost, since another process sends it then. */
+    /** Sends nothing after the lease is lost, because another process then sends the delivery. */
     send: (started: StartedAttempt, signal: AbortSignal, lease?: Lease): Promise<AttemptResult | "lease_lost"> =>
       withRequestSlot(async (hasWaited) => {
         const { delivery } = started;
-        // The time and the secret of the request itself, not of the moment when its wait began.
+        // Uses the time and secret at the start of the request, not at the start of its wait.
         const target = (hasWaited && (await targetOf(undefined, delivery.endpoint_id))) || started;
         const at = clock.iso();
         const { format, settings, redact } = target;
@@ -184,7 +189,7 @@ export function createAttempts(ports: Ports) {
         return { delivery, at, sent: { ...sent, response: redact(sent.response) } };
       }),
 
-    /** What a delivery sends, without secrets; undefined where its endpoint is gone. */
+    /** The request of a delivery, without secrets; undefined if its endpoint is gone. */
     async request(delivery: Delivery, showsSignature: boolean): Promise<DeliveryRequest | undefined> {
       const target = await targetOf(undefined, delivery.endpoint_id);
       if (!target) return undefined;
@@ -192,7 +197,7 @@ export function createAttempts(ports: Ports) {
       return withoutSecrets(request, target.settings.secrets, showsSignature);
     },
 
-    /** Records scheduled attempts of one endpoint, and settles their deliveries. */
+    /** Records scheduled attempts of one endpoint and settles their deliveries. */
     async settle(tx: Tx, results: readonly AttemptResult[]) {
       let succeeded = false;
       for (const result of results) {
@@ -210,7 +215,10 @@ export function createAttempts(ports: Ports) {
       }
     },
 
-    /** Records a redelivery. It can succeed; its failure does not deactivate the endpoint and schedules no retry. */
+    /**
+     * Records a redelivery. A success settles the delivery. A failure neither turns the endpoint off nor schedules a
+     * retry.
+     */
     async settleRedelivery(tx: Tx, result: AttemptResult) {
       const { delivery } = result;
       if (result.sent.open_ms !== undefined) return settleLater(tx, result, null);

@@ -4,20 +4,20 @@ import { milliseconds } from "../kernel/duration.ts";
 const delays = ["30s", "2m", "10m", "30m", "2h"].map(milliseconds);
 const longest = Math.max(...delays);
 
-/** The first attempt and one after each delay. */
+/** The first attempt, plus one after each delay. */
 export const maxAttempts = delays.length + 1;
 
-/** The options and headers that can lengthen a retry delay. */
+/** Options and headers that can lengthen a retry delay. */
 export interface Lengthening {
-  /** The share added, 0 to 0.1, so that endpoints that failed together do not come back together. */
+  /** The random share that is added, 0 to 0.1, so that endpoints that failed together do not retry together. */
   readonly jitter: number;
-  /** The receiver's `Retry-After`, where the option honours it. */
+  /** The receiver's `Retry-After`, if the option honours it. */
   readonly retry_after_ms?: number | undefined;
 }
 
 /**
- * Milliseconds to wait after this failed attempt, counted from 1; undefined after the last one, when the delivery is
- * abandoned. A `Retry-After` never shortens the delay, and never exceeds the longest one.
+ * Milliseconds to wait after this failed attempt, counted from 1; undefined after the last attempt, when the delivery
+ * is abandoned. A `Retry-After` never shortens the delay, and counts at most as the longest one.
  */
 export function retryDelay(attempt: number, { jitter, retry_after_ms = 0 }: Lengthening): number | undefined {
   const delay = delays[attempt - 1];

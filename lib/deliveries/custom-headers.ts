@@ -4,12 +4,12 @@ import { parseUrl } from "../kernel/url.ts";
 import { documentedAs, textLike } from "../kernel/validation.ts";
 import { redacted } from "./response-redaction.ts";
 
-/** Headers of an endpoint's own, which go with every attempt, such as the credentials of a receiver behind a gateway. */
+/** An endpoint's custom headers, sent with every attempt, such as credentials for a receiver behind a gateway. */
 type Headers = Readonly<Record<string, string>>;
 
 const most = 10;
 
-/** The headers that HTTP or the service sets. */
+/** Headers that HTTP or the service sets. */
 const taken =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|date|via|http2-settings|content-.*|accept-encoding|user-agent|webhook-.*|x-service-.*)$/i;
 
@@ -41,7 +41,9 @@ export const headersRule = v.pipe(
   ),
 );
 
-/** They are stored among the secrets of the endpoint, so they are encrypted and removed from stored responses as these are. */
+/**
+ * Custom headers are stored among the endpoint's secrets, so they are also encrypted and removed from stored responses.
+ */
 const prefix = "header ";
 
 export const asSecrets = (headers: Headers): Headers =>
@@ -54,13 +56,13 @@ export const headersIn = (secrets: Headers): Headers =>
     ),
   );
 
-/** The field `headers` of answers, without values; left out if there are none. */
+/** The field `headers` of answers, without values; left out if the endpoint has none. */
 export const shownHeaders = (names: readonly string[]): { headers?: Headers } =>
   names.length === 0 ? {} : { headers: Object.fromEntries(names.map((one) => [one, redacted])) };
 
 /**
- * The headers after a change: `[redacted]` keeps a stored value. A change of the origin drops stored values: the caller
- * cannot read them, and could send them to a server of their own.
+ * The headers after a change. `[redacted]` keeps a stored value. A change of the origin drops stored values: callers
+ * cannot read them, and could otherwise have them sent to their own server.
  */
 export function keptHeaders(
   given: Headers | undefined,

@@ -31,7 +31,7 @@ interface Ports {
 /** Sorts after every identifier. */
 const afterEveryId = "~";
 
-/** Turning an endpoint off writes no delivery: those pending in an older epoch count as skipped. */
+/** Turning an endpoint off changes no delivery row: pending deliveries of an older epoch count as skipped. */
 const withStatus = (row: Delivery, { epoch }: Endpoint): Delivery =>
   row.status === "pending" && row.epoch < epoch
     ? { ...row, status: lifecycle.moves.skip.to, next_attempt_at: null }
@@ -43,7 +43,7 @@ export type DeliveryApi = ReturnType<typeof createDeliveryApi>;
 export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox, attempts: sender }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
-  /** Consecutive deliveries of an endpoint with their attempts, which one query reads for all of them. */
+  /** Consecutive deliveries of an endpoint with their attempts. One query reads the attempts of all. */
   const views = async (endpoint: Endpoint, rows: readonly Delivery[], tx?: Tx) => {
     const [newest, oldest] = [rows[0], rows.at(-1)];
     const found =
@@ -68,7 +68,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
       return { ...page, data: await views(endpoint, page.data) };
     },
 
-    /** One delivery, with what it sends. */
+    /** One delivery with its request. */
     async get(family: Family, caller: Caller, id: string, dlv: string) {
       const endpoint = await endpoints.get(family, caller, id);
       const found = await find(caller, id, dlv);
@@ -80,7 +80,7 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
       return { ...view, request };
     },
 
-    /** Sends a `ping` event to this endpoint alone, even while it is turned off. */
+    /** Sends a `ping` event to this endpoint only, even if it is turned off. */
     test: (family: Family, caller: Caller, id: string) =>
       store.transaction(caller, async (tx) => {
         const endpoint = await endpoints.get(family, caller, id, tx);
@@ -106,8 +106,8 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
       }),
 
     /**
-     * "Sends every failed, abandoned or skipped delivery since then"; it does not activate the endpoint. Each batch is its
-     * own transaction, so other calls run in between; after an error the next call sends the rest.
+     * "Sends every failed, abandoned or skipped delivery since then"; does not activate the endpoint. Each batch is its
+     * own transaction, so other calls run in between. After an error, the next call sends the rest.
      */
     async recover(family: Family, caller: Caller, id: string, since: string) {
       const start = parseInstant(since) ?? 0;

@@ -6,31 +6,34 @@ export interface Settings {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** The body of one delivery. `target` distinguishes the deliveries of one event to an endpoint that takes several. */
+/** The body of one delivery. `target` distinguishes an event's deliveries if the endpoint receives several. */
 export interface Payload {
   readonly target: string;
   readonly body: string;
 }
 
-/** The name of a project of the event's organization, read in the transaction of the event; the identifier if it has none. */
+/**
+ * Looks up the name of a project in the event's organization, within the event's transaction. Returns the identifier if
+ * there is no name.
+ */
 export type ProjectName = (project_id: string) => Promise<string>;
 
-/** How a type of endpoint receives events. */
+/** How an endpoint type receives events. */
 export interface DeliveryFormat {
-  /** The bodies of an event, written once: every attempt sends the same bytes. They hold no secret. */
+  /** The bodies of an event. They are stored once, so every attempt sends the same bytes. They contain no secrets. */
   payloads(
     event: Omit<ServiceEvent, "event"> & { readonly event: string },
     config: Settings["config"],
     projectName: ProjectName,
   ): readonly Payload[] | Promise<readonly Payload[]>;
-  /** The URL and the type's own headers, with the secrets as they are now. */
+  /** The URL and the type's own headers, with the current secrets. */
   request(
     payload: Payload,
     settings: Settings,
   ): { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 }
 
-/** The headers of a delivery. Those that every delivery has come last, so that no format overwrites them. */
+/** The headers of a delivery. The common headers come last, so no format can override them. */
 export const headersOf = (
   { event, id, tries }: { event: string; id: string; tries: number },
   agent: string,

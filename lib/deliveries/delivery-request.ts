@@ -14,7 +14,7 @@ export interface DeliveryRequest {
 interface Parts {
   readonly delivery: Row<"deliveries">;
   readonly format: DeliveryFormat;
-  /** As they are now: a new secret signs retries too. */
+  /** The current secrets: a new secret also signs retries. */
   readonly settings: Settings;
 }
 
@@ -22,7 +22,7 @@ const agent = `svc-server/${version()}`;
 
 const withoutPrevious = ({ previous: _, ...secrets }: Settings["secrets"]): Settings["secrets"] => secrets;
 
-/** What an attempt of a delivery sends that begins at this instant. */
+/** The request of a delivery attempt that begins at this instant. */
 export function requestOf({ delivery, format, settings }: Parts, at: string, isStandard: boolean): DeliveryRequest {
   const { secret, previous } = settings.secrets;
   const isOver = previous !== undefined && String(settings.config.previous_until) <= at;
@@ -36,7 +36,10 @@ export function requestOf({ delivery, format, settings }: Parts, at: string, isS
   return { url, headers: headersOf(delivery, agent, all), body: delivery.body };
 }
 
-/** The request as callers see it. Callers who may send it again see its signature, so that receivers accept their copy. */
+/**
+ * The request as callers see it. Callers with the right to send it again also see its signature, so that receivers
+ * accept their copy.
+ */
 export function withoutSecrets(
   { url, headers, body }: DeliveryRequest,
   secrets: Settings["secrets"],

@@ -6,7 +6,7 @@ import type { Family } from "./service.ts";
 
 const operation = operationsOf<{ deliveries: DeliveryApi }>();
 
-/** The operations on deliveries, the same for webhooks and integrations (schema/README.md#operations). */
+/** The operations on deliveries. Webhooks and integrations share them (schema/README.md#operations). */
 export const deliveryOperations = <const F extends Family>(family: F) => {
   const feature = `${family}s` as const;
   return [

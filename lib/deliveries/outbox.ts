@@ -33,7 +33,7 @@ interface Ports {
   readonly retention_ms: number;
 }
 
-/** The arguments of the job that ends a simulated time-out. */
+/** The arguments of the job that ends a simulated timeout. */
 export interface OpenAttempt {
   readonly delivery_id: string;
   readonly number: number;
@@ -47,8 +47,8 @@ export interface OpenAttempt {
 export type Outbox = ReturnType<typeof createOutbox>;
 
 /**
- * The outbox. An event becomes delivery rows in the transaction that announces it. Each endpoint has one job, which sends due
- * deliveries and sleeps until the next attempt. So a slow endpoint holds up no other.
+ * The outbox. The transaction that announces an event also inserts its delivery rows. Each endpoint has one job, which
+ * sends due deliveries and sleeps until the next attempt. So a slow endpoint delays no other.
  */
 export function createOutbox(ports: Ports) {
   const { store, bus, feed, clock, ids, queue, endpoints, formats, attempts, projectName, retention_ms } = ports;
@@ -89,7 +89,7 @@ export function createOutbox(ports: Ports) {
     return inserted;
   };
 
-  /** Wakes the running pump of an endpoint: a nudge of its job does nothing while the job runs. */
+  /** Wakes an endpoint's running pump. Adding its job again has no effect while the job runs. */
   const wakeUps = new Map<string, () => void>();
   let stopping = false;
 
@@ -122,19 +122,19 @@ export function createOutbox(ports: Ports) {
     enqueue,
     wake,
     ...createRedeliveries(ports),
-    /** Starts no further attempt; deliveries that are due wait for the next start of the service. */
+    /** Starts no more attempts. Due deliveries wait for the next start of the service. */
     stop() {
       stopping = true;
       for (const wakeUp of wakeUps.values()) wakeUp();
     },
 
-    /** Deletes ended deliveries after the retention; until then skipped and abandoned ones can be recovered. */
+    /** Deletes ended deliveries after the retention. Until then, skipped and abandoned ones can be recovered. */
     async prune() {
       const below = lowestId("dlv", clock.now() - retention_ms);
       while ((await store.transaction("rows", (tx) => deliveries(tx).prune({ below }))) > 0);
     },
 
-    /** Whether an active endpoint of any organization receives this event; `*` means any event. */
+    /** Whether an active endpoint of any organization receives this event; `*` stands for any event. */
     async isHeard(event: string): Promise<boolean> {
       const types = Object.keys(formats) as Endpoint["type"][];
       const found = (await Promise.all(types.map((type) => endpointRows().ofType({ type })))).flat();
@@ -146,15 +146,15 @@ export function createOutbox(ports: Ports) {
       organization_id === undefined ? deliveries().pending({}) : deliveries().pendingIn({ organization_id }),
 
     /**
-     * The job `deliveries.pump`: sends everything that is due for one endpoint, some of it concurrently. Each tick is one
-     * transaction: it settles the responses that arrived and counts the next attempts. Without its lease the job settles, and
-     * sends no more.
+     * The job `deliveries.pump`: sends all due deliveries of one endpoint, some concurrently. Each tick is one
+     * transaction, which settles the responses so far and counts the next attempts. After its lease is lost, the job
+     * still settles but sends nothing more.
      */
     async pump(lease: Lease, endpoint_id: string, organization_id?: string): Promise<Outcome> {
-      // Older jobs lack it.
+      // Older jobs have no `organization_id`.
       const scope = organization_id ? { organization_id } : await endpointRows().forJob({ id: endpoint_id });
       if (!scope) return discard("the endpoint was removed");
-      /** Attempts in flight, until their results are committed: their rows stay due until then. */
+      /** Attempts whose results are not committed yet. Their rows stay due until then. */
       const inFlight = new Map<string, Promise<void>>();
       const results: AttemptResult[] = [];
       let settling: readonly AttemptResult[] = [];
@@ -181,7 +181,7 @@ export function createOutbox(ports: Ports) {
         wakeThis();
       };
       const tick = async (tx: Tx) => {
-        // Read inside the transaction, so that later responses share its commit.
+        // Read inside the transaction, so that responses that arrive while it waits share its commit.
         settling = [...results];
         wakeUp = nextWakeUp();
         await attempts.settle(tx, settling);
@@ -189,17 +189,17 @@ export function createOutbox(ports: Ports) {
         for (const { delivery } of settling) others.delete(delivery.id);
         const free = concurrency - others.size;
         const due = free > 0 && maySend() ? await readDue(tx, endpoint_id, others) : [];
-        // Checked again: time has passed.
+        // Checked again, because time has passed.
         return maySend() ? attempts.start(tx, endpoint_id, due.slice(0, free)) : [];
       };
       try {
         for (;;) {
           const begun = await store.transaction(scope, tick);
-          // Outside of the transaction, which may run twice.
+          // Outside the transaction, which may run twice.
           for (const { delivery } of results.splice(0, settling.length)) inFlight.delete(delivery.id);
           for (const started of begun) inFlight.set(started.delivery.id, send(started));
           if (inFlight.size === 0) break;
-          // A new event starts a tick although responses are outstanding, unless all places are taken.
+          // A new event starts a tick even with responses outstanding, unless all slots are taken.
           while (results.length === 0 && inFlight.size > 0) {
             await wakeUp;
             if (inFlight.size < concurrency) break;
@@ -209,18 +209,18 @@ export function createOutbox(ports: Ports) {
       } catch (error) {
         failure ??= { error };
       }
-      // This process may have claimed the job again, after its lease was lost.
+      // After losing the lease, this process may have claimed the job again.
       if (wakeUps.get(endpoint_id) === wakeThis) wakeUps.delete(endpoint_id);
       await Promise.all(inFlight.values());
       deletion.release();
-      // A transaction failed. The job keeps its results until the store takes writes: if they were lost, their deliveries would
-      // be sent again.
+      // A transaction failed. The job keeps its results until the store accepts writes: if they were lost, their
+      // deliveries would be sent again.
       if (results.length > 0) return snooze(0, (tx) => attempts.settle(tx, results), scope);
       if (failure) throw failure.error;
       return snoozeUntil((tx) => nextDue(tx, endpoint_id), "rows");
     },
 
-    /** The job `deliveries.end`: a simulated time-out ends. */
+    /** The job `deliveries.end`: ends a simulated timeout. */
     async end({ delivery_id, number, rung, at, error, duration_ms }: OpenAttempt): Promise<Outcome> {
       const delivery = await deliveries().forJob({ id: delivery_id });
       if (!delivery) return discard("the delivery or its endpoint was removed");

@@ -11,14 +11,14 @@ interface Ports {
   readonly attempts: Attempts;
 }
 
-/** One more attempt of a delivery, which leaves the retry schedule as it is. */
+/** Sends a delivery once more without changing its retry schedule. */
 export function createRedeliveries({ store, endpoints, attempts }: Ports) {
   const deliveries = store.using(deliveriesRepository);
 
   const sendAgain = async (delivery_id: string, lease?: Lease): Promise<AttemptResult | "lease_lost" | undefined> => {
     const delivery = await deliveries().forJob({ id: delivery_id });
     if (!delivery) return undefined;
-    // Before the attempt is counted: a deletion may share that commit.
+    // Taken before the attempt is counted, because a deletion may share that commit.
     const deletion = endpoints.deletionSignal(delivery.endpoint_id);
     try {
       const started = await store.transaction(delivery, (tx) => attempts.startRedelivery(tx, delivery_id));

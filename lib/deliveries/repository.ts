@@ -8,12 +8,12 @@ type Of = { organization_id: string };
 type Key = Of & { id: string };
 type OfEndpoint = { organization_id: string; endpoint_id: string };
 type Family = Row<"endpoints">["family"];
-/** `tries` counts every attempt; `rung` those of the retry schedule, which recovering starts again. */
+/** `tries` counts all attempts; `rung` counts those of the retry schedule, which a recovery restarts. */
 type Counters = Pick<Row<"deliveries">, "tries" | "rung">;
 
-/** SQLite uses a partial index only if the query contains its condition word for word. */
+/** SQLite uses a partial index only if the query contains the index's condition word for word. */
 const isPending = sql<boolean>`status = 'pending'`;
-/** Metrics count them endpoint by endpoint, since the index of pending deliveries begins with it. */
+/** Metrics count pending deliveries per endpoint, because their index begins with the endpoint. */
 const pendingWithin = (db: QueryBuilder) =>
   db
     .selectFrom("endpoints")
@@ -22,8 +22,8 @@ const pendingWithin = (db: QueryBuilder) =>
     .where(sql<boolean>`endpoint_id = endpoints.id and deliveries.epoch = endpoints.epoch and type <> 'removed'`)
     .where(sql<boolean>`deliveries.${isPending}`);
 /**
- * An endpoint's epoch; null once it is deleted, while a job deletes its rows. Turning it off starts a new epoch: deliveries
- * pending in an older one count as skipped, so turning off writes one row (0.4 s for 100,000 deliveries otherwise).
+ * An endpoint's epoch; null once it is deleted, while a job deletes its rows. Turning it off writes only a new epoch
+ * (0.4 s for 100,000 deliveries otherwise): pending deliveries of older epochs count as skipped.
  */
 const epochOf = (endpoint_id: unknown) =>
   sql<number | null>`(select epoch from endpoints where endpoints.id = ${endpoint_id} and type <> 'removed')`;
@@ -38,9 +38,9 @@ const pendingOf = (db: QueryBuilder, endpoint_id: string) =>
     .where("epoch", "=", epochOf(endpoint_id))
     .orderBy("next_attempt_at")
     .orderBy("id");
-/** Concurrent attempts of one endpoint. Each endpoint has its own limit, so a slow one does not delay the others. */
+/** The most concurrent attempts of one endpoint. The limit is per endpoint, so a slow one does not delay others. */
 export const concurrency = 32;
-/** Deliveries a transaction deletes or recovers. All at once, 100,000 held the event loop for 0.8 s and 0.5 s. */
+/** Deletes or recovers at most so many per transaction: 100,000 blocked the event loop for 0.8 s and 0.5 s. */
 export const removalBatch = 50;
 export const recoveryBatch = 500;
 
@@ -91,11 +91,11 @@ export function endpointsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where((eb) => eb.or([eb("succeeded_at", "is", null), eb("succeeded_at", "<", p.at)])),
     ),
-    /** For every organization, because a push to the connected app reaches all of them. */
+    /** For every organization, because a push to the connected app reaches them all. */
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
-    /** For every organization, because jobs work for all of them. */
+    /** For every organization, because jobs work for them all. */
     forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),
   };
 }
@@ -118,7 +118,7 @@ export function deliveriesRepository(query: Queries) {
         .where("endpoint_id", "=", p.endpoint_id)
         .where("organization_id", "=", p.organization_id),
     ),
-    /** Of consecutive deliveries of an endpoint, unordered. */
+    /** The attempts of consecutive deliveries of an endpoint, unordered. */
     attempts: query.all((db, p: OfEndpoint & { oldest: string; newest: string }) =>
       db
         .selectFrom("deliveries")
@@ -129,9 +129,9 @@ export function deliveriesRepository(query: Queries) {
         .where("deliveries.id", ">=", p.oldest)
         .where("deliveries.id", "<=", p.newest),
     ),
-    /** A commit whose answer was lost is made again. */
+    /** Idempotent, because a commit is retried if its answer was lost. */
     insertAttempt: query.insertOnce("delivery_attempts"),
-    /** Counts a scheduled attempt, unless another one was counted since the row was read. */
+    /** Counts a scheduled attempt, unless another attempt was counted since the row was read. */
     count: query.change((db, p: Key & Counters & { nextTries: number; nextRung: number }) =>
       db
         .updateTable("deliveries")
@@ -151,7 +151,7 @@ export function deliveriesRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where(hasEndpoint),
     ),
-    /** Settles a failed attempt, unless another one was counted since. */
+    /** Settles a failed attempt, unless another attempt was counted since. */
     fail: query.change((db, p: Key & Pick<Row<"deliveries">, "status" | "next_attempt_at" | "rung">) =>
       db
         .updateTable("deliveries")
@@ -162,7 +162,7 @@ export function deliveriesRepository(query: Queries) {
         .where(isPending)
         .where(isCurrent),
     ),
-    /** Keeps deliveries pending in a new epoch while their last attempt runs: its result decides. */
+    /** Keeps deliveries pending in the new epoch while their last attempt runs, because its result decides. */
     keepLastAttempts: query.change((db, p: OfEndpoint & { epoch: number }) =>
       db
         .updateTable("deliveries")
@@ -191,18 +191,18 @@ export function deliveriesRepository(query: Queries) {
           ),
     ),
 
-    /** By the time in the identifiers, which needs no index of its own. */
+    /** Selects by the time in the identifiers, which needs no extra index. */
     prune: query.change((db, p: { below: string }) => {
       const ended = db
         .selectFrom("deliveries")
         .where((row) => row.or([row("status", "!=", "pending"), row.not(isCurrent)]));
       const oldest = ended.select("id").where("id", "<", p.below).orderBy("id").limit(sql.lit(removalBatch));
-      // A locked delivery is being recovered by another transaction.
+      // A locked delivery is skipped: another transaction is recovering it.
       const old = db.with("old", () => query.unlocked(oldest));
       return old.deleteFrom("deliveries").where("id", "in", (eb) => eb.selectFrom("old").select("id"));
     }),
 
-    /** For the job of one endpoint, of any organization. Deliveries in flight are still due, so this reaches free ones. */
+    /** For an endpoint's job, in any organization. Due includes deliveries in flight; the limit covers both. */
     due: query.all((db, p: { endpoint_id: string; now: string }) =>
       pendingOf(db, p.endpoint_id).selectAll().where("next_attempt_at", "<=", p.now).limit(sql.lit(concurrency)),
     ),
@@ -231,7 +231,7 @@ export function deliveriesRepository(query: Queries) {
       db.selectFrom("deliveries").selectAll().where("id", "=", p.id).where(hasEndpoint),
     ),
 
-    /** One batch of an endpoint's newest deliveries, with their attempts; answers how many. */
+    /** Deletes a batch of an endpoint's newest deliveries with their attempts, and returns how many. */
     removeBatch: query.change((db, p: OfEndpoint) =>
       db
         .deleteFrom("deliveries")

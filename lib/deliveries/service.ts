@@ -20,14 +20,14 @@ type Endpoint = Row<"endpoints">;
 type Key = Pick<Endpoint, "organization_id" | "id">;
 export type Family = Exclude<Endpoint["family"], "removed">;
 
-/** The most webhooks, and the most integrations, of an organization. */
+/** The most webhooks, and the most integrations, per organization. */
 const limit = 100;
 const idPrefixes = { webhook: "wh", integration: "int" } as const;
 
-/** The settings of an endpoint that callers can change. `secrets` replaces all of them. */
+/** The endpoint settings that callers can change. `secrets` replaces all secrets. */
 export interface EndpointInput extends Settings {
   readonly name: string;
-  /** Default: unchanged; `active` for a new one. */
+  /** Default: unchanged, or `active` for a new endpoint. */
   readonly status?: Endpoint["status"] | undefined;
   readonly events: readonly string[];
 }
@@ -80,7 +80,10 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
   };
   feed.onWake((name) => abortRequests(name.replace(/^removed /, "")));
 
-  /** Deletes one batch of an endpoint's deliveries, with the last batch the endpoint; answers whether it is gone. */
+  /**
+   * Deletes a batch of an endpoint's deliveries, and with the last batch the endpoint. Returns whether the endpoint is
+   * gone.
+   */
   const removeBatch = async (tx: Tx, key: Key) => {
     const isLast = (await deliveries(tx).removeBatch({ ...key, endpoint_id: key.id })) < removalBatch;
     if (isLast) await endpoints(tx).remove(key);
@@ -92,7 +95,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     configOf,
     settingsOf,
 
-    /** For requests to an endpoint: deleting it aborts them. */
+    /** The abort signal for requests to an endpoint. Deleting the endpoint aborts them. */
     deletionSignal(id: string): DeletionSignal {
       const sender = new AbortController();
       const others = senders.get(id) ?? new Set();
@@ -130,14 +133,17 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
       return row;
     },
 
-    /** The code-host integration with this identifier, of any organization: a push names none. */
+    /** The code-host integration with this identifier, in any organization, because a push names no organization. */
     async codeHost(id: string, tx?: Tx) {
       const found = await endpoints(tx).forJob({ id });
       return found?.type === "code_host" ? found : undefined;
     },
     codeHosts: () => endpoints().ofType({ type: "code_host" }),
 
-    /** Turning it off, even again, makes its pending deliveries `skipped`, so that they can be recovered. */
+    /**
+     * Turning an endpoint off, even if it is off already, makes its pending deliveries `skipped`, so they can be
+     * recovered.
+     */
     async update(tx: Tx, before: Endpoint, { name, status, events, config, secrets }: EndpointInput) {
       const epoch = status === "inactive" ? await startEpoch(tx, before) : before.epoch;
       const after = await endpoints(tx).update({
@@ -158,20 +164,26 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         (row) => row.family === family && row.status === "active",
       ),
 
-    /** Deactivates an endpoint for the service: a delivery was abandoned, or the plan no longer includes it. */
+    /**
+     * Turns an endpoint off on behalf of the service: a delivery was abandoned, or the plan no longer includes the
+     * endpoint.
+     */
     async deactivate(tx: Tx, row: Endpoint) {
       const epoch = await startEpoch(tx, row);
       await endpoints(tx).update({ ...row, epoch, status: endpointLifecycle.moves.deactivate.to });
       publish(tx, row);
     },
 
-    /** "Deleting stops what is pending at once": an endpoint of more than one batch is hidden, and a job deletes its rows. */
+    /**
+     * "Deleting stops what is pending at once": an endpoint with more than one batch is hidden, and a job deletes its
+     * rows.
+     */
     remove: (family: Family, caller: Caller, id: string, onRemove = async (_tx: Tx, _row: Endpoint) => {}) =>
       store.transaction(caller, async (tx) => {
         const row = await get(family, caller, id, tx);
         await onRemove(tx, row);
         if (!(await removeBatch(tx, row))) {
-          // This family and type hide it: from lists, the limit, pushes and deliveries.
+          // This family and type hide the endpoint from lists, the limit, pushes and deliveries.
           await endpoints(tx).update({ ...row, family: "removed", type: "removed" });
           await queue.add(tx, "endpoints.clear", { organization_id: row.organization_id, id });
         }
@@ -180,7 +192,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         feed.wake(tx, `removed ${id}`);
       }),
 
-    /** The job `endpoints.clear`: one batch a run. */
+    /** The job `endpoints.clear`: deletes one batch per run. */
     clear: async (key: Key): Promise<Outcome> =>
       snoozeUntil(async (tx) => ((await removeBatch(tx, key)) ? undefined : clock.now()), key),
   };

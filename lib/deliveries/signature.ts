@@ -2,13 +2,13 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { createClock } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 
-/** The HMAC-SHA256 of the raw request body, keyed with the secret, in hex. */
+/** The hex HMAC-SHA256 of the raw request body, keyed with the secret. */
 export const signatureOf = (secret: string, body: string | Uint8Array): string =>
   `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
 
 /**
- * For receivers: whether the header `X-Service-Signature` signs this body. Pass the raw bytes, or their exact text, from
- * before any parsing. Compares in constant time; false for a missing header, several of them, or an empty secret.
+ * For receivers: whether the header `X-Service-Signature` signs this body. Pass the raw bytes or their exact text,
+ * before any parsing. Compares in constant time. False for a missing or repeated header, or an empty secret.
  */
 export function verifySignature(
   secret: string,
@@ -20,8 +20,9 @@ export function verifySignature(
 }
 
 /**
- * For receivers of the headers of Standard Webhooks: whether one of the signatures matches and its timestamp lies within
- * `tolerance` (default `5m`) of `now`, a Date or milliseconds (default: the machine's clock; tests pass their service's).
+ * For receivers that use the Standard Webhooks headers: whether one of the signatures matches and the timestamp lies
+ * within `tolerance` (default `5m`) of `now`, a Date or milliseconds. `now` defaults to the machine's clock; tests pass
+ * their service's.
  */
 export function verifyStandardWebhook(
   secret: string,
@@ -44,15 +45,18 @@ function isEqual(given: string, expected: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-/** The key of Standard Webhooks: `whsec_` and base64, with or without padding, is decoded; any other secret is the key itself. */
+/**
+ * The Standard Webhooks key: a secret of the form `whsec_` and base64, with or without padding, is decoded; any other
+ * secret is itself the key.
+ */
 function standardKey(secret: string): Buffer {
   const [, base64 = ""] = /^whsec_([A-Za-z0-9+/]+)={0,2}$/.exec(secret) ?? [];
   return base64 === "" || base64.length % 4 === 1 ? Buffer.from(secret) : Buffer.from(base64, "base64");
 }
 
 /**
- * The headers of Standard Webhooks, in addition to our own. They sign the id and the timestamp too, so a receiver can
- * refuse a replay. While two secrets overlap, there is a signature of each.
+ * The Standard Webhooks headers, in addition to ours. They also sign the id and the timestamp, so a receiver can refuse
+ * a replay. While two secrets overlap, each has a signature.
  */
 export function standardHeaders(secret: string, id: string, at: string, body: string, previous?: string) {
   const timestamp = String(Math.floor(Date.parse(at) / 1000));

@@ -1,7 +1,8 @@
 import { machine } from "../kernel/state-machine.ts";
 
 /**
- * An endpoint is active or inactive (schema/webhooks.md#retries). An abandoned delivery turns it off; PATCH turns it on again.
+ * An endpoint is active or inactive (schema/webhooks.md#retries). An abandoned delivery turns its endpoint off; PATCH
+ * turns it on again.
  */
 export const endpointLifecycle = machine({
   states: ["active", "inactive"],
@@ -13,7 +14,7 @@ export const endpointLifecycle = machine({
   },
 });
 
-/** The states of a delivery. Recovering one starts its retry schedule again. */
+/** The states of a delivery. Recovering a delivery restarts its retry schedule. */
 export const lifecycle = machine({
   states: ["pending", "succeeded", "abandoned", "skipped"],
   initial: "pending",

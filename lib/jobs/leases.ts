@@ -8,8 +8,7 @@ import type { jobsRepository } from "./repository.ts";
 
 const lease_ms = milliseconds("60s");
 /**
- * A process treats its lease as lost this much earlier than others do, because their clocks differ by a few
- * milliseconds.
+ * A process treats its own lease as lost this much earlier than other processes do, because clocks differ by a few ms.
  */
 const margin_ms = milliseconds("1s");
 
@@ -22,10 +21,10 @@ interface Ports {
 /** The leases of the jobs that this process runs. */
 export function createLeases({ store, clock, rows }: Ports) {
   const held = new Map<string, { readonly attempt: number; until: number }>();
-  // Under a faster clock, leases end sooner than they are renewed.
+  // A faster clock would end leases before they are renewed.
   const expires = clock.mode !== "scaled";
   const isCurrent = ({ id, attempt }: Pick<Row<"jobs">, "id" | "attempt">) => held.get(id)?.attempt === attempt;
-  /** Renews one, and returns its new end; undefined if another process holds it or has it locked. */
+  /** Renews a lease and returns its new end; undefined if another process holds it or has its row locked. */
   const renew = async (tx: Tx, id: string, attempt: number) => {
     const until = clock.now() + lease_ms;
     return (await rows(tx).renew({ id, attempt, until: isoOf(until) })) > 0 ? until : undefined;
@@ -34,19 +33,19 @@ export function createLeases({ store, clock, rows }: Ports) {
     get count() {
       return held.size;
     },
-    /** When a lease that begins now ends. */
+    /** The end of a lease that begins now. */
     end: () => clock.now() + lease_ms,
     begin({ id, attempt }: Row<"jobs">, until: number) {
       held.set(id, { attempt, until });
     },
-    /** Keeps the lease of a later attempt of the same job. */
+    /** Ends a lease, unless it belongs to a later attempt of the same job. */
     release(row: Row<"jobs">) {
       if (isCurrent(row)) held.delete(row.id);
     },
     of: (row: Row<"jobs">): Lease => ({
       isHeld: () => isCurrent(row) && (!expires || clock.now() < (held.get(row.id)?.until ?? 0) - margin_ms),
     }),
-    /** Renews all. */
+    /** Renews all leases. */
     async keepAlive() {
       const leases = [...held].map(([id, lease]) => ({ id, lease }));
       const ends = await store.transaction("rows", async (tx) => {
@@ -55,7 +54,7 @@ export function createLeases({ store, clock, rows }: Ports) {
         return ends;
       });
       for (const [i, { id, lease }] of leases.entries()) {
-        // Other transactions may hold some locks for a moment. A transaction that waits for one holds no other.
+        // Other transactions may briefly lock some rows. Each wait has its own transaction, which holds no other lock.
         const until =
           ends[i] ??
           (await store.transaction("rows", async (tx) => {

@@ -6,38 +6,38 @@ import { clearTimeout, setTimeout } from "../kernel/system.ts";
 import { claimAll, pollJobs } from "./poll.ts";
 import type { Runner } from "./runner.ts";
 
-/** Jobs that run concurrently. Most of them wait for a slow receiver. */
+/** The most jobs that run concurrently. Most of them wait for a slow receiver. */
 const concurrency = 2_000;
 const heartbeat_ms = milliseconds("20s");
 /** `runUntilIdle` gives up after this many due times. */
 const maxDueTimes = 10_000;
-/** No timer is longer: setTimeout fires at once beyond 24.8 days, and the clock may be set meanwhile. */
+/** The longest timer: setTimeout fires at once beyond 24.8 days, and the clock may be set meanwhile. */
 const longestTimer_ms = milliseconds("60s");
 
 /**
- * The job loop. It sleeps until the next job is due, and `wake` tells it about earlier ones, so it polls only where other
- * processes add jobs (`isShared`). Under a manual clock no job runs by itself: `settle` and the `advance` functions run them.
+ * The job loop. It sleeps until the next job is due, and `wake` announces earlier jobs, so it polls only if other
+ * processes add jobs (`isShared`). Under a manual clock jobs run only in `settle` and the `advance` functions.
  */
 export interface Loop {
   /**
-   * Starts the loop. Jobs that the rows show as running each count a crash `after a crash`, and none `after a pause`,
-   * when a snapshot was taken while they ran.
+   * Starts the loop. `after a crash`, each job whose row says running counts a crash. `after a pause` none does: a
+   * snapshot was taken while they ran.
    */
   start(resume: "after a crash" | "after a pause"): Promise<void>;
-  /** A job was added that is due at `at`. */
+  /** Announces a new job that is due at `at`. */
   wake(at: number): void;
-  /** Runs every due job, and those that become due meanwhile at the same instant. Returns how many ran. */
+  /** Runs every due job, and those that become due at the same instant meanwhile. Returns how many ran. */
   settle(): Promise<number>;
-  /** Moves a manual clock to `target`, and runs the jobs of every due time on the way, in order. */
+  /** Moves a manual clock to `target` and runs the jobs of every due time on the way, in order. */
   advance(target: (now: number) => number): Promise<number>;
-  /** Moves a manual clock to the next due time of a job that is not periodic, and runs it; does nothing without one. */
+  /** Moves a manual clock to the due time of the next one-off job and runs it. Without such a job it does nothing. */
   advanceToNext(): Promise<number>;
-  /** Repeats `advanceToNext` until only periodic jobs wait. */
+  /** Repeats `advanceToNext` until only periodic jobs are waiting. */
   runUntilIdle(): Promise<number>;
-  /** Gives running jobs back to the queue when the process ends in an orderly way, without counting a crash. */
+  /** Gives running jobs back to the queue at an orderly shutdown, without counting a crash. */
   release(): Promise<void>;
   stop(): Promise<void>;
-  /** The jobs that `settle` or `advance` are running under a manual clock. */
+  /** The number of jobs that `settle` or `advance` are running under a manual clock. */
   runningByHand(): number;
 }
 
@@ -61,10 +61,10 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
   const running = new Set<Promise<void>>();
   const claimDue = isShared ? () => claimAll(runner, clock) : runner.claim;
   let mutex: Promise<unknown> = Promise.resolve();
-  /** Puts off the release of paused jobs: under a manual clock nothing runs before it moves, and few forks move theirs. */
+  /** Releases paused jobs late: nothing runs until a manual clock moves, and few forks move theirs. */
   let releasePaused: (() => Promise<void>) | undefined;
 
-  /** Runs `work` after all earlier calls: two concurrent ones would run the same instant twice. */
+  /** Runs `work` after all earlier calls: two concurrent calls would run the same instant twice. */
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
     const result = mutex.then(async () => {
       await releasePaused?.();
@@ -77,7 +77,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
 
   const drain = async (): Promise<number> => {
     let ran = 0;
-    // Jobs that started before the clock was frozen.
+    // These jobs started before the clock was frozen.
     await pumping;
     await Promise.all(running);
     for (;;) {
@@ -97,7 +97,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
 
   const move = async (target: number): Promise<number> => {
     if (target < clock.now()) clock.moveTo(target);
-    // Stored before any job runs, so that a crash on the way does not set the clock back.
+    // Stored before any job runs, so that a crash during a job does not set the clock back.
     await storeClock(target);
     let ran = 0;
     for (;;) {
@@ -114,7 +114,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     if (stopped || clock.mode === "manual" || at >= armedFor) return;
     clearTimeout(timer);
     armedFor = at;
-    // Reset before the pump: a pump that is running already would leave a past time behind.
+    // Reset before the pump: if a pump is already running, it would leave a past time behind.
     const fire = () => {
       armedFor = Number.POSITIVE_INFINITY;
       pump();
@@ -140,7 +140,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     if (!heartbeat) scheduleHeartbeat();
     const run: Promise<void> = runner.run(row).finally(() => {
       running.delete(run);
-      // More jobs may be due than one claim takes, and this one made room.
+      // More jobs may be due than one claim takes, and a slot is free now.
       pump();
     });
     running.add(run);
@@ -160,7 +160,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       }
     } while (pumpAgain && !stopped);
     const next = await runner.next();
-    // An unclaimed due job waits for a transaction that locks it, or for another job to end, which starts the next pump.
+    // An unclaimed due job is locked by a transaction or needs a free slot; each job that ends starts the next pump.
     const mayClaim = running.size < (isShared ? concurrency : 1);
     const isLocked = isShared && next !== undefined && next <= claimedAt;
     if (next !== undefined && (next > clock.now() || mayClaim)) arm(Math.max(next, clock.now() + (isLocked ? 50 : 5)));
@@ -203,7 +203,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
         if (clock.mode === "manual") return drain();
         let ran = 0;
         for (;;) {
-          // A claim that has begun may have taken some of them.
+          // A claim in progress may have taken some due jobs.
           await Promise.all([pumping, ...running]);
           const rows = stopped ? [] : await claimDue();
           if (rows.length === 0 && running.size === 0) return ran;
@@ -213,7 +213,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       }),
     advance: (target) =>
       exclusively(async () => {
-        // Throws for a clock that runs by itself, before anything is stored or run.
+        // Throws unless the clock is manual, before anything is stored or run.
         clock.moveTo(clock.now());
         return move(target(clock.now()));
       }),

@@ -8,18 +8,17 @@ import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
 /**
- * Work on a cron schedule. Its row is never removed, so slots that were missed while the service was down run once at
- * start.
+ * Work on a cron schedule. Its row is never removed, so slots missed while the service was down run once at the start.
  */
 export interface PeriodicJob {
-  /** The prefix `service.` tells periodic jobs from one-off jobs. */
+  /** The prefix `service.` marks periodic jobs. */
   readonly kind: `service.${string}`;
-  /** Five cron fields, in UTC, where no hour is missing or doubled. */
+  /** Five cron fields, in UTC, which has no missing or repeated hours. */
   readonly cron: string;
   run(): Promise<void>;
 }
 
-/** When the periodic jobs run. */
+/** The schedule of the periodic jobs. */
 export const schedule = { "service.prune": "17 3 * * *" } as const;
 
 /** croner computes the slots; the job loop waits for them on the service's clock. */
@@ -36,7 +35,7 @@ export function periodicJobs(table: readonly PeriodicJob[], clock: Clock, log: L
       kind,
       args: v.object({}),
       async run() {
-        // A failure is logged and does not end the series.
+        // A failure is logged; the series continues.
         await run().catch((error) => log.error("periodic work failed", { kind, reason: reasonOf(error) }));
         return snooze(nextSlot(cron, clock) - clock.now());
       },
@@ -44,7 +43,7 @@ export function periodicJobs(table: readonly PeriodicJob[], clock: Clock, log: L
   );
 }
 
-/** Adds the rows that are missing. */
+/** Inserts missing rows. */
 export async function addPeriodicJobs(table: readonly PeriodicJob[], store: Store, clock: Clock): Promise<void> {
   const jobs = store.using(jobsRepository);
   await store.transaction("rows", async (tx) => {

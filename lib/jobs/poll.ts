@@ -13,8 +13,8 @@ interface Ports {
 }
 
 /**
- * Once a second: takes back the jobs of ended processes, and claims jobs that other processes added. Returns the
- * function that stops it.
+ * Once a second, takes back the jobs of ended processes and claims jobs that other processes added. Returns the
+ * function that stops the poll.
  */
 export function pollJobs({ runner, log, pump }: Ports): () => void {
   let hasEnded = false;
@@ -33,7 +33,7 @@ export function pollJobs({ runner, log, pump }: Ports): () => void {
   };
 }
 
-/** Claims due jobs, once no other transaction has them locked: a claim skips locked rows. */
+/** Claims due jobs once no other transaction has them locked, because a claim skips locked rows. */
 export async function claimAll(runner: Pick<Runner, "claim" | "next">, clock: Clock): ReturnType<Runner["claim"]> {
   for (;;) {
     const rows = await runner.claim();

@@ -7,11 +7,13 @@ import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 import { isOfRuntime } from "./runtime-jobs.ts";
 
-/** Adds durable work: a row in the transaction of the change that causes it. */
+/** Adds durable work: a row, in the transaction of the change that needs it. */
 export interface Queue {
-  /** Runs the job of this kind after `wait_ms` of the service's clock, once the transaction is durable. */
+  /** Runs a job of this kind after `wait_ms` on the service's clock, once the transaction is durable. */
   add(tx: Tx, kind: string, args: object, wait_ms?: number): Promise<void>;
-  /** The same for a unique job: if one with this `key` waits already, it runs at the earlier of the two times. */
+  /**
+   * Like `add`, for a unique job: if a job with this `key` is already waiting, it runs at the earlier of the two times.
+   */
   addUnique(tx: Tx, kind: string, args: object, key: string, wait_ms?: number): Promise<void>;
 }
 
@@ -21,7 +23,7 @@ interface Ports {
   readonly ids: Ids;
   /** Called with the due time of each job, once its transaction is durable. */
   readonly wake: (at: number) => void;
-  /** A job was added that another process may have to run. */
+  /** Called when a job was added that another process may have to run. */
   readonly wakeOthers?: (tx: Tx) => void;
 }
 

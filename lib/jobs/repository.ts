@@ -3,29 +3,29 @@ import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 
 /**
- * Jobs of one claim, which share a commit. Two hundred were a tenth faster (bench `jobs`), and delayed requests twice
- * as long.
+ * The most jobs of one claim, which share a commit. With 200, jobs ran a tenth faster (bench `jobs`), but delayed
+ * requests twice as long.
  */
 const claimSize = 100;
-/** A job that was running at so many ends of its process in a row is a suspect. Kills of the service hit any job. */
+/** A job that was running at this many process ends in a row is a suspect. A killed service can do that to any job. */
 export const suspect = 3;
 const untried = { attempt: 0, failures: 0, crashes: 0, strikes: 0 };
 
 /**
  * The rows of the queue. They have no organization: the job loop works for all of them.
  *
- * `waiting` and `running` are literals, because SQLite uses a partial index only if its condition stands in the
- * statement.
+ * `waiting` and `running` are literals, because SQLite uses a partial index only if the statement contains its
+ * condition.
  */
 export function jobsRepository(query: Queries) {
   const waiting = sql<boolean>`state = 'waiting'`;
   const running = sql<boolean>`state = 'running'`;
-  /** Jobs whose lease has expired. A locked one is being settled. */
+  /** Jobs with an expired lease. Skips locked rows, because those jobs are being settled. */
   const expired = (db: QueryBuilder, before: string) =>
     query.unlocked(db.selectFrom("jobs").select("id").where(running).where("lease_until", "<=", before));
   return {
     insert: query.insert("jobs"),
-    /** Adds a periodic job unless it exists. */
+    /** Adds a periodic job if it does not exist. */
     insertOnce: query.write((db, p: { id: string; kind: string; run_at: string }) =>
       db
         .insertInto("jobs")
@@ -35,7 +35,9 @@ export function jobsRepository(query: Queries) {
         })
         .onConflict((conflict) => conflict.doNothing()),
     ),
-    /** Adds a unique job, or moves the waiting one forward. A running job checks for new work itself before it ends. */
+    /**
+     * Adds a unique job, or makes the waiting one due earlier. A running job itself checks for new work before it ends.
+     */
     insertOrAdvance: query.write((db, p: { id: string; kind: string; args: string; run_at: string }) =>
       db
         .insertInto("jobs")
@@ -55,7 +57,7 @@ export function jobsRepository(query: Queries) {
       db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
     ),
     waiting: query.count((db, _: object) => db.selectFrom("jobs").select("id").where(waiting)),
-    /** The next job that is not periodic. Periodic jobs never end. */
+    /** The next one-off job. Periodic jobs never end, so they do not count. */
     nextOneOff: query.first((db, _: object) =>
       db
         .selectFrom("jobs")
@@ -66,7 +68,7 @@ export function jobsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
-    /** The waiting jobs, without periodic ones. */
+    /** The waiting one-off jobs. */
     upcoming: query.all((db, _: object) =>
       db
         .selectFrom("jobs")
@@ -77,14 +79,14 @@ export function jobsRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(100)),
     ),
-    /** Counts the attempt while claiming, so that a job that crashes its process cannot loop forever. */
+    /** Counts the attempt with the claim, so that a job that crashes its process cannot loop forever. */
     claim: query.all((db, p: Lease) => claimed(query, db, p, waiting)),
-    /** A transaction that adds this job waits from now on until the job is settled. */
+    /** Locks the row: until the job is settled, transactions that add this job wait. */
     lock: query.first((db, p: { id: string }) =>
       query.locked(db.selectFrom("jobs").select("id").where("id", "=", p.id)),
     ),
     ...ofRuntimes(query),
-    /** The running jobs that are suspects, or would be after one more crash. */
+    /** The running jobs that are suspects or become suspects with one more crash. */
     suspected: query.all((db, p: { before: string }) =>
       query.unlocked(
         db
@@ -113,12 +115,12 @@ export function jobsRepository(query: Queries) {
     hold: query.write((db, p: { id: string; run_at: string }) =>
       db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),
     ),
-    /** The process ended while these suspects waited. */
+    /** Clears the suspects that were waiting when the process ended: they did not end it. */
     acquit: query.write((db, _: object) =>
-      // A literal, for the index of suspects.
+      // A literal, so that SQLite uses the index of suspects.
       db.updateTable("jobs").set({ crashes: 0, strikes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
     ),
-    /** The process lives although this suspect runs. */
+    /** Clears a suspect that is running while its process stays alive. */
     clear: query.change((db, p: { id: string; attempt: number }) =>
       db
         .updateTable("jobs")
@@ -142,7 +144,7 @@ export function jobsRepository(query: Queries) {
           ),
         ),
     ),
-    /** The attempt is the fence: a process that lost its lease changes nothing. */
+    /** The attempt number is the fence: a process that lost its lease changes nothing. */
     remove: query.change((db, p: { id: string; attempt: number }) =>
       db.deleteFrom("jobs").where("id", "=", p.id).where("attempt", "=", p.attempt).where(running),
     ),
@@ -180,10 +182,10 @@ interface Lease {
   readonly until: string;
 }
 
-/** Claims the first due jobs of those that are `claimable`. */
+/** Claims the first due `claimable` jobs. */
 const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: RawBuilder<boolean>) =>
   db
-    // Not in the condition: PostgreSQL may evaluate that again for each row, and lock more rows than the limit.
+    // Not part of the condition: PostgreSQL may evaluate the condition for each row, and lock more rows than the limit.
     .with("due", (due) =>
       unlocked(
         due
@@ -206,9 +208,9 @@ const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: R
     .where("id", "in", (eb) => eb.selectFrom("due").select("id"))
     .returningAll();
 
-/** For several processes on the same rows: some jobs belong to one runtime, whose id follows an `@` in their kind. */
+/** For several processes on the same rows. Some jobs belong to one runtime: `@` and its id end their kind. */
 function ofRuntimes(query: Queries) {
-  /** `own` is the pattern of the kinds that the runtime of this process runs. */
+  /** `own` matches the kinds that belong to this process's runtime. */
   const runnable = (own: string) => sql<boolean>`state = 'waiting' and (kind like ${own} or kind not like '%@%')`;
   return {
     nextOf: query.first((db, p: { own: string }) =>
@@ -216,7 +218,7 @@ function ofRuntimes(query: Queries) {
     ),
     claimOf: query.all((db, p: Lease & { own: string }) => claimed(query, db, p, runnable(p.own))),
     find: query.first((db, p: { id: string }) => db.selectFrom("jobs").select("id").where("id", "=", p.id)),
-    /** The process that ran these has ended. */
+    /** Ends the leases of a process that has ended. */
     endLeases: query.write((db, p: { own: string; now: string }) =>
       db
         .updateTable("jobs")

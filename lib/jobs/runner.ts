@@ -14,11 +14,11 @@ import { jobsRepository, suspect } from "./repository.ts";
 import { claimable, declaredKind } from "./runtime-jobs.ts";
 import { exhaust, type Failure, failed, scopeOf, settle } from "./settle.ts";
 
-/** The pause before a job runs again whose work ended while the store took no writes. */
+/** The pause before a job runs again if its work ended while the store accepted no writes. */
 const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
 type Ended = Outcome | Failure;
-/** Later than every instant. */
+/** Greater than every instant. */
 const always = "~";
 
 const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
@@ -28,7 +28,7 @@ const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
 export interface QueueLoad {
   readonly waiting: number;
   readonly running: number;
-  /** When the earliest waiting job is due; undefined for an empty queue. */
+  /** The due time of the earliest waiting job; undefined for an empty queue. */
   readonly due_at: number | undefined;
 }
 
@@ -37,19 +37,19 @@ export interface Runner {
   /** Claims a batch of due jobs. */
   claim(): Promise<JobRow[]>;
   run(row: JobRow): Promise<void>;
-  /** When the earliest waiting job is due, or the earliest that is not periodic; undefined without one. */
+  /** The due time of the earliest waiting job, or of the earliest one-off job; undefined if there is none. */
   next(only?: "one-off"): Promise<number | undefined>;
   load(): Promise<QueueLoad>;
   /** Gives running jobs back to the queue, without counting a crash. */
   release(): Promise<void>;
   /**
-   * Gives every job that an earlier process left running back to the queue, and counts a crash. Suspects that waited
-   * did not end that process, so they are cleared.
+   * Gives every job that an earlier process left running back to the queue and counts a crash. Suspects that were
+   * waiting did not end that process, so they are cleared.
    */
   reclaim(): Promise<void>;
-  /** Renews the leases of this process. */
+  /** Renews this process's leases. */
   keepAlive(): Promise<void>;
-  /** Gives the jobs of other processes with an expired lease back to the queue, and counts a crash. */
+  /** Gives other processes' jobs with an expired lease back to the queue and counts a crash. */
   rescue(): Promise<void>;
 }
 
@@ -59,8 +59,8 @@ export function createRunner(ports: {
   log: Log;
   owner: string;
   /**
-   * Whether other processes run jobs of the same rows. Then only an expired lease proves that a process has ended, and this one
-   * leaves jobs of other runtimes alone.
+   * Whether other processes run jobs from the same rows. If so, only an expired lease proves that a process has ended,
+   * and this process skips the jobs of other runtimes.
    */
   isShared?: boolean;
   runtimeId?: string | undefined;
@@ -80,22 +80,23 @@ export function createRunner(ports: {
     } catch (error) {
       if (isLogged(error)) return snooze(afterStore_ms);
       log.error("a job failed unexpectedly", { job: row.id, kind: row.kind, reason: reasonOf(error) });
-      // Reasons are shown to users and posted to chats; an unexpected error may contain secrets.
+      // Reasons are shown to users and posted to chats, and an unexpected error may contain secrets.
       return failed(`the service failed unexpectedly; its log has the reason under ${row.id}`);
     }
   };
 
-  /** Runs a job, and clears a suspect that runs for long enough. */
+  /** Runs a job. Clears a suspect once it has run for the watch period. */
   const watched = async (row: JobRow, work: () => Promise<Ended>): Promise<Ended> => {
     if (row.crashes < suspect) return work();
-    // If the store refuses this, the next end counts as a strike.
+    // If the store refuses this write, the next end of the process counts as a strike.
     const clear = () => void store.transaction("rows", (tx) => rows(tx).clear(row)).catch(() => {});
     return work().finally(systemTimer(watch_ms, clear));
   };
 
   /**
-   * Jobs whose result the store refused. They are settled before the next claim, or they would never run again: as failed,
-   * unless the store took no writes at all. Then the result waits, because the work is done.
+   * Jobs whose result the store refused. They are settled before the next claim; otherwise they would never run again.
+   * They settle as failed, unless the store accepted no writes at all: then the result is kept, because the work is
+   * done.
    */
   const unstored: (readonly [JobRow, Ended])[] = [];
   const settleUnstored = async () => {
@@ -112,8 +113,8 @@ export function createRunner(ports: {
     log.warn("a job's late result was dropped: its lease was lost", { job: id, kind });
 
   /**
-   * Jobs that are done and write nothing share one removal transaction, which takes in all that end before it begins.
-   * With the batch of a claim this makes 1.5 times the jobs a second (bench `jobs`).
+   * Jobs that end without a write share one removal transaction, which takes all jobs that end before it begins.
+   * Together with batched claims, this gives 1.5 times the jobs per second (bench `jobs`).
    */
   let removal: { readonly finished: JobRow[]; readonly stored: Promise<void> } | undefined;
   const remove = (row: JobRow): Promise<void> => {
@@ -126,7 +127,7 @@ export function createRunner(ports: {
         close();
         for (const one of finished) if ((await rows(tx).remove(one)) === 0) logLostLease(one);
       });
-      // A transaction that failed to begin takes in no further jobs.
+      // A transaction that failed to begin takes no more jobs.
       stored.catch(close);
       removal = { finished, stored };
     }
@@ -136,7 +137,8 @@ export function createRunner(ports: {
 
   const settleJob = (row: JobRow, job: Job | undefined, given: Ended) =>
     store.transaction(scopeOf(row, job, given), async (tx) => {
-      // Reads what waits after the transactions that add more have committed. Otherwise neither would see the other.
+      // The lock waits for transactions that are adding work to this job, and only then `next` reads. Otherwise neither
+      // side would see the other's change.
       if (isShared && given.kind === "until") await rows(tx).lock(row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
       const again = job?.again ?? false;
@@ -168,14 +170,14 @@ export function createRunner(ports: {
     });
 
   /**
-   * Gives back the jobs whose leases ended by `end()`, with a crash of their process counted. The clock is read in the
-   * transaction, since due times move with it where it is set.
+   * Gives back the jobs whose leases ended by `end()`, and counts a crash for each. Reads the clock in the transaction,
+   * because due times move when the clock is set.
    */
   const takeBack = async (end: () => string) => {
     const taken = await store.transaction("rows", async (tx) => {
       const before = end();
       const suspected = await rows(tx).suspected({ before });
-      // The end of another process proves nothing about these jobs.
+      // If no other process shares the rows, the waiting suspects did not end the process, so they are cleared.
       if (before === always) await rows(tx).acquit({});
       const count = await rows(tx).reclaim({ before });
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
@@ -195,7 +197,7 @@ export function createRunner(ports: {
         return mine.claim(tx, { now: clock.iso(), owner: ports.owner, until: isoOf(end) });
       });
       for (const row of claimed) leases.begin(row, end);
-      // RETURNING guarantees no order.
+      // RETURNING does not guarantee an order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
     },
     async run(row) {

@@ -12,27 +12,29 @@ export type Verdict =
       readonly at: number;
       readonly failures: number;
       readonly args?: unknown;
-      /** Why it begins again, with all its retries. */
+      /** The reason why it starts over with all its retries. */
       readonly reason?: string;
     }
   | { readonly kind: "give_up"; readonly reason: string };
 
-/** A run that threw an unexpected error, or whose result the store refused. */
+/** A run that threw an unexpected error, or a result that the store refused. */
 export interface Failure {
   readonly kind: "failed";
   readonly reason: string;
 }
 export const failed = (reason: string): Failure => ({ kind: "failed", reason });
 
-/** The delays after the first, second, … failure: a few retries, soon. One more failure exhausts the job. */
+/**
+ * The delays after the first, second, … failure: a few retries within a short time. One more failure exhausts the job.
+ */
 export const retryDelays = ["1s", "5s", "30s"] as const;
 const again_ms = milliseconds("1m");
 
-/** What follows for a job that has no retries left, or that crashes its process. */
+/** The verdict for a job without retries left, or one that crashes its process. */
 export const exhaust = (again: boolean, reason: string, now: number): Verdict =>
   again ? { kind: "again", at: now + again_ms, failures: 0, reason } : { kind: "give_up", reason };
 
-/** A pure function of the outcome, the failures so far, and whether the job begins again once it is exhausted. */
+/** Pure: depends only on the outcome, the earlier failures, and whether an exhausted job starts over. */
 export function settle(
   outcome: Outcome | Failure,
   job: { readonly failures: number; readonly again: boolean },
@@ -52,7 +54,7 @@ export function settle(
   return { kind: "again", at: now + milliseconds(delay), failures: job.failures + 1 };
 }
 
-/** What the settling of a job locks: everything, if the job may be given up, since its end can change anything. */
+/** What settling a job locks: everything if the job may be given up, since giving up can change any record. */
 export function scopeOf(row: Row<"jobs">, job: Job | undefined, given: Outcome | Failure): TransactionScope {
   const isExhausted = isGivenUp(row) || (given.kind === "failed" && row.failures >= retryDelays.length);
   if (isExhausted && !job?.again) return "all";

@@ -1,16 +1,16 @@
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 
-/** Work that waits for its time. */
+/** A job that waits for its due time. */
 export interface Upcoming {
   readonly at: string;
-  /** Such as `deployments.advance` or `deliveries.pump`. */
+  /** For example `deployments.advance` or `deliveries.pump`. */
   readonly kind: string;
-  /** The record that it concerns; null where it chooses one when it runs. */
+  /** The record that the job concerns; null if the job selects one when it runs. */
   readonly id: string | null;
 }
 
-/** The arguments of a job that name a record, the narrowest first. */
+/** The job arguments that name a record, most specific first. */
 const names = ["delivery_id", "deployment_id", "generation_id", "endpoint_id", "id"] as const;
 
 function recordOf(args: string): string | null {
@@ -19,7 +19,7 @@ function recordOf(args: string): string | null {
   return found ?? null;
 }
 
-/** The next hundred due jobs, earliest first, without periodic ones such as the daily clean-up. */
+/** The next hundred one-off jobs, earliest first. Leaves out periodic jobs such as the daily clean-up. */
 export function createUpcoming(store: Store): () => Promise<Upcoming[]> {
   const jobs = store.using(jobsRepository);
   return async () =>
