@@ -10,7 +10,7 @@ import type { AppKey, Live, Supervisor } from "./supervisor.ts";
 interface Ports {
   readonly store: Store;
   readonly log: Log;
-  /** The name of the runtime on the other servers. */
+  /** The name by which the other servers know the runtime. */
   readonly runtimeId: string | undefined;
 }
 
@@ -22,19 +22,20 @@ type Record = v.InferOutput<typeof record>;
 
 const firstWait_ms = 1_000;
 const longestWait_ms = 60_000;
-/** The longest time for which a hanging start delays the others. */
+/** The longest time that a hanging start delays the others. */
 const longestTurn = "10s";
-/** A server that ran this long has survived its apps. */
+/** After this uptime, the apps are considered harmless, and the crash count restarts at 0. */
 const calm_ms = milliseconds("10m");
 
-/** The wait before each app, after so many crashes in a row. */
+/** The wait before each app starts, by the number of crashes in a row. */
 const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms * 2 ** (crashes - 2), longestWait_ms));
 
 export type Comeback = ReturnType<typeof createComeback>;
 
 /**
- * Brings live releases back. If the server crashed, one of its apps may be the reason and would crash it again before the
- * others are up. So after a crash they start one after another, the newest start last.
+ * Restarts live releases when the server starts. If the server crashed, one of its apps may be the cause, and could
+ * crash it again before the others are up. So after a crash the apps start one after another, the one that started last
+ * at the end.
  */
 export function createComeback({ store, log, runtimeId = "own" }: Ports) {
   const settings = store.using(settingsRepository);
@@ -46,13 +47,13 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
 
   const write = (value: Record | null) => {
     const next = () => store.transaction("rows", (tx) => settings(tx).write({ name, value: JSON.stringify(value) }));
-    // If the store cannot be written, apps start anyway.
+    // Apps start even if the store cannot be written.
     written = written.then(next).catch(() => {});
     return written;
   };
 
   let cancelCalm = () => {};
-  /** A timer runs for a minute at most. */
+  /** A timer lasts a minute at most, so it is set again until `at`. */
   const calmAt = (at: number): void => {
     cancelCalm = systemTimer(Math.max(0, at - monotonicNow()), () => {
       if (monotonicNow() < at) return calmAt(at);
@@ -64,7 +65,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
   const wait = (ms: number) => new Promise<void>((resolve) => systemTimer(ms, resolve));
 
   return {
-    /** Finds out how the previous server ended. */
+    /** Reads how the previous server process ended. */
     async begin(): Promise<void> {
       const { value = "null" } = (await settings().read({ name })) ?? {};
       const found = v.safeParse(v.nullable(record), JSON.parse(value));
@@ -73,14 +74,14 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
       last = suspect;
     },
 
-    /** A release is about to start. Resolves once that is recorded, where a crash has to be noticed. */
+    /** Call before a release starts. Resolves once the start is recorded, so that a crash can be attributed to it. */
     async starting(deployment_id: string): Promise<void> {
       if (deployment_id === last) return;
       last = deployment_id;
       await write({ crashes, last });
     },
 
-    /** Brings them back; after a crash, one after the other. */
+    /** Restarts the live releases; after a crash, one after the other. */
     bring(live: readonly Returning[], supervisor: Supervisor): void {
       void write({ crashes, last });
       calmAt(monotonicNow() + calm_ms);
@@ -106,7 +107,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
       }
     },
 
-    /** The server ends as requested. */
+    /** Records an orderly shutdown. */
     end(): Promise<unknown> {
       cancelCalm();
       return write(null);

@@ -8,7 +8,7 @@ import type { AppLogs } from "./logs.ts";
 import { appsRepository } from "./repository.ts";
 
 const pause = "60s";
-/** The log does not repeat a line every minute: that would hide the rest. */
+/** The log must not repeat this line every minute, which would drown out other lines. */
 const looksBetweenWarnings = 60;
 
 interface Ports {
@@ -21,7 +21,7 @@ interface Ports {
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
 }
 
-/** Measures each minute how much the environments keep in `/data`. */
+/** Measures each minute how much data the environments store in `/data`. */
 export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }: Ports) {
   const rows = store.using(appsRepository);
   const looks = new Map<string, number>();

@@ -21,7 +21,7 @@ const hostsOf = (where: RawBuilder<unknown>) =>
   sql`select name as host, organization_id from app_domains where ${where} and status = 'active'
     union all select slug, organization_id from apps where ${where}`;
 
-/** The host names of environments, and the hosts that organizations gave up. */
+/** The host names of environments, and hosts that organizations released. */
 export function domains(query: Queries) {
   const ofApp = (db: QueryBuilder, p: Key) =>
     db.selectFrom("app_domains").where("project_id", "=", p.project_id).where("environment", "=", p.environment);
@@ -31,7 +31,7 @@ export function domains(query: Queries) {
       .where("project_id", "=", p.project_id)
       .where("environment", "=", p.environment)
       .where("name", "=", p.name);
-  /** Gives up all hosts of a project or of one environment. */
+  /** Releases all hosts of a project or of one environment. */
   const giveUp = (hosts: RawBuilder<unknown>, p: { until: string }) =>
     sql`insert into given_up_hosts (name, organization_id, until)
       select host, organization_id, cast(${p.until} as text) from (${hosts}) as hosts where true
@@ -42,7 +42,7 @@ export function domains(query: Queries) {
     activeDomain: query.first((db, p: { name: string }) =>
       db.selectFrom("app_domains").selectAll().where("name", "=", p.name).where(active),
     ),
-    /** The environment that has a domain already: it serves the domain, or waits for it in the same organization. */
+    /** The environment that already has a domain: it serves the domain, or waits for it in the same organization. */
     domainOfOther: query.first(domainOfOther),
     domainsOf: query.all((db, p: Key) => ofApp(db, p).selectAll().orderBy("name")),
     domainsOfProject: query.all((db, p: OfProject) =>

@@ -13,31 +13,31 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly queue: Queue;
-  /** The domains below which the service itself gives out hosts. */
+  /** The parent domains of the hosts that the service itself assigns. */
   readonly domains: readonly string[];
-  /** The host of `publicUrl`, which no app may have. */
+  /** The host of `publicUrl`, which is reserved: no app may use it. */
   readonly ownHost: string | undefined;
   readonly textRecords: TextRecords;
-  /** Whether a domain of this organization has to be verified before it serves. */
+  /** Whether a domain of this organization must be verified before it serves. */
   readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
-  /** The domains that serve an environment have changed. */
+  /** Called when the domains that serve an environment have changed. */
   readonly changed: (tx: Tx, key: AppKey) => Promise<void>;
 }
 
-/** A domain that is to be verified, and how often it was looked up before. */
+/** A domain to verify, and the number of look-ups so far. */
 export type Check = AppKey & { readonly name: string; readonly tries: number };
 
-/** A host that was given up stays with its organization for 7 days (fixtures/hosting/apps.md#hosts). */
+/** A released host stays reserved for its organization for 7 days (fixtures/hosting/apps.md#hosts). */
 const kept_ms = milliseconds("7d");
 const [firstWait_ms, longestWait_ms] = [milliseconds("30s"), milliseconds("6h")];
-/** Seven days of look-ups. After that the next PUT begins again. */
+/** Seven days of look-ups. Afterwards, the next PUT starts again. */
 const mostTries = 38;
 const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
 
 export const recordOf = (name: string) => `_svc.${name}`;
-/** It is public, as everything in DNS: it says which organization may have the domain. */
+/** Public, like everything in DNS. It names the organization that may use the domain. */
 export const tokenOf = (organization_id: string) => `svc-domain=${organization_id}`;
-/** Until when a host that is given up now stays with its organization. */
+/** The end of the reservation for a host that is released now. */
 export const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
 
 /** The host names of environments. Several environments may wait for one name; it serves one of them. */
@@ -45,13 +45,13 @@ export function createDomains(ports: Ports) {
   const { store, clock, queue, domains, ownHost, textRecords, verifies, changed } = ports;
   const rows = store.using(appsRepository);
 
-  /** Until when a host stays with another organization that gave it up; undefined if it does not. */
+  /** The end of another organization's reservation of a host; undefined if there is none. */
   const keptFor = async (tx: Tx | undefined, { organization_id }: Pick<AppKey, "organization_id">, name: string) => {
     const before = await rows(tx).givenUp({ name, now: clock.iso() });
     return before && before.organization_id !== organization_id ? before.until : undefined;
   };
 
-  /** Why an environment cannot have a host now; undefined if it can. */
+  /** The reason why an environment cannot have a host now; undefined if it can. */
   const obstacle = async (key: AppKey, name: string, tx?: Tx) => {
     if (await rows(tx).domainOfOther({ ...key, name }))
       return `the domain ${name} belongs to another environment; remove it there first`;
@@ -78,7 +78,10 @@ export function createDomains(ports: Ports) {
       wait_ms,
     );
 
-  /** The domain serves, unless another environment was faster. The other one may still give it up. */
+  /**
+   * Activates a verified domain. If another environment was faster, the domain stays pending and is tried again,
+   * because the other environment may still release it.
+   */
   const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined && tries < mostTries)
@@ -95,7 +98,7 @@ export function createDomains(ports: Ports) {
   return {
     keptFor,
 
-    /** Replaces the domains of an environment. New and waiting ones are looked up at once. */
+    /** Replaces an environment's domains. New and pending domains are looked up at once. */
     async set(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
       for (const [i, name] of names.entries()) await refuse(tx, key, name, i);
       const { organization_id, project_id, environment } = key;
@@ -116,7 +119,7 @@ export function createDomains(ports: Ports) {
       }
     },
 
-    /** The job `apps.verify-domain`: looks for the organization's token in DNS, less and less often for seven days. */
+    /** The job `apps.verify-domain`: looks for the organization's token in DNS, at growing intervals for seven days. */
     async verify(check: Check): Promise<Outcome> {
       const { tries, name, ...key } = check;
       const row = (await rows().domainsOf(key)).find((one) => one.name === name);
@@ -137,7 +140,7 @@ export function createDomains(ports: Ports) {
       return snooze(waitAfter(tries), write, key, { ...check, tries: tries + 1 });
     },
 
-    /** Forgets hosts that other organizations may have again. */
+    /** Deletes expired reservations of hosts. */
     async prune(): Promise<void> {
       await store.transaction("rows", (tx) => rows(tx).forgetGivenUp({ before: clock.iso() }));
     },

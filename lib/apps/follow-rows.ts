@@ -17,19 +17,19 @@ interface Ports {
   readonly registry: Registry;
   /** Undefined without a runtime. */
   readonly supervisor: Supervisor | undefined;
-  /** The hosts that the service gave an environment, without its own domains. */
+  /** The hosts that the service assigned to an environment, without its custom domains. */
   readonly ownHostsOf: (slug: string) => readonly string[];
-  /** The other servers saw this runtime as down, so deployments may have waited for it. */
+  /** Called if the other servers saw this runtime as down, because deployments may have waited for it. */
   readonly onBack: () => Promise<unknown>;
-  /** Environments of another server run here now. */
+  /** Called when this server takes over environments of another server. */
   readonly onTaken: () => Promise<unknown>;
 }
 
 export const noneUp = "no server with a runtime is up, so deployments wait";
 
 /**
- * Runs every five seconds, and when another server asks for it. Renews the lease of this server's runtime, takes over from
- * runtimes that are gone, and reconciles the local apps with the rows.
+ * Runs every five seconds and when another server requests it. Renews the lease of this server's runtime, takes over
+ * from runtimes that are gone, and reconciles the local apps with the rows.
  */
 export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onBack, onTaken }: Ports) {
   const rows = store.using(appsRepository);
@@ -40,15 +40,16 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   let again = false;
   let isWaiting = false;
   /**
-   * Live releases that did not run here at the last check. A deployment that has just ended starts its release itself.
+   * Live releases that were not running here at the last check. They start only if still missing at the next one,
+   * because a deployment that has just ended starts its own release.
    */
   let missed: ReadonlySet<string> = new Set();
 
   const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
 
   /**
-   * The rows of this runtime, read while nothing changed in this process. On PostgreSQL time passes at each read, and outdated
-   * rows would bring an earlier release back.
+   * Reads this runtime's rows, and reads again if anything changed in this process meanwhile. Reads from PostgreSQL
+   * take time, and outdated rows would bring an earlier release back.
    */
   const readRows = async (runtime_id: string, run: Supervisor) => {
     for (;;) {
@@ -64,7 +65,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
     const { live, domains, elsewhere } = await readRows(runtime_id, run);
-    // Does not wait until they end, which may take longer than this runtime's lease.
+    // Not awaited: stopping may take longer than this runtime's lease.
     for (const key of elsewhere)
       run.stop(key).catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
     const missing = new Set<string>();
@@ -130,13 +131,13 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   };
 
   feed.onWake((name) => {
-    // Until the start is complete, this server must get no work.
+    // This server must get no work until its start is complete.
     if (name === "runtimes" && hasBegun && !hasEnded) void look();
   });
 
   return {
     look,
-    /** The reason why deployments wait; undefined if they do not. */
+    /** The reason why deployments are waiting; undefined if they are not. */
     obstacle: () => (isWaiting ? noneUp : undefined),
     async end(): Promise<void> {
       hasEnded = true;

@@ -4,7 +4,9 @@ import { createHash } from "node:crypto";
 const longest = 63;
 const shortLength = 6;
 
-/** A name as part of a host: a-z, 0-9 and hyphens. Letters lose their accents, and anything else becomes a hyphen. */
+/**
+ * Turns a name into part of a host: a-z, 0-9 and hyphens. Letters lose their accents; other characters become hyphens.
+ */
 export const slugOf = (name: string): string =>
   name
     .normalize("NFKD")
@@ -16,13 +18,13 @@ export const slugOf = (name: string): string =>
 
 const cut = (slug: string, length: number) => slug.slice(0, length).replace(/-$/, "");
 
-/** The same few characters for the same identifier. */
+/** A short id: the same few characters for the same identifier. */
 const shortOf = (id: string) =>
   BigInt(`0x${createHash("sha256").update(id).digest("hex")}`)
     .toString(36)
     .slice(0, shortLength);
 
-/** The host labels that an environment may have, the most readable first; every later one has a short id. */
+/** Candidate host labels for an environment, most readable first. All but the first contain a short id. */
 export function* labelsOf(environment: string, project: string, id: string): Generator<string> {
   const [first, second] = [slugOf(environment), slugOf(project)];
   const plain = [first, second].filter((part) => part !== "").join("-");

@@ -7,8 +7,8 @@ const key = { organization_id: v.string(), project_id: v.string(), environment: 
 const names = v.array(v.string());
 
 /**
- * Orders to the server that runs an environment. Their kind ends with the id of its runtime. Any server may look
- * domains up.
+ * Orders to the server that runs an environment. Their kind ends with the id of its runtime. Domain look-ups may run on
+ * any server.
  */
 export const appsJobs = [
   job({

@@ -18,7 +18,7 @@ interface Ports {
   readonly supervisor: Supervisor | undefined;
   readonly sharing: Sharing | undefined;
   readonly comeback: Comeback;
-  /** Whether live releases stay stopped at the start: option `deployments.apps`. */
+  /** Whether live releases stay stopped when the service starts: option `deployments.apps`. */
   readonly areStopped: boolean;
   readonly schedules: Pick<Schedules, "recover">;
   readonly sizes: ReturnType<typeof createDataSizes>;
@@ -27,11 +27,11 @@ interface Ports {
   readonly keep: number;
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
   readonly accessOf: (key: AppKey, slug: string) => Promise<Access>;
-  /** Whether an environment runs on this server, not on another one. */
+  /** Whether an environment runs on this server. */
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
 }
 
-/** The start and the end of the apps of this server. */
+/** Starts and stops this server's apps. */
 export function createAppLifecycle(ports: Ports) {
   const {
     log,
@@ -50,7 +50,7 @@ export function createAppLifecycle(ports: Ports) {
   } = ports;
   const rows = store.using(appsRepository);
 
-  /** The live releases that this server has to bring back. */
+  /** The live releases that this server has to restart. */
   const returning = async (live: readonly Row<"apps">[]): Promise<Returning[]> => {
     const found: Returning[] = [];
     for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
@@ -84,7 +84,7 @@ export function createAppLifecycle(ports: Ports) {
           return app && { since_ms: Date.parse((await rows().lastLog(app))?.timestamp ?? "1970-01-01T00:00:00Z") };
         },
       });
-      // Environments that were made while deployments were simulated.
+      // Covers environments made while deployments were simulated.
       for (const organization_id of new Set((await rows().withoutApp({})).map((one) => one.organization_id)))
         await store.transaction({ organization_id }, async (tx) => {
           for (const key of await rows(tx).withoutApp({}))
@@ -92,14 +92,17 @@ export function createAppLifecycle(ports: Ports) {
         });
     },
 
-    /** The port of the apps is open, and no job runs yet: other servers may count on this one. Leaves what stays stopped. */
+    /**
+     * Call when the apps' port is open and before any job runs: from now on, other servers may count on this one.
+     * Registers the apps that stay stopped.
+     */
     async open(): Promise<void> {
       await sharing?.open();
       if (supervisor && ports.areStopped)
         for (const [key, one] of await returning(await ownLive())) supervisor.leave(key, one);
     },
 
-    /** Brings the live releases back, in the background, unless they stay stopped. */
+    /** Restarts the live releases in the background, unless they stay stopped. */
     async resume(): Promise<void> {
       if (!supervisor) return;
       const live = await ownLive();
@@ -108,9 +111,9 @@ export function createAppLifecycle(ports: Ports) {
       sizes.begin();
     },
 
-    /** Ends builds at once, and apps after they have answered their requests. The next start brings them back. */
+    /** Stops builds at once, and apps after they have answered their requests. The next start restarts the apps. */
     async close(drained: Promise<unknown>): Promise<void> {
-      // A database that hangs must not keep apps alive.
+      // Apps stop even if the database hangs.
       const unregistered = sharing?.rows.end();
       supervisor?.pause();
       sizes.end();

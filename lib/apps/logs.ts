@@ -42,7 +42,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
   const write = (key: AppKey, lines: readonly LogLine[]) =>
     store.transaction(key, async (tx) => {
       const app = await rows(tx).find(key);
-      // The environment was deleted meanwhile.
+      // The environment was deleted in the meantime.
       if (!app) return;
       const { organization_id, project_id, environment } = app;
       const timestamp = clock.iso();
@@ -58,13 +58,13 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
     });
 
   return {
-    /** Adds lines. If one cannot be stored, only the reader of the log misses it. */
+    /** Adds lines. If the store refuses them, they are missing from the log, and nothing else fails. */
     append(key: AppKey, lines: readonly LogLine[]): void {
       if (store.retired) return;
       write(key, lines).catch((error) => log.warn("an app's log could not be stored", { reason: reasonOf(error) }));
     },
 
-    /** The log as it grows, beginning behind the entry `after`. It ends with the environment. */
+    /** Follows the log after the entry `after`. Ends when the environment is deleted. */
     async *follow(
       key: AppKey,
       changesOf: () => ChangeSubscription,

@@ -32,7 +32,7 @@ interface Ports {
   readonly registry: Registry;
 }
 
-/** How often a waiting request checks whether its work is done. Usually a message arrives earlier. */
+/** How often a waiting request checks whether its work is done. Usually a message arrives first. */
 const pause = "1s";
 
 const isDown = () =>
@@ -52,7 +52,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
   const restarts = new Map<string, () => void>();
   feed.onWake((name) => restarts.get(name.replace(/^restarted /, ""))?.());
 
-  /** The runtime of the other server that runs an environment; undefined if this one does, or nothing ran yet. */
+  /** The other server's runtime that runs an environment; undefined if this server runs it, or nothing has run yet. */
   const runtimeOf = async (key: Environment, tx?: Tx): Promise<string | undefined> => {
     const { runtime_id = null } = (await rows(tx).find(key)) ?? {};
     return runtime_id === null || runtime_id === registry.own ? undefined : runtime_id;
@@ -103,7 +103,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
 
     tellRestarted: (tx: Tx, restart_id: string) => feed.wake(tx, `restarted ${restart_id}`),
 
-    /** The app of another server at a host; undefined for a host of this server, and for an unknown one. */
+    /** The app at a host that another server runs; undefined for this server's hosts and for unknown hosts. */
     async atHost(host: string): Promise<Row<"apps"> | undefined> {
       const domains = registry.known().map(({ apps_url }) => `.${new URL(apps_url).hostname}`);
       const domain = domains.find((one) => host.endsWith(one));

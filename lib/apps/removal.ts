@@ -22,7 +22,7 @@ interface Ports {
   readonly schedules: Pick<Schedules, "stop" | "removed" | "projectRemoved">;
   /** Undefined if one server does everything. */
   readonly others: OtherServers | undefined;
-  /** Whether an environment runs on this server, not on another one. */
+  /** Whether an environment runs on this server. */
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
   readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
   /** Ends the deployment that builds or rolls out in it. */
@@ -39,7 +39,7 @@ export function createAppRemoval(ports: Ports) {
 
   const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
     await Promise.all([
-      // At once: a new environment of the same name may begin before the old apps have ended.
+      // At once, because a new environment of the same name may start before the old apps have ended.
       ...(project_id === null ? keys : []).map((key) => runtime?.retireData?.(key)),
       ...keys.map((key) => schedules.stop(key)),
       ...keys.map((key) => supervisor?.stop(key)),
@@ -50,7 +50,7 @@ export function createAppRemoval(ports: Ports) {
     else for (const key of keys) await runtime?.forget(key.project_id, key.environment);
   };
 
-  /** The files and rows that deleted environments leave behind. */
+  /** The files and rows left behind by deleted environments. */
   const leftoversOf = async (tx: Tx, keys: readonly AppKey[], project_id: string | null): Promise<Leftovers> => {
     const running = await Promise.all(keys.map((key) => deployments.runningIn(tx, key)));
     const releases = await Promise.all(keys.map((key) => deployments.releases(key, tx)));
@@ -58,13 +58,13 @@ export function createAppRemoval(ports: Ports) {
   };
 
   return {
-    /** The job `apps.clear`, for another server. */
+    /** The job `apps.clear`, ordered by another server. */
     async runClear(leftovers: Leftovers): Promise<Outcome> {
       await clear(leftovers);
       return done();
     },
 
-    /** A deployment ended without becoming active: removes all of it. */
+    /** Removes everything of a deployment that ended without becoming active. */
     async ended(tx: Tx, { id, ...key }: AppKey & { readonly id: string }, isProjectGone = false): Promise<void> {
       const leftovers = { keys: [], running: [id], releases: [], project_id: isProjectGone ? key.project_id : null };
       const elsewhere = await others?.runtimeOf(key, tx);
@@ -72,7 +72,7 @@ export function createAppRemoval(ports: Ports) {
       if (runtime) afterCommit(tx, "ending a deployment's work", () => clear(leftovers));
     },
 
-    /** An environment was deleted: its apps stop at once, and its releases are removed. */
+    /** Call when an environment was deleted: stops its apps at once, and removes its releases. */
     async removed(tx: Tx, key: AppKey): Promise<void> {
       const elsewhere = await others?.runtimeOf(key, tx);
       const leftovers = elsewhere === undefined ? undefined : await leftoversOf(tx, [key], null);
@@ -91,8 +91,8 @@ export function createAppRemoval(ports: Ports) {
     },
 
     /**
-     * A project was deleted: its work and its apps stop at once, and their files are removed. A job removes its rows in
-     * batches.
+     * Call when a project was deleted: stops its work and apps at once, and removes their files. A job removes its rows
+     * in batches.
      */
     async projectRemoved(tx: Tx, project_id: string): Promise<void> {
       if (!runtime && !others) return;
@@ -107,7 +107,7 @@ export function createAppRemoval(ports: Ports) {
       afterCommit(tx, "removing what a project runs and stores", () => clear(leftovers));
     },
 
-    /** Removes a batch of a deleted project's rows; answers whether none are left. */
+    /** Removes a batch of a deleted project's rows. Returns whether none are left. */
     async removeBatch(tx: Tx, project_id: string): Promise<boolean> {
       if ((await rows(tx).removeLogBatch({ project_id })) === batch) return false;
       await rows(tx).giveUpOfProject({ project_id, until: keptUntil(clock) });

@@ -5,10 +5,13 @@ import { domains } from "./domains-repository.ts";
 type Key = { project_id: string; environment: string };
 type OfProject = { project_id: string };
 
-/** How many rows one transaction removes: some milliseconds of work. */
+/** The number of rows that one transaction removes: a few milliseconds of work. */
 export const batch = 500;
 
-/** Scoped by the project, which the service finds in its organization first; the proxy serves every organization. */
+/**
+ * Queries are scoped by project, which the service first looks up in its organization. The proxy serves every
+ * organization.
+ */
 export function appsRepository(query: Queries) {
   return {
     insert: query.insert("apps"),
@@ -100,7 +103,7 @@ export function appsRepository(query: Queries) {
         .where("environment", "=", p.environment)
         .where("seq", "<", p.before),
     ),
-    /** Removes a batch of a project's entries; answers how many. */
+    /** Removes a batch of a project's entries and returns how many. */
     removeLogBatch: query.change((db, p: OfProject) =>
       db.deleteFrom("app_logs").where(
         (eb) => eb.refTuple("project_id", "environment", "seq"),
@@ -130,7 +133,7 @@ function onRuntimes(query: Queries) {
         .where("environment", "=", p.environment),
     ),
     ofSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").selectAll().where("slug", "=", p.slug)),
-    /** Rows from before there were several servers. */
+    /** Rows from before the service supported several servers. */
     adopt: query.change((db, p: Of) =>
       db
         .updateTable("apps")

@@ -47,7 +47,7 @@ export function createRestarts({ store, logs, supervisor, others, runtimeName }:
       await (elsewhere === undefined ? restartHere(key) : others?.restart(key, elsewhere));
     },
 
-    /** The job `apps.restart`, for another server. */
+    /** The job `apps.restart`, ordered by another server. */
     async runRestart({ restart_id, ...key }: AppKey & { readonly restart_id: string }): Promise<Outcome> {
       await restartHere(key);
       return done(async (tx) => others?.tellRestarted(tx, restart_id), key);

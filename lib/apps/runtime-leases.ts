@@ -11,9 +11,9 @@ import type { AppKey } from "./supervisor.ts";
 
 type Registered = Row<"runtimes">;
 
-/** A server renews its lease three times within this time. */
+/** The duration of a lease. A server renews it three times within this time. */
 const lease_ms = milliseconds("15s");
-/** Another runtime takes over after this time. Restarting a server takes less. */
+/** Another runtime takes over after this time, which is longer than a restart of a server. */
 const absence_ms = milliseconds("60s");
 
 interface Ports {
@@ -24,13 +24,13 @@ interface Ports {
   readonly own: { readonly id: string; readonly names: string } | undefined;
   /** The URL of this server's apps. */
   readonly appsUrl: () => string | undefined;
-  /** The rows of runtimes changed, so the other servers read them again. */
+  /** Called when the rows of runtimes changed, so that the other servers read them again. */
   readonly tellOthers: (tx: Tx) => void;
 }
 
 export type Registry = ReturnType<typeof createRegistry>;
 
-/** The runtimes of the servers on one database, as rows with a lease. */
+/** The runtimes of the servers on one database, stored as rows with a lease. */
 export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }: Ports) {
   const runtimes = store.using(runtimesRepository);
   const apps = store.using(appsRepository);
@@ -44,7 +44,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     return known;
   };
 
-  /** Adds the runtime of this server, or renews its lease. Answers whether the other servers saw it as down. */
+  /** Adds this server's runtime or renews its lease. Returns whether the other servers saw it as down. */
   const renew = async (tx: Tx): Promise<boolean> => {
     if (!own) return false;
     const present = await runtimes(tx).find({ id: own.id });
@@ -70,21 +70,21 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     look,
     renew: async () => own !== undefined && store.transaction("rows", renew),
 
-    /** The runtimes as they were at the last look. */
+    /** The runtimes, as of the last `look`. */
     known: () => known,
     find: (id: string | null) => known.find((one) => one.id === id),
     isUp,
 
-    /** Whether deployments wait, because no runtime is up. */
+    /** Whether deployments are waiting because no runtime is up. */
     async isHeld(tx: Tx): Promise<boolean> {
       const all = await runtimes(tx).all({});
       return all.length > 0 && !all.some(isUp);
     },
 
-    /** The driver of deployments; undefined if no server has a runtime, so that they are simulated. */
+    /** The driver of deployments; undefined if no server has a runtime, in which case they are simulated. */
     names: (): string | undefined => own?.names ?? known[0]?.names,
 
-    /** At a start, before any job runs: takes over the work of an earlier process of this runtime. */
+    /** Call at a start, before any job runs: takes over the work of this runtime's earlier process. */
     register: () =>
       store.transaction("rows", async (tx) => {
         if (!own) return;
@@ -94,7 +94,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
         await jobs.endLeases(tx, own.id, clock.iso());
       }),
 
-    /** In an orderly end: this runtime gets no new work. */
+    /** Call at an orderly shutdown: this runtime gets no new work. */
     unregister: () =>
       store.transaction("rows", async (tx) => {
         if (!own) return;
@@ -103,8 +103,8 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
       }),
 
     /**
-     * The runtime that an environment runs on from now on: the present one, or another one if that is down. Null if no server
-     * has one; undefined if none is up.
+     * Chooses the runtime for an environment: its current one, or another one if that is down. Null if no server has a
+     * runtime; undefined if none is up.
      */
     async choose(tx: Tx, { project_id, environment }: Omit<AppKey, "organization_id">, ensure: () => Promise<void>) {
       const all = await runtimes(tx).all({});
@@ -120,8 +120,8 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     },
 
     /**
-     * Takes over from runtimes that are gone. Does nothing if this runtime was down itself a moment ago: then all of them may
-     * come back soon. Answers the hosts of their servers.
+     * Takes over from runtimes that are gone. Does nothing if this runtime was down itself until a moment ago, because
+     * the others may also return soon. Returns the hosts of their servers.
      */
     async takeOver(): Promise<readonly string[]> {
       if (!known.some(isGone)) return [];
@@ -131,7 +131,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
         if (!self || Date.parse(self.lease_since) + absence_ms > clock.now()) return [];
         const taken: string[] = [];
         for (const { id, host } of all.filter(isGone)) {
-          // Locks the row first, as `register` does: the server may have come back meanwhile.
+          // Locks the row first, as `register` does, because the server may have returned meanwhile.
           if ((await runtimes(tx).remove({ id })) === 0) continue;
           await apps(tx).moveApps({ from: id, to: self.id });
           await jobs.moveAdvances(tx, id, self.id);
@@ -143,8 +143,7 @@ export function createRegistry({ store, clock, jobs, own, appsUrl, tellOthers }:
     },
 
     /**
-     * Gives up all runtimes that are down, except those with these names. This server's runtime takes their place, if
-     * it has one.
+     * Removes all runtimes that are down, except those with these names. This server's runtime, if any, replaces them.
      */
     async forget(names?: string): Promise<void> {
       const isForgotten = (one: Registered) => !isUp(one) && one.names !== names;

@@ -5,7 +5,7 @@ import type { Row } from "../store/tables.ts";
 type Key = { project_id: string; environment: string };
 type Named = Key & { name: string };
 
-/** The number of runs that an environment keeps. */
+/** The number of runs stored per environment. */
 export const keptRuns = 1_000;
 
 /** The schedules of live releases, and their runs. Scoped by the project, as `appsRepository` is. */

@@ -29,7 +29,7 @@ interface Ports {
   /** The name by which other servers know the runtime, if several share the rows. */
   readonly runtimeId: string | undefined;
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
-  /** Whether an environment runs on this server, not on another one. */
+  /** Whether an environment runs on this server. */
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
   readonly supervisor: Pick<Supervisor, "isLeft"> | undefined;
 }
@@ -37,9 +37,9 @@ interface Ports {
 export type ScheduleKey = AppKey & { readonly name: string };
 type Run = Row<"schedule_runs">;
 
-/** A job answers at least this often, so that it never holds a lease for long. */
+/** A job settles at least this often, so that it never holds a lease for long. */
 const longest_ms = 5_000;
-/** How often a schedule checks whether its stopped app was started. */
+/** How often a schedule checks whether its stopped app has been started. */
 const stopped_ms = 60_000;
 
 const nameOf = ({ project_id, environment, name }: ScheduleKey) => `${project_id} ${environment} ${name}`;
@@ -58,7 +58,10 @@ export function createSchedules(ports: Ports) {
     string,
     { readonly run: Run; readonly ended: Promise<CommandEnd>; readonly end: () => void }
   >();
-  /** The runs of this process, from before they are stored until their end is: nothing interrupted them. */
+  /**
+   * The ids of this process's runs, from before a run is stored until its end is stored. They do not count as
+   * interrupted.
+   */
   const ours = new Set<string>();
 
   const nextOf = (cron: string) => nextSlot(cron, clock.now()) ?? clock.now() + 366 * 86_400_000;
@@ -72,7 +75,7 @@ export function createSchedules(ports: Ports) {
       Math.max(0, Date.parse(next_at) - clock.now()),
     );
 
-  /** Open pages show the run. */
+  /** Publishes the run to open pages. */
   const publish = (tx: Tx, { organization_id, project_id: id }: Run) =>
     ports.feed.publish(tx, { kind: "record", organization_id, id });
 
@@ -109,7 +112,7 @@ export function createSchedules(ports: Ports) {
 
   return {
     /**
-     * A release went live: its schedules replace those of the environment. A schedule with unchanged times keeps its
+     * Call when a release went live: its schedules replace the environment's. A schedule with unchanged times keeps its
      * next run.
      */
     async set(tx: Tx, key: AppKey, given: readonly Schedule[]): Promise<void> {
@@ -124,7 +127,9 @@ export function createSchedules(ports: Ports) {
       }
     },
 
-    /** At a start, and when this server takes environments over: runs were interrupted, and jobs may be missing. */
+    /**
+     * Call at a start, and when this server takes environments over: runs were interrupted, and jobs may be missing.
+     */
     async recover(keys: readonly AppKey[]): Promise<void> {
       for (const key of keys) {
         const [its, left] = [await rows().ofEnvironment(key), await rows().running(key)];
@@ -180,7 +185,7 @@ export function createSchedules(ports: Ports) {
       return snooze(1);
     },
 
-    /** Ends the runs of a deleted environment. Resolves once they have ended and its data may be removed. */
+    /** Ends the runs of a deleted environment. Resolves once they have ended, so its data may be removed. */
     async stop(key: AppKey): Promise<void> {
       const its = [...running.values()].filter(
         ({ run }) => run.project_id === key.project_id && run.environment === key.environment,

@@ -41,16 +41,16 @@ interface Ports {
   readonly waiting: Waiting;
   readonly ids: Ids;
   readonly queue: Queue;
-  /** Whether other servers have the same rows. */
+  /** Whether other servers share the database. */
   readonly isShared: boolean;
-  /** Undefined where deployments are simulated, or run on other servers. */
+  /** Undefined if deployments are simulated or run on other servers. */
   readonly runtime: Runtime | undefined;
-  /** The name of this runtime on the other servers. */
+  /** The name by which the other servers know this runtime. */
   readonly runtimeId: string | undefined;
   readonly proxy: AppsProxy;
-  /** Those of the options `apps.domain` and `apps.url`. */
+  /** The domains of the options `apps.domain` and `apps.url`. */
   readonly domains: readonly string[];
-  /** The host of `publicUrl`, which no app may have. */
+  /** The host of `publicUrl`, which is reserved: no app may use it. */
   readonly ownHost: string | undefined;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
   readonly appsUrl: () => string | undefined;
@@ -62,15 +62,15 @@ interface Ports {
   /** Option `deployments.apps`: whether live releases stay stopped at the start. */
   readonly areStopped: boolean;
   readonly textRecords: TextRecords;
-  /** Whether a domain of this organization has to be verified before it serves. */
+  /** Whether a domain of this organization must be verified before it serves. */
   readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
   /** Ends the deployment that builds or rolls out in a deleted environment. */
   readonly onEnvironmentRemoved: (tx: Tx, key: AppKey) => Promise<void>;
-  /** Whether the option `deployments.runtime` is `simulated`: then runtimes that are down do not come back. */
+  /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
   readonly forgetsRuntimes: boolean;
-  /** The runtime is back: deployments may go on. */
+  /** Called when the runtime is back, so deployments can continue. */
   readonly onBack: () => Promise<unknown>;
 }
 
@@ -86,10 +86,10 @@ interface OnRuntime {
   readonly runtime_id: string | null;
 }
 
-/** What runs: the live release of each environment, its hosts, and what it prints. */
+/** The running apps: each environment's live release, its hosts, and its output. */
 export function appsService(ports: Ports) {
   const { store, log, waiting, runtime, proxy, deployments } = ports;
-  // The live release and the one before it always stay.
+  // The live release and its predecessor are always kept.
   const [rows, keep] = [store.using(appsRepository), Math.max(2, ports.keep)];
   const [logs, comeback] = [createAppLogs(ports), createComeback(ports)];
   const appOf = async (key: Environment) => {
@@ -106,10 +106,10 @@ export function appsService(ports: Ports) {
   const { others, runtimeId } = sharing ?? {};
   /** The driver of deployments, here or on other servers; undefined if they are simulated. */
   const runtimeName = () => runtime?.name ?? sharing?.registry.names();
-  /** Whether an environment runs here. Rows that were copied from PostgreSQL to a file still name a runtime. */
+  /** Whether an environment runs here. Rows copied from PostgreSQL to a database file still name a runtime. */
   const isOwn = ({ runtime_id: at }: OnRuntime): boolean => !sharing || at === null || at === own?.id;
 
-  /** The schedules of local releases continue. */
+  /** Resumes the schedules of local releases. */
   const recover = async (): Promise<void> => schedules.recover((await rows().live({})).filter(isOwn));
   const schedules = createSchedules({ ...ports, logs, appOf, runtimeId, isOwn, supervisor });
   const sizes = createDataSizes({ ...ports, logs, isOwn });
@@ -130,19 +130,19 @@ export function appsService(ports: Ports) {
       await domains.set(tx, key, names);
       await changed(tx, key);
     },
-    /** The protection of an environment was set or removed. */
+    /** Call when an environment's protection was set or removed. */
     protectionChanged: changed,
     verifyDomain: domains.verify,
     prune: domains.prune,
 
     ofProject,
     ...{ urlsOf, hasHost },
-    /** Whether the environment of a deployment was deleted, so that none of its work may go on. */
+    /** Whether a deployment's environment was deleted, so that its work must stop. */
     async isGone(key: Environment, tx?: Tx): Promise<boolean> {
       return runtime !== undefined && !(await rows(tx).find(key));
     },
 
-    /** A deployment has become active: its release is the live one from now on. */
+    /** Call when a deployment has become active: its release is now the live one. */
     async succeeded(
       tx: Tx,
       { id: deployment_id, organization_id, project_id, environment }: Deployment,
@@ -194,7 +194,7 @@ export function appsService(ports: Ports) {
   };
 }
 
-/** Runs after the commit. Requests do not wait for it; a failure goes to the log. */
+/** Runs after the commit. Requests do not wait for it; failures are logged. */
 const afterCommits = (log: Log) => (tx: Tx, what: string, run: () => Promise<unknown> | undefined) =>
   tx.afterCommit(() => {
     Promise.resolve()
@@ -206,7 +206,7 @@ type HostPorts = Pick<Ports, "projectName"> & {
   readonly rows: (tx: Tx) => ReturnType<typeof appsRepository>;
   readonly domains: Pick<ReturnType<typeof createDomains>, "keptFor">;
 };
-/** Gives an environment its host, unless it has one. */
+/** Assigns an environment its host if it has none. */
 const hostGiver =
   ({ rows, domains, projectName }: HostPorts) =>
   async (tx: Tx, key: AppKey): Promise<void> => {
@@ -220,7 +220,7 @@ const hostGiver =
     }
   };
 
-/** Applies a change of how an environment is reached: here, on other servers, and in open pages. */
+/** Applies a change to an environment's hosts or protection: here, on other servers, and in open pages. */
 const accessChanges =
   (ports: {
     readonly rows: (tx: Tx) => Pick<ReturnType<typeof appsRepository>, "find">;

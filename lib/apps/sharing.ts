@@ -24,17 +24,17 @@ interface Ports {
   /** The runtime of this server, if it has one. */
   readonly own: { readonly id: string; readonly names: string } | undefined;
   readonly supervisor: Supervisor | undefined;
-  /** Whether the option `deployments.runtime` is `simulated`: then runtimes that are down do not come back. */
+  /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
   readonly forgetsRuntimes: boolean;
-  /** Deployments may go on. */
+  /** Called when deployments can continue. */
   readonly onBack: () => Promise<unknown>;
-  /** Gives an environment its host, whether or not this server knows of a runtime. */
+  /** Assigns an environment its host, whether or not this server knows of a runtime. */
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
-  /** Environments of another server run here now. */
+  /** Called when this server takes over environments of another server. */
   readonly onTaken: () => Promise<unknown>;
 }
 
-/** For several servers on the same rows: the runtimes of all of them, and the orders between them. */
+/** For several servers on one database: their runtimes, and the orders between the servers. */
 export function createSharing(ports: Ports) {
   const { store, feed, domains, own } = ports;
   const jobs = createRuntimeJobs(store);
@@ -49,7 +49,10 @@ export function createSharing(ports: Ports) {
     rows,
     tellOthers,
 
-    /** Before anything runs. All servers with a runtime have the same ones, or a source would depend on the server. */
+    /**
+     * Runs before anything else. Refuses to start with a different runtime from the other servers: otherwise the server
+     * would decide which sources can be deployed.
+     */
     async begin(): Promise<void> {
       if (own || ports.forgetsRuntimes) await registry.forget(own?.names);
       const other = (await registry.look()).find(({ names }) => own && names !== own.names);

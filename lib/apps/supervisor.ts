@@ -15,10 +15,10 @@ interface Ports {
   readonly log: Log;
   readonly runtime: Runtime;
   readonly proxy: AppsProxy;
-  /** The live release of an environment with its present variables; undefined if nothing is live. */
+  /** An environment's live release with its current variables; undefined if nothing is live. */
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   readonly output: (key: AppKey, lines: readonly LogLine[]) => void;
-  /** A release is about to start. */
+  /** Called before a release starts. */
   readonly starting: (deployment_id: string) => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ const longestBackoff_ms = 30_000;
 
 const nameOf = ({ project_id, environment }: AppKey) => `${project_id} ${environment}`;
 
-/** Holds requests while the live release starts, until their wait is over. */
+/** Holds requests while the live release starts, up to their time limit. */
 function comingUp() {
   let arrive: (up: boolean) => void = () => {};
   const arrival = new Promise<boolean>((resolve) => {
@@ -51,7 +51,7 @@ function comingUp() {
 /** Answers requests for an app that was not started. */
 const nothing = { port: undefined, up: () => Promise.resolve(false) };
 
-/** The hosts that lead to an environment, and what a request needs to pass. */
+/** The hosts of an environment, and the protection that requests must pass. */
 export interface Access {
   readonly hosts: readonly string[];
   readonly protection?: Protection | undefined;
@@ -68,9 +68,9 @@ interface Entry {
   readonly slug: string;
   deployment_id: string;
   instance: Instance | undefined;
-  /** Whether it is still stopped after a start without apps. */
+  /** Whether it is still stopped since a start without apps. */
   isLeft?: boolean;
-  /** The end of the workers of earlier releases: each worker runs once. */
+  /** Resolves when the workers of earlier releases have ended: only one instance of each worker may run. */
   workers: Promise<unknown>;
 }
 
@@ -82,7 +82,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
   let closed = false;
   let changes = 0;
 
-  /** The switch: new requests go to this instance. The previous one answers its open requests, then stops. */
+  /** Switches to this instance: it gets all new requests. The previous one answers its open requests, then stops. */
   const switchTo = (entry: Entry, instance: Instance): void => {
     const before = entry.instance;
     entry.instance = instance;
@@ -102,7 +102,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
   const isCurrent = (entry: Entry, deployment_id: string) =>
     !closed && entries.get(nameOf(entry.key)) === entry && entry.deployment_id === deployment_id;
 
-  /** Starts the live release in its turn, and again until it succeeds. `onTried` is called after the first try. */
+  /** Starts the live release in its turn, and retries until it succeeds. `onTried` is called after the first try. */
   const bring = async (entry: Entry, turn?: Promise<void>, onTried = () => {}): Promise<void> => {
     const { deployment_id } = entry;
     const coming = comingUp();
@@ -155,13 +155,13 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
     liveIn: (key: Omit<AppKey, "organization_id">): Pick<Entry, "deployment_id" | "slug"> | undefined =>
       entries.get(`${key.project_id} ${key.environment}`),
 
-    /** The environments that have an app, running or on its way. */
+    /** The environments with an app that is running or starting. */
     running: (): AppKey[] => [...entries.values()].map(({ key }) => key),
 
     /** Counts the changes of the apps and of their hosts. */
     changes: () => changes,
 
-    /** A deployment became active: the instance of its rollout takes over. A second call does nothing. */
+    /** Call when a deployment became active: the instance of its rollout takes over. A second call does nothing. */
     promote(key: AppKey, live: Live): void {
       const isHere = entries.get(nameOf(key))?.deployment_id === live.deployment_id;
       const entry = entryOf(key, live);
@@ -176,7 +176,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
     },
 
     /**
-     * At the start of the service: brings a live release back in its turn, unless its environment has an app already. Resolves
+     * When the service starts: restarts a live release in its turn, unless its environment already has an app. Resolves
      * after the first try.
      */
     resume: (key: AppKey, live: Live, turn?: Promise<void>): Promise<void> =>
@@ -184,20 +184,22 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
         ? Promise.resolve()
         : new Promise((resolve) => void bring(entryOf(key, live), turn, resolve)),
 
-    /** At a start without apps: the app stays stopped until a restart or a deployment. */
+    /** For a start without apps: the app stays stopped until a restart or a deployment. */
     leave(key: AppKey, live: Live): void {
       entryOf(key, live).isLeft = true;
       void proxy.route(nameOf(key), nothing);
     },
 
-    /** Whether its app is still stopped after a start without apps. */
+    /** Whether its app is still stopped since a start without apps. */
     isLeft: (key: AppKey): boolean => entries.get(nameOf(key))?.isLeft ?? false,
 
     setAccess(key: AppKey, access: Access): void {
       if (entries.has(nameOf(key))) setAccess(key, access);
     },
 
-    /** Starts the live release anew beside the running one. Rejects where it does not become healthy. */
+    /**
+     * Starts the live release again beside the running instance. Rejects if the new instance does not become healthy.
+     */
     async restart(key: AppKey): Promise<void> {
       const entry = entries.get(nameOf(key));
       const app = entry && (await appOf(key));
@@ -208,7 +210,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       else await instance.stop(grace_ms);
     },
 
-    /** Takes an environment off the proxy, and stops its app. */
+    /** Takes an environment off the proxy and stops its app. */
     async stop(key: AppKey): Promise<void> {
       const entry = entries.get(nameOf(key));
       entries.delete(nameOf(key));
@@ -218,7 +220,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       await drained;
     },
 
-    /** Starts no further app. */
+    /** Starts no more apps. */
     pause(): void {
       closed = true;
     },

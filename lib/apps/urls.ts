@@ -24,7 +24,7 @@ interface Ports {
   readonly runtimeName: () => string | undefined;
 }
 
-/** Whether a domain serves, and the DNS record that proves its organization may have it. */
+/** Whether a domain serves, and the DNS record that proves the organization's right to it. */
 export interface DomainStatus {
   readonly name: string;
   readonly status: "active" | "pending";
@@ -33,7 +33,7 @@ export interface DomainStatus {
   readonly reason: string | null;
 }
 
-/** Without a runtime, an environment has no URL. Its domains are shown if it has any. */
+/** Without a runtime, an environment has no URL. Its domains, if any, are still shown. */
 export interface EnvironmentApp {
   domains?: string[];
   domain_status?: DomainStatus[];
@@ -54,17 +54,17 @@ const stored = v.object({ user: v.string(), hash: v.string() });
 export const protectionOf = (protect: string | null | undefined): Protection | undefined =>
   protect ? v.parse(stored, JSON.parse(protect)) : undefined;
 
-/** The hosts that the service itself gives an environment. */
+/** The hosts that the service itself assigns to an environment. */
 export const hostsUnder = (domains: readonly string[], slug: string) => domains.map((domain) => `${slug}.${domain}`);
 
 const hostOfApps = ({ apps_url }: Row<"runtimes">) => (apps_url === "" ? [] : [new URL(apps_url).hostname]);
 
-/** Where apps are reached: their hosts, and the URLs that callers see. */
+/** The addresses of apps: their hosts, and the URLs that callers see. */
 export function createAppUrls(ports: Ports) {
   const { store, domains, appsUrl, registry, others, runtimeName } = ports;
   const rows = store.using(appsRepository);
 
-  /** The URL of an environment: that of the server that runs it. */
+  /** The URL of an environment, on the server that runs it. */
   const urlOf = ({ slug, runtime_id = null }: { slug: string; runtime_id?: string | null }): string | null => {
     const base = registry?.find(runtime_id)?.apps_url || appsUrl();
     return base?.replace("://", `://${slug}.`) ?? null;
@@ -119,7 +119,7 @@ export function createAppUrls(ports: Ports) {
       };
     },
 
-    /** The URLs of live deployments, from the rows; undefined if this server knows them already. */
+    /** The URLs of live deployments, from the rows; undefined if this server already knows them. */
     urlsOf:
       others &&
       (async (given: readonly Deployment[]) => {
