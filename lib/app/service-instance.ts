@@ -49,7 +49,7 @@ interface Inheritance {
   readonly world?: Pick<InstanceContext, "hosts" | "listening" | "worlds">;
 }
 
-/** The largest database, in bytes, copied at the start for reset. SQLite cannot copy more than 2 GiB: the start would fail. */
+/** The largest database that the start copies for reset. SQLite cannot copy more than 2 GiB: the start would fail. */
 const maxForReset = 1024 ** 3;
 
 const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): Snapshot => ({
