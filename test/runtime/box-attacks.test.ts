@@ -7,11 +7,11 @@ import { temporaryFolder } from "../helpers/program.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 
 /*
- * What an app of the runtime `process` tries against the machine, its server and its neighbours, a row each, with the answer
- * of the kernel. The app prints what its attempt came to.
+ * Attacks of an app of the runtime `process` on the machine, its server and its neighbours: one per row, with the
+ * kernel's answer. The app prints the result of each attempt.
  */
 
-/** The numbers of system calls. */
+/** System call numbers. */
 const calls =
   process.arch === "arm64"
     ? {
@@ -35,10 +35,10 @@ const calls =
         fcntl: 72,
       };
 const perl = (code: string) => `perl -e '${code} print $! + 0'`;
-/** A call with plain arguments; prints the number of the error, or 0. */
+/** A system call with plain arguments; prints errno, or 0. */
 const call = (name: keyof typeof calls, ...args: (number | string)[]) =>
   perl(`$! = 0; syscall(${[calls[name], ...args].join(", ")}) == -1 or $! = 0;`);
-/** A call whose last argument points to a structure of one or two fields. */
+/** A system call whose last argument points to a structure of one or two fields. */
 const packed = (name: keyof typeof calls, form: string, first: number, field: number) =>
   perl(
     `my $it = pack("${form}", ${field}, 0); $! = 0; syscall(${calls[name]}, 0, ${form === "l" ? `${first}, ` : ""}$it) == -1 or $! = 0;`,
@@ -48,7 +48,7 @@ const socketOf = (family: number, type = 1) =>
   [call("socket", family, type, 0), new RegExp(`^${EAFNOSUPPORT}$`)] as const;
 const denied = /Permission denied|Operation not permitted|Read-only file system|No such file|not found|nonexistent/;
 
-/** Each attack is a command of the shell, and what it prints. */
+/** Each attack: a shell command and its expected output. */
 const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp]>> = {
   "files through the roots of processes": ["of=root; ls -d /proc/[0-9]*/$of/var/lib 2> /dev/null; echo none", /^none$/],
   "the memory of the first process": ["head -c 1 /proc/1/mem 2>&1", /Input\/output error|Permission denied/],
@@ -145,7 +145,7 @@ test("An app finds neither its server nor a neighbour", needs("users", "network"
   await here.release(id, {}, "preview");
   const box = "preview-web.localhost";
   const run = (code: string) => runIn(here, code, box);
-  // Signals, 0 among them, reach nobody outside; nor do names of processes.
+  // The app cannot signal a process outside its box (signal 0 included), nor see its name.
   for (const signal of [0, `"SIGTERM"`]) assert.equal(await run(`process.kill(${process.pid}, ${signal})`), "ESRCH");
   assert.equal(await run(`process.kill(-${process.pid}, "SIGKILL")`), "ESRCH");
   const names = await run(
@@ -153,15 +153,15 @@ test("An app finds neither its server nor a neighbour", needs("users", "network"
   );
   assert.ok(names.includes("SVC_ENVIRONMENT=preview"));
   assert.equal(names.includes("SVC_ENVIRONMENT=production"), false);
-  // Descriptors of the server, of the setup and of the limits are closed.
+  // The descriptors of the server, of the setup and of the limits are closed.
   const descriptors = await run(`spawnSync("sh", ["-c", "ls -l /proc/[0-9]*/fd"], { encoding: "utf8" }).stdout`);
   assert.match(descriptors, /-> /);
-  // The first process has kept the pipe on which it waited for its network.
+  // The first process keeps the pipe on which it waited for its network.
   const places = descriptors.replace(" 0 -> /sys/bus/made", "");
   assert.doesNotMatch(places, /svc|cgroup|\/sys|\.bpf|ready|-> \/(tmp|root|home)/);
   for (const path of [folder, `${folder}/svc.db-apps/releases/${own}/app/server.js`, `${folder}/svc.db.key`, "/cache"])
     assert.equal(await run(`fs.statSync(${JSON.stringify(path)}).size`), "ENOENT", path);
-  // Datagrams and the other ways to write an address end as connections do.
+  // Datagrams, and other spellings of an address, fail as connections do.
   const socket = createSocket("udp4").bind(0, "127.0.0.1");
   t.after(() => socket.close());
   await new Promise((resolve) => socket.once("listening", resolve));
@@ -194,7 +194,7 @@ const hoards: Readonly<Record<string, readonly [build: string, end: RegExp]>> = 
     `perl -e 'my @f; for (1..40) { my $n = "x"; my $fd = syscall(${calls.memfd_create}, $n, 0); open(my $f, ">&=", $fd) or die $!; push @f, $f; syswrite($f, "x" x 16e6) } sleep 600'`,
     outOfMemory,
   ],
-  // The kernel gives all pipes of a user 64 MiB, and one page to each pipe beyond.
+  // The kernel grants 64 MiB to all pipes of a user together, and one page to each further pipe.
   pipes: [
     `perl -e 'my @p; for (1..1900) { pipe(my $r, my $w) or last; fcntl($w, 1031, 1 << 20); syscall(${calls.fcntl}, fileno($w), 4, 2048); 1 while syswrite($w, "x" x 65536); push @p, $r, $w } print scalar(@p); exit 3' | head -c 5; exit 3`,
     /used more memory|^3800$/m,

@@ -8,7 +8,7 @@ import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
 import { askApp } from "../helpers/running-apps.ts";
 
-/** Starts a server whose descriptors lead to a file with a secret; answers what an app of its gets from them. */
+/** Starts a server whose descriptors lead to a secret file; returns what its app can read from them. */
 async function inherited(t: TestContext, descriptors: readonly number[], ...more: string[]): Promise<string> {
   const folder = temporaryFolder(t);
   const secret = join(folder, "secret");

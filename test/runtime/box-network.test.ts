@@ -7,7 +7,7 @@ import { quoted } from "../../lib/kernel/shell-words.ts";
 import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 
-/** How a connection from an app ends: `open`, or the error. */
+/** The outcome of a connection from an app: `open`, or the error. */
 const connecting = (to: string) =>
   `new Promise((done) => { const socket = net.connect(${to}); socket.setTimeout(3000, () => done("no answer"));
     socket.on("connect", () => done("open")); socket.on("error", ({ code }) => done(code)); })`;
@@ -51,7 +51,7 @@ test(
     ];
     for (const to of refused)
       assert.match(await ask(to), /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH)$/, JSON.stringify(to));
-    // Nor does a build, which may not even ask for the network to be changed.
+    // A build cannot connect either, and may not change the network.
     const build = `node -e ${quoted(`const net = require("node:net"); ${connecting(JSON.stringify({ port: closed, host: "127.0.0.1" }))}.then(console.log)`)}; ip route del blackhole 10.0.0.0/8; exit 3`;
     here.repos.commit("acme/web", { "svc.json": { build } });
     const lines = await here.messages((await here.release(id)).id);
@@ -75,7 +75,10 @@ test("An app that binds every port keeps no other one from its start", needs("ne
   assert.equal(status, "active");
 });
 
-/** A name server of the app's own, whose name moves from a public address to another one, and a connection by that name. */
+/**
+ * A DNS rebinding attack: the app's own name server moves a name from a public address to another one, and the app
+ * connects by that name.
+ */
 const rebinding = (address: string, port: number) =>
   `new Promise((done) => { const { Resolver } = require("node:dns"); let asked = 0;
   const server = require("node:dgram").createSocket("udp4");
@@ -104,7 +107,7 @@ test(
         /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH) 2$/,
         address,
       );
-    // No link has an address of IPv6.
+    // No network interface has an IPv6 address.
     const links = await runIn(here, `fs.readFileSync("/proc/net/if_inet6", "latin1").trim()`);
     assert.match(links, /^(ENOENT|(0{31}1 .* lo)?)$/);
     const addresses = own.flatMap(({ address, family }) => (family === "IPv6" ? [address] : []));

@@ -11,14 +11,11 @@ import { type Files, repositories } from "../helpers/repositories.ts";
 import { askApp, processesOf } from "../helpers/running-apps.ts";
 import { keyOf, seed } from "../helpers/test-service.ts";
 
-/*
- * The service as an ordinary user with subordinate ids, and what its apps try against the counts that the kernel keeps of that
- * user.
- */
+/* The service runs as an ordinary user with subordinate ids; its apps try to use up the kernel's limits per user. */
 
 const asRoot = process.getuid?.() === 0 ? needs("users", "limits") : { skip: "it needs root, who makes the user" };
 
-/** A server of a user, and what deploys an app to it. */
+/** Starts a server as this user; returns it with a function that deploys an app to it. */
 async function served(t: TestContext, who: "root" | "an ordinary user", asRoot: string[] = [], env = {}) {
   const user = who === "root" ? { uid: 0, become: [], words: [] } : ordinaryUser(t, ...asRoot);
   const folder = temporaryFolder(t);
@@ -61,7 +58,7 @@ const usersOf = (deployment_id: string) => [
 ];
 
 const calls = { x64: { inotify: 294, queue: 129 }, arm64: { inotify: 26, queue: 138 } }[process.arch as "x64"];
-/** Takes as much as there is, or the first argument, says how much that was, and holds it until its stdin ends. */
+/** Takes all there is, or as many as the first argument; prints the count, and holds everything until stdin ends. */
 const taking = (setup: string, one: string) =>
   `${setup} my $n = 0; $n++ while $n < $ARGV[0] && ${one}; $| = 1; print "$n\\n"; <STDIN>; kill "KILL", @held`;
 const greed = {
@@ -70,7 +67,7 @@ const greed = {
     `use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(40)); my $info = pack("llllllx100", 40, 0, -1, 0, 0, 0);`,
     `syscall(${calls?.queue}, 0 + $$, 40, $info) >= 0`,
   ),
-  // The last one: afterwards the app can start nothing.
+  // Must be last: afterwards the app can start nothing.
   processes: taking("my $pid;", `defined($pid = fork) && ($pid ? push(@held, $pid) : sleep 4242)`),
 } as const;
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { needs } from "../helpers/obeying-app.ts";
 import { program, temporaryFolder } from "../helpers/program.ts";
 
-/** The settings of the service in unit files; a later file changes those of an earlier one. */
+/** Merges the settings of the unit files; a later file overrides an earlier one. */
 function settingsOf(...names: string[]): Map<string, string> {
   const lines = names.flatMap((name) => readFileSync(`fixtures/hosting/${name}`, "utf8").split("\n"));
   return new Map(
@@ -14,7 +14,7 @@ function settingsOf(...names: string[]): Map<string, string> {
 }
 
 const readOnly = (folder: string) => `mount --bind ${folder} ${folder}; mount -o remount,bind,ro ${folder}`;
-/** What systemd makes of the settings that touch namespaces, mounts and rights. */
+/** The shell equivalent of each setting for namespaces, mounts and rights. */
 const meaning: Readonly<Record<string, string>> = {
   ProtectKernelTunables: readOnly("/proc/sys"),
   ProtectControlGroups: readOnly("/sys/fs/cgroup"),
@@ -23,7 +23,7 @@ const meaning: Readonly<Record<string, string>> = {
   RestrictSUIDSGID: "rights=--no-new-privs",
 };
 
-/** What doctor says under the settings. */
+/** The output of `doctor` under the settings. */
 function doctorUnder(settings: ReadonlyMap<string, string>, cwd: string): string {
   const isOn = (name: string) => settings.get(name) === "true";
   const script = [

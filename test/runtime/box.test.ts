@@ -8,8 +8,8 @@ import { processesOf, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 
 /*
- * Attacks by whoever may deploy, as builds and apps of the runtime `process` run them. Each is answered by the box, and
- * skipped with its reason where the machine lacks the part that answers.
+ * Attacks by a user with the right to deploy, as builds and apps of the runtime `process`. The box stops each one; a
+ * test is skipped, with the reason, where the machine lacks the part that does so.
  */
 
 const host = "production-web.localhost";
@@ -20,7 +20,7 @@ test(
     const folder = temporaryFolder(t);
     const here = await runtimeWorld(t, { database: join(folder, "svc.db") });
     const { id } = await here.project("web");
-    // The link is the same in the box and on the machine, but for the cache's place: it is fitted to the machine's.
+    // The link resolves alike in the box and on the machine, except for the cache, where it fits the machine's path.
     const hop = `../../../cache/${id}/packages/hop`;
     const link = `mkdir real && echo home > real/index.html && ln -sfn "../../../releases/$SVC_DEPLOYMENT/app/real" /cache/hop`;
     here.repos.commit("acme/web", { "svc.json": { static: "site", build: `${link} && ln -s ${hop} site` } });
@@ -110,7 +110,7 @@ test("Epoll watches without end take nothing from the server", needs("users", "l
     here,
     `Promise.all([1, 2, 3].map(() => new Promise((done) => require("node:child_process").spawn("perl", ["-e", ${JSON.stringify(watches)}]).on("exit", (code, signal) => done(code ?? signal)))))`,
   ).catch(() => "the app ended");
-  // Each connection to the port of the apps takes a watch of the server's own.
+  // Each connection to the apps' port takes an epoll watch of the server.
   for (let asked = 0; asked < 50; asked++) assert.match(await here.ask("nobody.localhost"), /^404 /);
   await ended;
   assert.match(await here.ask("nobody.localhost"), /^404 /);
@@ -182,7 +182,7 @@ test("Nothing of a box outlives its service: no group, no process, no mount", ne
   assert.notEqual(processesOf(live).length, 0);
   await here.service.close();
   assert.deepEqual([processesOf(live), groups()], [[], []]);
-  // Tests beside this one have container engines, with mounts of their own.
+  // Tests that run at the same time mount container engines.
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").replaceAll(/^.*\/svc-server-engine-.*\n/gm, "");
   assert.doesNotMatch(mounts, /svc-server|\/sys\/bus/);
 });

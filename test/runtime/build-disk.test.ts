@@ -8,7 +8,7 @@ import { temporaryFolder } from "../helpers/program.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 
 const most = 64 * 1024 ** 2;
-/** Writes 400 MB to a descriptor, 1 MB at a time, and says how far it came. */
+/** Writes 400 MB to a descriptor in steps of 1 MB, and prints its progress. */
 const write = `perl -e '$| = 1; for (1..400) { syswrite(STDOUT, "x" x 1e6) == 1e6 or last; print STDERR "wrote $_\\n" if $_ % 20 == 0 }'`;
 
 /** Builds that hide what they write. */
@@ -32,7 +32,7 @@ test("A build that hides what it writes is ended at its limit of disk space", ne
   }
   const cache = join(`${database}-apps`, "cache", id, "packages-production");
   await here.service.close();
-  // Nothing of it stays, on the disk or in the kernel.
+  // The builds leave nothing, on the disk or in the kernel.
   assert.deepEqual(readdirSync(cache), []);
   assert.equal(execFileSync("losetup", ["--list", "--noheadings"], { encoding: "utf8" }).includes(cache), false);
 });
@@ -53,7 +53,7 @@ test("What a build leaves is the release, and packages for the next build", need
   assert.deepEqual(readdirSync(join(releases, second.id)).sort(), ["app", "release.json"]);
   await here.service.close();
   const disk = join(`${database}-apps`, "cache", id, "packages-production/disk");
-  // The file takes what the packages take, and no more.
+  // The disk file takes no more than its packages.
   assert.ok(existsSync(disk));
   assert.ok(512 * statSync(disk).blocks < most / 8, `${512 * statSync(disk).blocks}`);
 });
@@ -67,7 +67,7 @@ test("A build leaves what is hard to copy, and its deployment ends", needs("disk
     'perl -e \'for (1..300) { mkdir "x" x 20; chdir "x" x 20 }\'': "failed",
   };
   for (const [build, end] of Object.entries(left)) {
-    // In the folder of the site, since a static release keeps nothing else.
+    // In the site's folder: a static release keeps nothing else.
     const site = { build: `cd public; ${build}`, static: "public" };
     here.repos.commit("acme/web", { "svc.json": site, "public/index.html": "home" });
     const { id: deployment, status } = await here.release(id);
@@ -86,7 +86,7 @@ test(
     const { id } = await here.project("web");
     here.repos.commit("acme/web", {
       "svc.json": { build: "echo built > made" },
-      // It is watched for longer than the disk takes to go.
+      // The release command outlasts the removal of the build's disk.
       Procfile: "web: node server.js\nrelease: cat made; sleep 1; exit 4\n",
     });
     const { id: failed, status } = await here.release(id);

@@ -9,7 +9,7 @@ import { type Running, runtimeWorld, server } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
 
-/** A build that writes a program to each of some paths, and nothing else to start. */
+/** A build that writes a program to each path, and has nothing else to start. */
 const building = (...paths: string[]): Files => ({
   "package.json": {
     name: "web",
@@ -18,7 +18,7 @@ const building = (...paths: string[]): Files => ({
   "program.cjs": server(paths[0] ?? ""),
 });
 
-/** Deploys files; answers the log. */
+/** Deploys files; returns the log. */
 async function live(here: Running, id: string, files: Files): Promise<string> {
   here.repos.commit("acme/web", files);
   const { id: release, status } = await here.release(id);
@@ -30,7 +30,7 @@ async function live(here: Running, id: string, files: Files): Promise<string> {
 test("The server that a framework builds is started where no script names it", async (t) => {
   const here = await runtimeWorld(t);
   const { id } = await here.project("web");
-  // SvelteKit's build also has a folder of files, and Nitro's and Astro's programs are modules.
+  // SvelteKit's build also has a folder of files; the programs of Nitro and Astro are ES modules.
   const page = { "public/index.html": "the page" };
   assert.match(
     await live(here, id, { ...page, ...building("build/index.js", "build/handler.js") }),
@@ -42,10 +42,10 @@ test("The server that a framework builds is started where no script names it", a
     await live(here, id, { ...building(path), "program.cjs": esm });
     assert.equal(await here.ask(host), `200 ${path}`);
   }
-  // Such a program of somebody else is none: SvelteKit's has a file beside it.
+  // Without the `handler.js` of SvelteKit beside it, `build/index.js` is not taken as a server.
   await live(here, id, { ...page, ...building("build/index.js") });
   assert.equal(await here.ask(host), "200 the page");
-  // Who names a folder means it.
+  // A folder named in `svc.json` wins.
   await live(here, id, { "svc.json": { static: "public" }, ...building("dist/server/entry.mjs") });
   assert.equal(await here.ask(host), "200 the page");
 });
@@ -73,7 +73,7 @@ test("Which start a package has, and which is a development server", (t) => {
   assert.equal(planOf({ build, start: "npm run build && vite --port 3000" }), "development");
   assert.equal(planOf({ build, start: "npm run build" }), undefined);
   assert.equal(planOf({ build, prestart: "npm run build", start: "node a.js" }), "node a.js");
-  // These do more, or have no build that has run.
+  // These starts do more than build, or have no build script.
   assert.equal(
     planOf({ build, prestart: "npm run build && npm run seed", start: "node a.js" }),
     "npm run --silent start",

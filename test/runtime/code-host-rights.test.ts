@@ -14,7 +14,7 @@ const refused =
 
 type CodeHost = NonNullable<Options["codeHost"]>;
 
-/** A service of two organizations whose code host shows `acme/web` to the operator's token alone. */
+/** A service with two organizations; its code host shows `acme/web` only to the operator's token. */
 async function hosted(t: TestContext, more: Partial<CodeHost>, database = join(temporaryFolder(t), "svc.db")) {
   const repos = repositories(t);
   repos.commit("acme/web", { "index.html": "secret of acme" });
@@ -29,7 +29,7 @@ type Here = Awaited<ReturnType<typeof hosted>>["here"];
 const projectOf = async (here: Here, who: Who): Promise<string> =>
   expect(await here.call(who, "POST", "/v1/projects", { name: "web", region: "local" }), 201).id;
 
-/** How a deployment of `acme/web` ends, and what its log says. */
+/** Deploys `acme/web`; returns the final status and the log. */
 async function deployed(here: Here, who: Who, project_id: string) {
   const order = { project_id, environment: "production", source: git };
   const { id } = expect(await here.call(who, "POST", "/v1/deployments", order), 201);
@@ -46,7 +46,7 @@ test("where there are several organizations, the token serves none, and a public
     assert.equal(status, "failed");
     assert.match(log, refused);
   }
-  // It becomes public: whoever asks with a credential would be refused by the others.
+  // The repository is public now, so a fetch needs no credential.
   serving.token = undefined;
   assert.equal((await deployed(here, "stranger", projects.stranger)).status, "active");
 });
@@ -89,7 +89,7 @@ test("what was fetched with the token is not read from the cache once the organi
   await here.service.close();
   rmSync(join(`${database}-apps`, "releases"), { recursive: true });
   const after = await start({ organizations: { globex: ["acme/*"] } });
-  // The rollback builds a commit again that lies in a cache.
+  // The rollback rebuilds a commit that is in the cache.
   const back = expect(await after.call("owner", "POST", `/v1/deployments/${second.id}/rollback`), 201);
   const { status } = expect(await after.call("owner", "GET", `/v1/deployments/${back.id}?wait=60`), 200);
   assert.equal(status, "failed");

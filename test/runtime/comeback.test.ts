@@ -11,7 +11,7 @@ const key = "sk_live_demo_owner1";
 const names = ["one", "two", "three"] as const;
 const slow_ms = 300;
 
-/** A program that takes a while until it listens, and answers when it was started. */
+/** A program that listens only after a while, and answers with its start time. */
 const slow = `const began = Date.now();
 setTimeout(() => require("node:http").createServer((_, response) => response.end(String(began)))
   .listen(process.env.PORT, process.env.HOST), ${slow_ms});`;
@@ -25,7 +25,7 @@ async function begin(t: TestContext, folder: string, repos: string, ...words: st
     ...program,
     ask,
     client: createClient({ baseUrl: program.base_url, apiKey: key }),
-    /** When each app was started, the first one first. */
+    /** The start time of each app, earliest first. */
     async starts(): Promise<(readonly [name: string, at: number])[]> {
       const all = await Promise.all(
         names.map((name) =>
@@ -80,7 +80,7 @@ test("After a crash apps come back in turn, the one that was started last at the
   for (const gap of gaps(afterTwo)) assert.ok(gap >= slow_ms + 1_000, `${gap}`);
   await third.stop("SIGKILL");
 
-  // Without apps nothing starts but what is asked for.
+  // `--apps stopped`: only apps that a call asks for start.
   const fourth = await begin(t, folder, repos.root, "--apps", "stopped");
   for (const name of names) assert.match(await fourth.ask(name), /^503 /);
   await fourth.client.environments.restart({ id: projects.get("two") ?? "", name: "production" });
@@ -89,7 +89,7 @@ test("After a crash apps come back in turn, the one that was started last at the
   assert.match(fourth.errors(), /apps are stopped \(--apps stopped\)/);
   assert.equal((await fourth.stop()).code, 0);
 
-  // A server that ended as it was asked to is no reason to wait.
+  // The last server stopped cleanly, so the next one does not stagger the starts.
   const fifth = await begin(t, folder, repos.root);
   await fifth.starts();
   assert.doesNotMatch(fifth.errors(), /apps start one after the other/);

@@ -7,14 +7,14 @@ import { runningRules } from "./running-rules.ts";
 
 interface Settings {
   readonly name: string;
-  /** Why it cannot be tried here; false where it can. */
+  /** Why the driver cannot be tested here; false where it can. */
   readonly skip: string | false;
-  /** Whether its releases run on after their deployment. */
+  /** Whether its releases keep running after their deployment. */
   readonly runs: boolean;
   readonly make: (t: TestContext) => Member | Promise<Member>;
 }
 
-/** Rules of every driver. */
+/** Rules for every driver. */
 const rules: readonly Rule[] = [
   [
     "a step that has ended answers its end again, and does nothing twice",
@@ -29,7 +29,7 @@ const rules: readonly Rule[] = [
       );
       const rollout = rolloutOf(work, first);
       done(await advance(driver, rollout));
-      // The source moves on; what was built stays.
+      // The source changes; the built release stays.
       await member.source("works", "two");
       done(await advance(driver, rollout));
       if (!driver.runtime) return;
@@ -75,7 +75,7 @@ const rules: readonly Rule[] = [
   ],
 ];
 
-/** Registers the rules that every runtime keeps. A driver without a runtime is held to those of its steps alone. */
+/** Registers the rules of every runtime. A driver without a runtime has to keep only the rules for its steps. */
 export function conformance({ name, skip, make, runs }: Settings): void {
   for (const [text, needs, body] of runs ? [...rules, ...runningRules] : rules)
     test(`${name}: ${text}`, { skip }, async (t) => {
@@ -88,13 +88,13 @@ export function conformance({ name, skip, make, runs }: Settings): void {
       }
       const driver = member.open();
       const { runtime } = driver;
-      // A runtime's timers hold no process, as a server does; its port stands for one.
+      // The timers of a runtime do not keep a process alive. A server does; its port stands in here.
       await wayIn(t);
       assert.equal(runtime !== undefined, runs);
       await runtime?.begin(kept);
       t.after(() => runtime?.close(Promise.resolve()));
       const of = (kind: Kind) => sources.get(kind) as DeploymentSource;
-      // A driver without a runtime is given the rules alone that ask for none.
+      // A driver without a runtime gets only rules that use none.
       await body({ driver, runtime: runtime as Runtime, member, t, of });
     });
 }

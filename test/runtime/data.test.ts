@@ -21,7 +21,7 @@ import { until } from "../helpers/until.ts";
 
 const host = "production-web.localhost";
 
-/** Counts its starts in a file of `/data`, and shows what it finds at paths. */
+/** Counts its starts in a file of `/data`, and shows the content at given paths. */
 const counter = (version: string, size = 0) => ({
   Procfile: "web: node server.js\nworker: node worker.js",
   "worker.js": `

@@ -41,7 +41,7 @@ test("A deadline beyond a minute comes when it is due, though no timer runs long
 });
 
 test("A pause ends with its time or its signal, and leaves no listener", async (t) => {
-  // Timers of a runtime hold no process.
+  // The timers do not keep the process alive, so this server does.
   const server = createServer().listen(0);
   t.after(() => server.close());
   const aborting = new AbortController();

@@ -80,7 +80,7 @@ test("a repository is deployed as its last commit, and stays as it is", async (t
   assert.deepEqual(stateOf(folder), before);
   assert.equal(await here.ask("production-web.localhost"), "200 one");
 
-  // A part of it is a folder like any other, and a checkout without history has its files alone.
+  // A subfolder deploys like any folder; a checkout without history sends only its files.
   here.repos.commit("me/web", { "site/index.html": "site" });
   assert.equal((await here.deploy([join(folder, "site")])).code, 0);
   assert.equal(await here.ask("production-site.localhost"), "200 site");
@@ -88,7 +88,7 @@ test("a repository is deployed as its last commit, and stays as it is", async (t
   here.repos.git("me/web", "clone", "--quiet", "--depth=1", `file://${folder}`, shallow);
   assert.equal((await here.deploy([shallow])).code, 0);
 
-  // A history that was rewritten replaces the service's only where that is asked for.
+  // A rewritten history replaces the stored one only with `--force`.
   here.repos.git("me/web", "reset", "--quiet", "--hard", "HEAD~1");
   await here.deploy([folder, "--force"]);
   here.repos.git("me/web", "commit", "--quiet", "--amend", "--allow-empty", "--message=another");

@@ -58,7 +58,7 @@ test("A branch over smart HTTP is built and answers at its host; a rollback buil
   assert.equal(await here.ask(host), "200 two");
   assert.equal(expect(await here.call("viewer", "GET", `/v1/deployments/${first.id}`), 200).url, undefined);
 
-  // The tag moves; the rollback keeps the commit that it had.
+  // The tag moves; the rollback keeps its own commit.
   repos.git("acme/web", "tag", "--force", "--annotate", "--message=two", "v1");
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${next.id}/rollback`), 201);
   const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
@@ -105,7 +105,7 @@ test("A crash costs a request its time and no answer; restart takes today's vari
   assert.equal(await here.ask(host), "200 one");
   assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
   const path = `/v1/projects/${id}/environments/production`;
-  // A followed log of an app ends with its key.
+  // Following an app's log ends when its key ends.
   const viewer = here.service.client({
     apiKey: (await here.service.keys.create({ role: "viewer", name: "brief" })).key,
   });

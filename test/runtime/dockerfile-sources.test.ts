@@ -8,7 +8,7 @@ import { expect, type Who } from "../helpers/test-service.ts";
 
 const host = "production-web.localhost";
 
-/** A service of two organizations, an engine, and a registry with images that it may give to nobody. */
+/** A service with two organizations, an engine, and a registry that can close its images. */
 async function machine(t: TestContext, kind: (typeof kinds)[number]) {
   const engine = await containerEngine(t, kind);
   const closed = new Set<string>();
@@ -27,7 +27,7 @@ async function machine(t: TestContext, kind: (typeof kinds)[number]) {
     expect(await here.call(who, "POST", "/v1/projects", { name, region: "local" }), 201).id;
   return {
     ...{ engine, here, place, put, putIndex, closed, projectOf },
-    /** How a deployment of an organization ends, and what its log says. */
+    /** Deploys for an organization; returns the final status and the log. */
     async deployed(who: Who, project_id: string, source: object) {
       const order = { project_id, environment: "production", source };
       const { id } = expect(await here.call(who, "POST", "/v1/deployments", order), 201);
@@ -156,7 +156,7 @@ for (const kind of kinds) {
       `FROM ${place}/base:1`,
       "COPY --from=TESTED /made /made",
       "COPY --from=bare /first /made/first",
-      // Docker's own builder knows no mounts.
+      // Docker's classic builder knows no mounts.
       ...(kind === "podman" ? ["RUN --mount=type=bind,from=tested,source=/made,target=/m cat /m/word"] : []),
       ...(kind === "podman" ? [`RUN --mount=type=bind,from=${place}/files,target=/m /m/file`] : []),
       `COPY --from=${place}/files /file /made/file`,
@@ -167,10 +167,10 @@ for (const kind of kinds) {
     const first = await deployed("owner", project, { type: "git", repo: "acme/web" });
     assert.deepEqual([first.status, await here.ask(host)], ["active", "200 made tested made a file"], first.log);
     assert.match(first.log, new RegExp(`Resolved ${place}/files to ${files}`));
-    // What the installation of packages needs, and nothing more. Docker has no option for it.
+    // The capabilities for installing packages, and no others. Docker has no option for them.
     if (kind === "podman") assert.match(first.log, /CapBnd:\s00000000800000fb/);
 
-    // A tag that moves is another image at the next build.
+    // A moved tag gives another image at the next build.
     put("files", "latest", { files: { file: "#!/bin/sh\necho another\n" } });
     const second = await deployed("owner", project, { type: "git", repo: "acme/web" });
     assert.deepEqual([second.status, await here.ask(host)], ["active", "200 made tested made another"], second.log);

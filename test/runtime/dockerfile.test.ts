@@ -8,7 +8,7 @@ import { runs } from "../helpers/properties.ts";
 
 const digest = `sha256:${"0".repeat(64)}`;
 
-/** Writes a Dockerfile with digests; answers it with the images that were looked up. */
+/** Pins a Dockerfile to digests; returns it with the images looked up. */
 async function pinned(text: string) {
   const asked: string[] = [];
   const { text: written, lines } = await pinSources(text, {
@@ -36,7 +36,7 @@ test("Each image of a Dockerfile gets its digest, and stages stay", async () => 
       ["a:1"],
     ],
     ["\ufeffFROM scratch\r\nCOPY a b\r\n", "FROM scratch\nCOPY a b\n", []],
-    // A stage is there once it has ended.
+    // A stage cannot copy from itself: `s` and `0` are images here.
     ["FROM a AS s\nCOPY --from=s x y", "FROM r.test/a@ AS s\nCOPY --from=r.test/s@ x y\n", ["a", "s"]],
     ["FROM a AS s\nCOPY --from=0 x y", "FROM r.test/a@ AS s\nCOPY --from=r.test/0@ x y\n", ["a", "0"]],
     [
@@ -100,7 +100,7 @@ test("What engines read differently is refused, with its line", async () => {
     assert.throws(() => checkTrigger(trigger), Failure, trigger);
 });
 
-/** The options of an instruction, as Docker's parser finds them. */
+/** The options of an instruction, by the rules of Docker's parser. */
 function optionsOf(text: string): string[] {
   const found: string[] = [];
   let rest = text.trimStart();
@@ -120,7 +120,7 @@ function optionsOf(text: string): string[] {
   return found;
 }
 
-/** The images that an engine would look up: each way of reading is one that some engine has. */
+/** The images that an engine would look up; each combination of the two options is how some engine reads. */
 function lookedUp(text: string, { doubled, here }: { readonly doubled: boolean; readonly here: boolean }): string[] {
   const lines = text.split("\n");
   const token = /^#[ \t]*escape[ \t]*=[ \t]*(.)/i.exec(lines[0] ?? "")?.[1] ?? "\\";

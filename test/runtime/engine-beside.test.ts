@@ -50,7 +50,7 @@ for (const kind of kinds) {
     assert.match(await before.ask("production-web.localhost"), /^401/);
     expect(await protect(null), 200);
     assert.equal(await before.ask("production-web.localhost"), "200 one");
-    // The switch asks the worker to end, and then starts the new one.
+    // The switch stops the worker, then starts the new one.
     before.repos.commit("acme/web", files("two"));
     const two = await before.release(id);
     assert.equal(two.status, "active");
@@ -86,7 +86,7 @@ for (const kind of kinds) {
       ["late", "failed", null],
       ["tick", "succeeded", 0],
     ]);
-    // The worker ran through the stop of the server, and was taken over.
+    // The worker kept running while the server was stopped, and the next server took it over.
     assert.deepEqual(await queues(), queue);
     expect(await here.call("developer", "DELETE", `${path}/production`), 204);
     await firstOf(async () => (await engine.containers()).length === 0 || undefined);

@@ -22,7 +22,7 @@ const images: Partial<Record<Kind, (version: string) => ImageParts>> = {
   startHangs: () => runs("exec sleep 4243"),
 };
 
-/** The instruction that each build runs. */
+/** The RUN instruction of each build. */
 const builds: Partial<Record<Kind, string>> = {
   prints: `i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i + 1)); done; echo the token is s3cret-of-the-environment`,
   buildFails: "echo begun; exit 7",
@@ -62,7 +62,7 @@ async function engineMember(t: TestContext, of: EngineKind): Promise<Member> {
         Id: string;
         Labels: Record<string, string>;
       }[];
-      // The container of a build's step names no deployment.
+      // The container of a build step has no deployment label.
       const its = containers.filter(({ Labels }) => (Labels["svc-server.deployment"] ?? id) === id);
       const folders = [join(folder, "engine/sources", id), join(folder, "engine/pulls", id)];
       return [

@@ -14,7 +14,7 @@ const runs = (script: string): ImageParts => ({
   config: { Cmd: ["/main"], ExposedPorts: { "8000/tcp": {} } },
 });
 
-/** A registry that never sends the layers of `slow`; `asked` resolves when the next of them is asked for. */
+/** A registry that never sends the layers of `slow`; `asked` resolves at the next request for one. */
 async function stallingRegistry(t: TestContext) {
   const waiting: (() => void)[] = [];
   const made = await registry(t, ({ url = "" }) => {
@@ -81,7 +81,7 @@ for (const kind of kinds) {
       assert.match(lines, reason);
       assert.doesNotMatch(lines, /s3cret/);
       assert.equal(await here.ask(host), "200 one");
-      // The row comes first, then what the work left goes.
+      // The row is updated first; the cleanup follows.
       for (let left = 200; left > 0; left--) {
         if (JSON.stringify([await engine.containers(), (await engine.images()).length]) === JSON.stringify(before))
           break;
@@ -108,7 +108,7 @@ for (const kind of kinds) {
     here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nRUN echo begun; sleep 1000\n` });
     const build = await here.deploy(id, { source: { type: "git", repo: "acme/web" } });
     await here.logged(build.id, /^begun$/);
-    // Podman shows no containers of builds.
+    // Podman does not list build containers.
     assert.equal((await engine.containers()).length, kind === "docker" ? 1 : 0);
     expect(await here.call("developer", "POST", `/v1/deployments/${build.id}/cancel`), 200);
 

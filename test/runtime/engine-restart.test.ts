@@ -56,9 +56,9 @@ for (const kind of kinds) {
     const second = await begin(t, folder);
     assert.equal(await ask(second), "200 one");
     assert.deepEqual(await engine.containers(), running);
-    // A crash of a container that was taken over.
+    // A container that the new server took over crashes.
     await ask(second, "/crash", "POST");
-    // The engine takes connections of a container for a moment after its end, and answers none.
+    // For a moment after a container ends, the engine still accepts its connections, without an answer.
     await until(
       async () => !(await engine.containers()).includes(running[0] ?? ""),
       () => ask(second),
@@ -70,7 +70,7 @@ for (const kind of kinds) {
     const [restarted] = await engine.containers();
     assert.notEqual(restarted, running[0]);
 
-    // A kill in the middle of a rollout, and a container that belongs to no live release.
+    // A kill during a rollout leaves a container without a live release.
     const { id: next } = await createClient({ baseUrl: second.base_url, apiKey: key }).deployments.create(order("2"));
     await second.stop("SIGKILL");
     assert.ok((await engine.containers()).includes(restarted ?? ""));
@@ -78,7 +78,7 @@ for (const kind of kinds) {
     const again = createClient({ baseUrl: third.base_url, apiKey: key });
     assert.equal((await again.deployments.get({ id: next, wait: 60 })).status, "active");
     assert.equal(await ask(third), "200 two");
-    // What the new release prints comes in batches.
+    // The output of the new release arrives in batches.
     const said = await firstOf(async () => {
       const { data } = await again.environments.logs({ id: project_id, name: "production" });
       const messages = data.map(({ message }) => message);
@@ -99,7 +99,7 @@ for (const kind of kinds) {
   test(`${kind}: What a service in memory left when it was killed goes at the next start`, { skip }, async (t) => {
     const engine = await containerEngine(t, kind);
     const { host, put } = await registry(t);
-    // A label that would break the health check, had it been taken as it is.
+    // A label that would break the health check if it were used unchecked.
     const { config, ...parts } = answering("one");
     put("web", "1", {
       ...parts,
@@ -151,7 +151,7 @@ for (const kind of kinds) {
     await begun;
     await first.stop("SIGKILL");
     stalls = false;
-    // Docker cannot give up a request that stalls, and the next pull of the same layer waits for it.
+    // Docker cannot cancel a stalled request, and the next pull of the same layer waits for it.
     for (const one of stalled) one.destroy();
     const second = await start();
     const { status } = await clientOf(second).deployments.get({ id: pull, wait: 60 });
@@ -182,7 +182,7 @@ for (const kind of kinds) {
       async () => (await count(third)) >= 2,
       () => ask(third),
     );
-    // Podman shows no containers of builds.
+    // Podman does not list build containers.
     assert.equal((await engine.containers()).length, running.length + (kind === "docker" ? 1 : 0));
     assert.equal((await clientOf(third).deployments.cancel({ id: build })).status, "cancelled");
     const sources = join(folder, "svc.db-apps/engine/sources");

@@ -12,7 +12,7 @@ import { until } from "../helpers/until.ts";
 const host = "production-web.localhost";
 const skip = noEngine || (!isLong && "the long form only: TEST_LONG=1");
 
-/** Sets a variable of this process until the end of the test. */
+/** Sets an environment variable of this process until the end of the test. */
 function variable(t: TestContext, name: string, value: string): void {
   const before = process.env[name];
   process.env[name] = value;
@@ -24,7 +24,7 @@ function variable(t: TestContext, name: string, value: string): void {
 
 const basic = (user: string, password: string) => Buffer.from(`${user}:${password}`).toString("base64");
 
-/** A registry that gives its images to one user alone. */
+/** A registry that gives its images to one user only. */
 const privateRegistry = (t: TestContext, user: string, password: string) =>
   registry(t, ({ headers }, response) => {
     if (headers.authorization === `Basic ${basic(user, password)}`) return false;
@@ -39,7 +39,7 @@ test("Private registries open with the file of docker login, and with the helper
   const folder = temporaryFolder(t);
   const programs = join(folder, "bin");
   mkdirSync(programs);
-  // Users and passwords of several lengths: base64 without padding must not cut the last one short.
+  // Secrets of several lengths: base64 without padding must not truncate the last one.
   const filed = await privateRegistry(t, "reader", "s3cret-of-the-file");
   const helped = await privateRegistry(t, "helped", "s3cret-of-the-helper.");
   const stored = await privateRegistry(t, "stored", "s3cret-of-the-store..");
@@ -71,13 +71,13 @@ test("Private registries open with the file of docker login, and with the helper
     const lines = (await here.messages(ended.id)).join("\n");
     assert.deepEqual([ended.status, await here.ask(host)], ["active", `200 ${name}`], lines);
     assert.doesNotMatch(lines, /s3cret/);
-    // The images that a Dockerfile begins with open in the same way.
+    // A Dockerfile's base images use the same credentials.
     here.repos.commit("acme/web", { Dockerfile: `FROM ${one.host}/web:1\nRUN echo built on ${name}\n` });
     const built = await here.release(id);
     assert.equal(built.status, "active", (await here.messages(built.id)).join("\n"));
   }
 
-  // A helper that does not work says so, and the registry decides.
+  // A broken credential helper is logged, and the pull goes on without a credential.
   write({ credHelpers: { [helped.host]: "absent" } });
   helped.put("web", "2", answering("two"));
   const refused = await here.release(id, { type: "image", image_url: `${helped.host}/web:2` });
@@ -151,7 +151,7 @@ test("An image build that passes a limit fails with its name, and leaves nothing
     assert.equal(status, "failed", lines);
     assert.match(lines.split("\n").at(-2) ?? "", reason);
     assert.equal(await here.ask(host), "200 base");
-    // The engine may still be writing an image when the deployment has failed.
+    // The engine may still be writing an image after the deployment has failed.
     await until(
       async () => (await left()) === before,
       () => here.ask(host),

@@ -42,7 +42,7 @@ for (const kind of kinds) {
       {
         Memory: 1024 ** 3,
         PidsLimit: 1024,
-        // Podman lists each of its usual ones.
+        // Podman lists each default capability.
         CapDrop: kind === "docker" ? ["ALL"] : CapDrop,
         SecurityOpt: ["no-new-privileges"],
         ReadonlyRootfs: true,
@@ -76,9 +76,9 @@ for (const kind of kinds) {
     assert.ok((await here.messages(back)).includes("The release is still stored, so nothing is built"));
     assert.match(await here.printed(id, /^listening as one$/), /one/);
 
-    // A crash costs its time.
+    // After a crash the restart waits.
     await here.ask(host, "/crash", { method: "POST" });
-    // The engine takes connections of a container for a moment after its end; from this line on, requests wait.
+    // For a moment after a container ends, the engine still accepts its connections; after this line, requests wait.
     assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
     assert.equal(await here.ask(host), "200 one");
   });
@@ -124,7 +124,7 @@ for (const kind of kinds) {
     assert.deepEqual([restored.status, await here.ask(host)], ["active", "200 docker"]);
     await here.service.close();
     assert.deepEqual([await engine.containers(), await engine.networks()], [[], []]);
-    // The engine keeps the base image, as its cache.
+    // The engine keeps the base image as its cache.
     const ours = (await engine.images()).filter((name) => !name.includes("/base"));
     assert.deepEqual(ours, []);
   });

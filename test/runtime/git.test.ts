@@ -18,7 +18,7 @@ const host = "production-web.localhost";
 const token = "hush-token-of-the-code-host";
 const encoded = Buffer.from(`x-access-token:${token}`).toString("base64");
 
-/** A service whose code host speaks smart HTTP, and the folder of what it stores. */
+/** A service whose code host speaks smart HTTP, and the folder of its stored files. */
 async function hosted(t: TestContext, serving: Parameters<typeof serveRepositories>[2] = {}, deployments = {}) {
   const repos = repositories(t);
   const url = await serveRepositories(t, repos.root, serving);
@@ -30,7 +30,7 @@ async function hosted(t: TestContext, serving: Parameters<typeof serveRepositori
   });
   const { id } = await here.project("web");
   const caches = join(`${database}-apps`, "cache", id, "git");
-  /** Commits a file that no compression makes smaller. */
+  /** Commits an incompressible file. */
   const commitBytes = (bytes: number) => {
     repos.commit("acme/web", { "index.html": "large" });
     repos.git("acme/web", "config", "core.compression", "0");
@@ -49,7 +49,7 @@ async function hosted(t: TestContext, serving: Parameters<typeof serveRepositori
   };
 }
 
-/** A listener that nobody may reach. */
+/** A listener that must get no connection. */
 async function canary(t: TestContext) {
   let calls = 0;
   const server = createServer((_, response) => response.end());
@@ -162,7 +162,7 @@ test("What a code host or a repository names is not asked: redirects, submodules
     assert.equal(status, "failed");
     assert.ok((await here.messages(failed)).includes(reason), String(await here.messages(failed)));
   }
-  // The repository is private now, and the service has no credential: nobody is asked for one.
+  // The repository is private now and the service has no credential; git must not prompt for one.
   serving.redirect = undefined;
   serving.token = token;
   const refused = await here.messages((await here.release(id)).id);
@@ -181,7 +181,7 @@ test("A push to the code host is live: the commit that was pushed, and a tag", a
   const connection = { type: "code_host", config };
   const { id: integration } = expect(await here.call("owner", "POST", "/v1/integrations", connection), 201);
   await repos.ask(".", "clone", "--quiet", url.replace("{repo}", "acme/web"), "mine");
-  /** Pushes a ref, and tells of it as the code host does. */
+  /** Pushes a ref, and sends the code host's webhook for it. */
   const push = async (ref: string, headers: Record<string, string>) => {
     await repos.ask("mine", "push", "--quiet", "origin", `HEAD:${ref}`);
     const body = { ref, after: repos.git("mine", "rev-parse", "HEAD"), project: { path_with_namespace: "acme/web" } };

@@ -25,13 +25,13 @@ test("A health check that waits says for what, how long still, and what it saw l
       message: `The health check waits for http://127.0.0.1:${port}/up, ${left_s} s more at most: GET /up answered 503`,
     })),
   );
-  // A program that answers soon says nothing.
+  // A program that answers soon logs nothing.
   assert.equal(await waitUntilHealthy(place, () => undefined, { log, signal }), undefined);
   assert.equal(lines.length, 2);
 });
 
 test("A health check that fails says what it saw", async (t) => {
-  // Timers of a runtime hold no process.
+  // The timers do not keep the process alive, so this server does.
   const server = createServer().listen(0);
   t.after(() => server.close());
   const port = await freePort();

@@ -105,7 +105,7 @@ test("A repository that is not there, private, or without the ref fails with its
   }
 });
 
-/** Builds that break a limit, with the reason; each leaves nothing behind. */
+/** Builds that break a limit, with the expected reason; each leaves nothing behind. */
 const limits: readonly (readonly [string, string, RegExp])[] = [
   ["sleeps", "sleep 4242", /took longer than deployments\.buildTimeout \(15 s\)/],
   ["fills the disk", "head -c 200M /dev/zero > big; sleep 4242", /wrote more than deployments\.buildDisk \(64 MiB\)/],
@@ -141,7 +141,7 @@ test("Builds that pass a limit fail with its name, and the old release serves on
     assert.match(lines.slice(-8).join("\n"), reason, name);
     assert.deepEqual(processesOf(failed), [], name);
     assert.equal(await here.ask(host), "200 one", name);
-    // The answer comes first, then the folder goes.
+    // The answer comes first; the folder goes afterwards.
     await until(
       () => !(readdirSync(`${database}-apps/releases`).length > 1),
       () => here.ask(host),
@@ -181,7 +181,7 @@ test("Apps that do not behave are rolled back with the reason, and the old relea
       () => here.ask(host),
     );
   }
-  // One that ignores TERM is killed after its grace; one that takes too much memory starts again.
+  // An app that ignores SIGTERM is killed after its grace period; an app that takes too much memory starts again.
   const mark = `ignores${process.pid}`;
   const memory = `if (q.url === "/eat") setInterval(() => (global.a ??= []).push(Buffer.alloc(3e7, 1)), 30);`;
   here.repos.commit(

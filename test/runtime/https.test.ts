@@ -11,7 +11,7 @@ import { expect } from "../helpers/test-service.ts";
 
 const service = "svc.example.com";
 
-/** Caddy with the configuration of the hosting page. */
+/** Caddy with the configuration from the hosting page. */
 const front = (t: TestContext, { url, apps_url }: { url: string; apps_url: string | null }) =>
   caddy(
     t,

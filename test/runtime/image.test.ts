@@ -11,15 +11,15 @@ import { isLong } from "../helpers/properties.ts";
 
 const megabyte = 1_000_000;
 const docker = (...words: readonly string[]) => print("docker", words).trim();
-/** A container without a network, since this engine has none for it: it is asked from within. */
+/** A container without a network, since this engine has none; calls come from inside it. */
 const run = (...words: readonly string[]) => ["run", "--network", "none", "--env", "SVC_BEHIND_PROXY=true", ...words];
-/** How a container ends, and what it says. */
+/** The exit code and stderr of a container that refuses to start. */
 const refused = (...words: readonly string[]) => {
   const { status, stderr } = spawnSync("docker", run("--rm", ...words), { encoding: "utf8" });
   return `${status} ${stderr}`;
 };
 
-/** Builds the image of the hosting page, on this machine's Node. */
+/** Builds the image of the hosting page on this machine's Node. */
 function build(t: TestContext): void {
   const folder = temporaryFolder(t);
   const [base, context] = [join(folder, "base"), join(folder, "image")];
@@ -32,7 +32,7 @@ function build(t: TestContext): void {
   docker("build", ...words, "--tag", "svc-server", context);
 }
 
-/** Starts a container, and answers its first line of JSON and how long it took from its start. */
+/** Starts a container; returns its first JSON line and the time from its start to that line. */
 async function started(t: TestContext, name: string, words: readonly string[]) {
   docker(...run("--detach", "--name", name, "--env", "SVC_JSON=true", ...words));
   const logs = spawn("docker", ["logs", "--follow", "--timestamps", name], { stdio: ["ignore", "pipe", "ignore"] });
@@ -46,7 +46,7 @@ async function started(t: TestContext, name: string, words: readonly string[]) {
   throw new Error(`${name} ended without a line`);
 }
 
-/** Calls the service in a container, and answers the status. */
+/** Calls the service inside a container; returns the status. */
 function call(name: string, path: string, key = ""): string {
   const code = `fetch("http://127.0.0.1:7400${path}", { headers: { authorization: "Bearer ${key}" } }).then(({ status }) => console.log(status))`;
   return docker("exec", name, "node", "-e", code);
@@ -63,7 +63,7 @@ test("the image starts without root on a read-only file system, keeps its volume
     Number(docker("inspect", "--format", "{{.Size}}", "svc-server")),
     statSync(process.execPath).size,
   ];
-  // Registries store layers compressed, and this is what a pull transfers.
+  // Registries store compressed layers, so this is the size of a pull.
   const pulled = Number(print("sh", ["-c", "docker save svc-server | gzip | wc -c"])) / megabyte;
   const [whole, ofNode] = [unpacked, node].map((bytes) => Math.round(bytes / megabyte));
   t.diagnostic(`the image has ${whole} MB, ${ofNode} of it Node, and ${Math.round(pulled)} MB compressed`);
@@ -93,12 +93,12 @@ test("the image starts without root on a read-only file system, keeps its volume
   docker("stop", "one");
   assert.equal(docker("inspect", "--format", "{{.State.ExitCode}}", "one"), "0");
 
-  // The volume has the organization, and its key is not shown again.
+  // The volume holds the organization already, so the key is not shown again.
   const again = await started(t, "two", volume);
   assert.equal(again.first.api_key, null);
   assert.equal(call("two", "/v1/me", first.api_key), "200");
 
-  // The emulator has nothing to lose.
+  // The emulator stores nothing.
   const [, words] = /SVC_COMMAND: (.*)/.exec(readFileSync("fixtures/recipes/github-actions.yml", "utf8")) ?? [];
   const emulator = await started(t, "emulator", ["--read-only", "--env", `SVC_COMMAND=${words}`, "svc-server"]);
   assert.equal(emulator.first.event, "listening");

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../helpers/program.ts";
 import { app, noSandbox, runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
-/** A folder into which `npm install --global --prefix` put package managers; `.ci/run` makes one. */
+/** A folder filled with package managers by `npm install --global --prefix`; `.ci/run` makes one. */
 const prefix = process.env["TEST_PACKAGE_MANAGERS"] ?? "";
 const isLong = process.env["TEST_LONG"] !== undefined;
 
@@ -33,7 +33,7 @@ test("The lock file chooses the package manager; the field packageManager where 
     const install = installOf(root, chosen);
     assert.equal(install.program, program, String(locks));
     assert.match(install.command, command);
-    // `prune` of pnpm 8 knows no such flags, but takes the settings. The store is that of the install.
+    // `pnpm prune` of version 8 lacks these flags, but takes the settings. It uses the install's store.
     if (program === "pnpm") assert.match(install.prune, /--prod --config\.ignore-scripts=true --config\.store-dir=/);
   }
 });
@@ -100,7 +100,7 @@ for (const [manager, lock, files] of managers) {
     skip,
   }, async (t) => {
     const tools = temporaryFolder(t);
-    // As a version manager keeps Node: beside the programs that it has installed.
+    // A version manager's layout: Node beside the programs that it has installed.
     const node = prefix === "" ? process.execPath : join(prefix, "bin", "node");
     if (!existsSync(node)) copyFileSync(process.execPath, node);
     const own = process.execPath;
@@ -146,7 +146,7 @@ for (const [manager, lock, files] of managers) {
     assert.equal(first.status, "active", (await here.messages(first.id)).join("\n"));
     assert.equal(await here.ask(host), "200 hello");
 
-    // The lock file and the manifest disagree: nothing is installed that nobody locked.
+    // Lock file and manifest disagree: nothing unlocked is installed.
     const other = { ...packages, dependencies: { other: "file:./greeting.tgz" } };
     here.repos.commit("acme/web", { "package.json": other });
     const second = await here.release(id);

@@ -33,7 +33,7 @@ class Answer(BaseHTTPRequestHandler):
 print("Python begins")
 HTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Answer).serve_forever()
 `;
-/** A module that stands in for a server of a framework: it prints its arguments in its answer. */
+/** A module that stands in for a framework's server and answers with its arguments. */
 const standIn = pythonServer(`" ".join(__import__("sys").argv[1:]).replace(os.environ["PORT"], "PORT")`);
 
 test("A Python app runs in a virtual environment of its release", { skip: noPython }, async (t) => {
@@ -149,7 +149,7 @@ require("node:http").createServer((_, response) => response.end("Procfile")).lis
   assert.equal(status, "active");
   assert.equal(await here.ask(host), "200 Procfile");
 
-  // The build of a development server leaves the program that production runs.
+  // `start` is a development server; production runs the program that the build leaves.
   const nest = { name: "web", scripts: { build: "mkdir -p dist && cp server.js dist/main.js", start: "nest start" } };
   const built = await deployed(here, id, { ...app("built"), "package.json": nest });
   assert.equal(built.status, "active", built.messages);
@@ -174,7 +174,7 @@ test("A package without start, build and main is started by the program at a usu
   assert.equal(first.status, "active", first.messages);
   assert.match(first.messages, /^Starting: node 'src\/index.js'$/m);
   assert.equal(await here.ask(host), "200 usual");
-  // Beside a page at the top, such a file is for browsers.
+  // With a page at the top, `app.js` is for browsers.
   const site = { "package.json": { name: "web" }, "index.html": "a page", "app.js": "document.title = 1" };
   const second = await deployed(here, id, site);
   assert.equal(second.status, "active", second.messages);

@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import type { DeploymentDriver, DeploymentSource, Runtime } from "../../lib/drivers/deployment/contract.ts";
 
 /**
- * What a source does:
+ * Sources, by behaviour:
  * - `works`: its app prints `listening as VERSION`, answers VERSION, answers `/slow` when the next request comes, and ends
  *   with the exit code 3 at `POST /crash`;
  * - `prints`: its build prints the lines `line 0` to `line 2999` and the variable TOKEN, and its app works;
@@ -15,18 +15,18 @@ export type Kind = "works" | "prints" | "buildFails" | "buildHangs" | "startFail
 
 /** A runtime under test, in a world of its own. */
 export interface Member {
-  /** A driver over what is stored, as each start of a server makes one. */
+  /** A new driver over the same stored state, as at each start of a server. */
   open(): DeploymentDriver;
-  /** A source of this kind; undefined where the member has none. The place is the same one at each call, as a branch is. */
+  /** A source of this kind; undefined where the member has none. Each call returns the same place, like a branch. */
   source(kind: Kind, version?: string): DeploymentSource | undefined | Promise<DeploymentSource | undefined>;
-  /** What a deployment has left on this machine: processes, containers, folders, images. */
+  /** The traces of a deployment on this machine: processes, containers, folders, images. */
   traces(deployment_id: string): readonly string[] | Promise<readonly string[]>;
 }
 
-/** What a rule is given: a driver that has begun. */
+/** The context of a rule: a driver that has begun. */
 export interface Here {
   readonly driver: DeploymentDriver;
-  /** Rules of every driver do without it. */
+  /** Not used by the rules for every driver. */
   readonly runtime: Runtime;
   readonly member: Member;
   readonly t: TestContext;

@@ -15,7 +15,7 @@ const host = "production-web.localhost";
 const source = { type: "git", repo: "acme/web" } as const;
 const site: Files = { "index.html": "site" };
 
-/** A repository that stays in a phase, the line of the log that says so, and the request that its code host holds. */
+/** A repository that stays in a phase, the log line of that phase, and the request that its code host holds. */
 interface Phase {
   readonly name: string;
   readonly files: (url: string) => Files;
@@ -40,7 +40,7 @@ const phases: readonly Phase[] = [
   },
 ];
 
-/** A code host, and the commits on it. */
+/** A code host, and its commits. */
 async function codeHost(t: TestContext) {
   const repos = repositories(t);
   const serving: Serving = {};
@@ -49,7 +49,7 @@ async function codeHost(t: TestContext) {
   let commits = 0;
   return {
     url,
-    /** Commits what stays in a phase; resolves once it is there. */
+    /** Commits a repository that stays in the phase; resolves once the phase is reached. */
     enter({ files, held }: Phase): Promise<void> {
       commits += 1;
       repos.git("acme/web", "rm", "--quiet", "-r", ".");
@@ -62,7 +62,7 @@ async function codeHost(t: TestContext) {
       };
       return reached.passed;
     },
-    /** Nothing is held any more. */
+    /** Lets held requests go on. */
     release() {
       serving.hold = undefined;
     },
@@ -92,7 +92,7 @@ test("In each phase a deployment ends with its cancel or its project, and leaves
   for (const phase of phases) {
     const running = await begin(id, phase);
     const { id: waiting } = await here.deploy(id, { source });
-    // A project that is archived goes on with what it has begun.
+    // Archiving a project does not stop work that has begun.
     for (const move of ["archive", "unarchive"])
       assert.ok((await here.call("owner", "POST", `/v1/projects/${id}/${move}`)).status < 300);
     assert.equal((await cancel(waiting)).status, 200);
@@ -104,7 +104,7 @@ test("In each phase a deployment ends with its cancel or its project, and leaves
       () => here.ask(host),
     );
   }
-  // The last one still starts.
+  // The last app is still starting.
   expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
   assert.match(await here.ask(host), /^404 /);
   await until(

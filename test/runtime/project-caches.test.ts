@@ -28,7 +28,7 @@ test("A full folder of packages is emptied, but never while another build of the
     await running;
     assert.ok(existsSync(file));
   });
-  // Another one comes while it runs, and those of another project and another environment.
+  // Meanwhile: another build of the same cache, then builds of another environment and of another project.
   await first;
   await caches.withPackages(one, most, async (_, stored_bytes) => {
     assert.ok(existsSync(file));
@@ -41,7 +41,7 @@ test("A full folder of packages is emptied, but never while another build of the
   await caches.withPackages({ ...one, project_id: "prj_2" }, most, async (folder) => assert.ok(existsSync(folder)));
   end();
   await build;
-  // Two that come at once: neither empties what the other has begun with.
+  // Two builds begin together: neither empties the cache the other began with.
   let waiting = 0;
   let meet = () => {};
   const both = new Promise<void>((resolve) => {

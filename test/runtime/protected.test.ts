@@ -12,7 +12,7 @@ import { expect } from "../helpers/test-service.ts";
 const host = "production-web.localhost";
 const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
 
-/** Shows the header Authorization, and takes WebSockets that show it too. */
+/** Returns the Authorization header it got, over HTTP and over WebSockets. */
 const mirror = {
   "package.json": { scripts: { start: "node server.js" } },
   "server.js": `
@@ -77,7 +77,7 @@ test("A protected environment asks for its user and password, which its app neve
   assert.equal(String((await once(open, "message"))[0]), "undefined");
   open.terminate();
 
-  // Left out, or sent back as it is shown, it stays; a new release and a restart keep it.
+  // `protect` stays if it is left out or sent back as shown; a new release and a restart keep it.
   assert.deepEqual(expect(await put({}), 200).protect, shown);
   assert.deepEqual(expect(await put({ protect: shown }), 200).protect, shown);
   assert.equal((await here.release(id)).status, "active");

@@ -11,7 +11,7 @@ import { app, runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
 
-/** A program that shows what reaches it: headers, bodies as their hash, and short messages of a WebSocket. */
+/** A program that shows what it receives: headers, hashes of bodies, and short WebSocket messages. */
 const mirror = (version: string) => ({
   "package.json": { scripts: { start: "node server.js" } },
   "server.js": `
@@ -40,7 +40,7 @@ server.listen(process.env.PORT, process.env.HOST);
 `,
 });
 
-/** Begins a request to the app; `answered` has its answer. */
+/** Begins a request to the app; `answered` resolves to its answer. */
 function begin(port: string, options: RequestOptions) {
   const { headers, ...more } = options;
   const asked = request({ host: "127.0.0.1", port, ...more, headers: { host, ...(headers as object) } });

@@ -11,7 +11,7 @@ import { expect, keyOf } from "../helpers/test-service.ts";
 
 type Here = Awaited<ReturnType<typeof gitHost>>;
 
-/** A key of the owner with these scopes alone. */
+/** A key of the owner with only these scopes. */
 const scoped = async (here: Here, scopes: readonly string[]): Promise<{ id: string; key: string }> =>
   expect(await here.call("owner", "POST", "/v1/api-keys", { name: "brief", scopes }), 201);
 
@@ -30,7 +30,7 @@ test("a push of the default branch makes the project, deploys it, and shows the 
   const [made] = expect(await here.call("owner", "GET", "/v1/audit-log"), 200).data;
   assert.deepEqual([made.action, made.target, made.via], ["projects.create", data[0].project_id, "api"]);
 
-  // The repository is a source by its name, and can be fetched.
+  // A source can name the repository, and git can clone it.
   const { project_id } = data[0];
   assert.equal((await here.release(project_id, { repo: "me/hello" }, "staging")).status, "active");
   const folder = here.folder();
@@ -55,7 +55,7 @@ test("keys, rights and names decide who may push and fetch, and organizations se
   assert.equal(unchallenged.status, 401);
   assert.match(unchallenged.headers.get("www-authenticate") ?? "", /^Basic realm=/);
 
-  // A key that may deploy and not create projects stores its push.
+  // A push is stored even with a key that may deploy but not create projects.
   const pushed = await here.push("me/hello", "developer");
   assert.equal(pushed.code, 0, pushed.text);
   assert.match(
@@ -77,7 +77,7 @@ test("keys, rights and names decide who may push and fetch, and organizations se
   assert.equal(await here.ask("production-hello.localhost"), "200 theirs");
   assert.match((await list("viewer")).text, new RegExp(`^${commit}\trefs/heads/main$`, "m"));
 
-  // A key that is revoked stops at the next request.
+  // A revoked key fails at the next request.
   const brief = await scoped(here, ["deployments:read"]);
   assert.equal((await list(brief.key)).code, 0);
   expect(await here.call("owner", "DELETE", `/v1/api-keys/${brief.id}`), 204);
@@ -131,7 +131,7 @@ test("a branch goes where an integration says, a push option names a target, and
     (await here.push("me/hello", "developer", "main:try2", ["-o", "environment=No Good"])).text,
     /^remote: The push is stored, but not deployed: environment must /m,
   );
-  // A tag and a deletion change nothing that runs.
+  // A tag and a branch deletion deploy nothing.
   here.repos.git("me/hello", "tag", "v1");
   for (const ref of ["v1", ":draft"])
     assert.doesNotMatch((await here.push("me/hello", "developer", ref)).text, /remote: Deployment/);
@@ -200,7 +200,7 @@ test("a push beyond the limit is refused with the reason, two pushes at once lea
     (await here.run("me/hello", ["ls-remote", here.urlOf("me/hello", keyOf("owner")), "refs/heads/main"])).text;
   assert.match(await tip(), new RegExp(`^${first}`));
 
-  // Two people push different commits onto the same one.
+  // Two people push different commits onto the same parent.
   here.repos.git("me/hello", "reset", "--hard", "--quiet", first);
   const copy = here.folder();
   await here.run("me/hello", ["clone", "--quiet", ".", copy]);
@@ -216,7 +216,7 @@ test("a push beyond the limit is refused with the reason, two pushes at once lea
   const winner = both[0]?.code === 0 ? one : two;
   assert.match(await tip(), new RegExp(`^${winner}`));
 
-  // The connection ends within the pack.
+  // The connection breaks within the pack.
   const authorization = `Basic ${Buffer.from(`x:${keyOf("owner")}`).toString("base64")}`;
   const command = `${winner} ${first} refs/heads/main\0 report-status side-band-64k`;
   const line = (command.length + 4).toString(16).padStart(4, "0") + command;

@@ -7,7 +7,7 @@ import { found } from "../helpers/container-engine.ts";
 import { run, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 
-/** The quick starts of other languages, by the program that runs them. Go builds its library first: half a minute. */
+/** The quick starts of other languages, by the program that runs them. Go first builds its library: half a minute. */
 const files = { python3: "quick_start.py", go: "quick_start.go" };
 
 for (const [program, file] of Object.entries(files)) {
@@ -18,7 +18,7 @@ for (const [program, file] of Object.entries(files)) {
     const path = resolve("fixtures/recipes", file);
     const [, line = ""] = /svc-server (exec .*)\n/.exec(readFileSync(path, "utf8")) ?? [];
     const folder = temporaryFolder(t);
-    // The library of Go is built once a machine, and a command has a minute.
+    // Go builds its library once per machine; a command may take only a minute.
     if (program === "go") spawnSync("go", ["build", "-o", "/dev/null", path], { timeout: 300_000 });
     const words = line.replace(file, path).split(" ");
     const { status, stdout, stderr } = run(words, folder, { GO111MODULE: "off" });
@@ -26,9 +26,9 @@ for (const [program, file] of Object.entries(files)) {
   });
 }
 
-/** What `fixtures/recipes/clients/generate.mjs` has made: `.ci/run` makes it anew from the document. */
+/** The output of `fixtures/recipes/clients/generate.mjs`; `.ci/run` generates it from the document. */
 const clients = process.env["TEST_CLIENTS"] ?? "";
-/** By the program again: Debian's own, which sees Debian's packages. */
+/** What is missing here, by program. Python is Debian's own, which sees Debian's packages. */
 const lacking = {
   python3: () =>
     spawnSync("/usr/bin/python3", ["-c", "import certifi, dateutil, six, urllib3"]).status !== 0 &&

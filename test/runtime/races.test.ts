@@ -4,7 +4,7 @@ import type { DeploymentDriver, DeploymentWork, Progress } from "../../lib/drive
 import { blocker, deploymentNow, logOf } from "../helpers/deployments.ts";
 import { expect, world } from "../helpers/test-service.ts";
 
-/** A runtime that does nothing but keep a record; `step` is the driver's. */
+/** A runtime that only records its calls; the driver's `step` is given. */
 function recorder(step: (work: DeploymentWork) => Promise<Progress>) {
   const told: string[] = [];
   let heard = () => {};
@@ -29,7 +29,7 @@ function recorder(step: (work: DeploymentWork) => Promise<Progress>) {
   };
   return {
     options: { clock: "real", deployments: { driver }, apps: { port: 0 } } as const,
-    /** What the runtime was told, once that is so much. */
+    /** The calls to the runtime, once there are this many. */
     told: (count: number) =>
       new Promise<readonly string[]>((resolve) => {
         heard = () => {
@@ -61,7 +61,7 @@ test("Work that a driver begins after the end of its deployment is ended too", a
       const { id } = await here.deploy(project);
       await entered.passed;
       assert.ok((await here.call("owner", method, pathOf(project, id))).status < 300);
-      // The runtime knew of no work yet: the step that begins it is on its way.
+      // The runtime does not know this work yet: the step that begins it is still running.
       const orders = [`abandon ${id}`, ...(forgets === undefined ? [] : [`forget ${project} ${forgets}`.trim()])];
       assert.deepEqual(await told(orders.length), orders);
       go.open();

@@ -101,14 +101,14 @@ test("A registry that lies, leads elsewhere, stalls or is not public ends with t
     ["large", /the manifest of .* cannot be read: over 4194304 bytes/],
   ] as const;
   for (const [name, reason] of cases) await assert.rejects(look(`${host}/${name}:1`), reason, name);
-  // A name that leads to a registry without TLS.
+  // A name that resolves to a registry without TLS.
   const [, port = ""] = host.split(":");
   const resolve = async () => ["127.0.0.1"];
   await assert.rejects(
     look(`registry.test:${port}/app:1`, { outbound: { mode: "dev", resolve } }),
     /the registry registry\.test:\d+ answers in plain http, which is allowed only for a registry on this machine; give it TLS/,
   );
-  // In `start` the operator opens what is not public.
+  // In mode `start` the operator has to allow registries that are not public.
   await assert.rejects(look(`${host}/app:1`, { outbound: { mode: "start" } }), /is not public; the operator opens it/);
   assert.match(await look(`${host}/app:1`, { outbound: { mode: "start", allow: [host] } }), /^sha256:/);
   await assert.rejects(look("localhost:1/app:1"), /does not answer: connection refused/);
@@ -155,6 +155,6 @@ test("A .dockerignore leaves out what it names, and its last match decides", () 
   assert.deepEqual([...all, ...more].filter(isIn), [
     ...["README.md", "a/notes.md", "docs/api", "docs/api/b", "a/secret", "Dockerfile", ".dockerignore", "docs"],
   ]);
-  // A hostile file costs no more than its length times the path's.
+  // A hostile file costs at most its length times the path's length.
   assert.equal(contextFilter(`${"*a".repeat(500)}b\n`.repeat(50))("a".repeat(200)), true);
 });

@@ -33,7 +33,7 @@ test("Deleting an environment ends its deployments as failed, with the reason, a
   }
   const events = (await here.events()).slice(before);
   assert.deepEqual(events, ["deployment.failed", "deployment.started", "deployment.failed"]);
-  // The row comes first, then what it stored goes.
+  // The row goes first, then the stored files.
   const stored = () => readdirSync(`${database}-apps/releases`);
   await until(
     () => stored().length === 0,

@@ -33,7 +33,7 @@ test("A live release comes back after kill -9 and after a stop of the server; no
   const { id } = await client.deployments.create(order);
   assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
   assert.equal(await ask(first), "200 one");
-  // A build that the kill interrupts: it is done again, and ends.
+  // The kill interrupts this build; the next server runs it again to its end.
   repos.commit("acme/web", { ...app("two"), "svc.json": { build: "sleep 0.3" } });
   const { id: next } = await client.deployments.create(order);
   await first.stop("SIGKILL");
@@ -48,7 +48,7 @@ test("A live release comes back after kill -9 and after a stop of the server; no
   assert.ok(existsSync(release));
   assert.deepEqual(processesWith(release), []);
 
-  // As a copy from PostgreSQL leaves it.
+  // As left by a copy from PostgreSQL.
   const database = new Database(join(folder, "svc.db"));
   assert.equal(database.prepare("update apps set runtime_id = 'abcdefghijkl'").run().changes, 1);
   database.close();

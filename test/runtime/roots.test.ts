@@ -109,7 +109,7 @@ test("A push here that changes nothing below the root deploys nothing, and says 
     assert.equal(await count(), expected);
   }
   assert.equal(await here.ask("production-hello.localhost"), "200 two");
-  // Whoever names an environment means it.
+  // A push that names an environment deploys in any case.
   here.repos.commit("me/hello", { "README.md": "last" });
   await here.repos.ask("me/hello", "push", "--quiet", "-o", "environment=production", url, "main");
   assert.equal(await count(), 3);

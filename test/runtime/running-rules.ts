@@ -15,7 +15,7 @@ import {
 } from "../helpers/driver-steps.ts";
 import type { Rule } from "./member.ts";
 
-/** Rules of drivers whose releases run on. */
+/** Rules for drivers whose releases keep running. */
 export const runningRules: readonly Rule[] = [
   [
     "an abort ends a build at once and leaves nothing, however often it comes",
@@ -64,7 +64,7 @@ export const runningRules: readonly Rule[] = [
       assert.equal(await printed(/^listening/), "listening as one");
       const slow = ask(port, "/slow", "GET", "web.test");
       await printed(/^slow$/);
-      // The switch: the old instance keeps its request, and the new one has all others.
+      // The switch: the old instance finishes its request, and the new one gets all others.
       const drained = proxy.route("web", beside);
       assert.equal(await ask(port, "/", "GET", "web.test"), "one");
       const old = live.port;
@@ -106,7 +106,7 @@ export const runningRules: readonly Rule[] = [
       const redone = await deploy(next, workOf(idOf(2), of("works")));
       assert.equal(await ask(again.take(idOf(2))?.port), "two");
 
-      // A rollback runs what is stored; what is not any more is built again from its pin.
+      // A rollback runs the stored release; if it is gone, it is rebuilt from its pin.
       const { version, pin, release } = rollout;
       const back = { ...workOf(idOf(3), of("works")), version, pin, release };
       assert.equal(done(await advance(next, back)).release, release);

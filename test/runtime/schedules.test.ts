@@ -15,7 +15,7 @@ type Run = Record<"id" | "name" | "status" | "started_at", string> & {
 };
 const scheduled = (schedules: unknown) => ({ ...app("one"), "svc.json": { schedules } });
 
-/** Deploys, and starts the service anew, after a time in which every schedule missed runs. */
+/** Deploys, then restarts the service at a time when every schedule has missed runs. */
 async function missed(t: TestContext, schedules: unknown, again: Options = {}) {
   const database = join(temporaryFolder(t), "svc.db");
   const before = await runtimeWorld(t, { database });
@@ -100,7 +100,7 @@ test("A missed run comes once after the start, in the live release; a failed one
   );
 });
 
-/** Runs until `/data/go` is there, whatever it is asked. */
+/** Ignores signals, and runs until `/data/go` exists. */
 const stubborn = {
   name: "stubborn",
   cron: "0 0 1 1 *",

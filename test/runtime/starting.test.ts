@@ -148,9 +148,9 @@ test("An app with a port of its own is found there, and heard while it starts", 
 console.log("told", process.env.PORT === "3000");
 require("node:http").createServer((_, response) => response.end("at ${port}")).listen(${port});`;
   here.repos.commit("acme/web", { "package.json": { name: "web" }, "server.js": listening("3000") });
-  // Each box has its ports for itself, so no other program takes this one.
+  // Each box has its own ports, so no other program takes this one.
   const port = 3000;
-  // Two releases stand side by side on one port, each in its own box.
+  // Two releases run side by side on one port, each in its own box.
   for (const known of [false, true]) {
     if (known) here.repos.commit("acme/web", { "svc.json": { port } });
     const { id: deployment, status } = await here.release(id);

@@ -8,7 +8,7 @@ import { runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
 const vite = { name: "web", devDependencies: { vite: "file:./vite" } };
-/** A package that stands in for Vite: nothing is fetched. */
+/** A package that stands in for Vite, so nothing is fetched. */
 const bundler: Files = {
   "vite/package.json": { name: "vite", version: "1.0.0", bin: { vite: "vite.js" } },
   "vite/vite.js": `#!/usr/bin/env node
@@ -41,11 +41,11 @@ test("A static site keeps its folder alone, and answers unknown paths with its f
   const replaced = `The static folder dist replaces the development server: ${start}`;
   assert.ok((await here.messages(first)).includes(replaced));
 
-  // A page for unknown paths is the site's own answer to them.
+  // The site's own page for unknown paths answers them.
   await built({ "package.json": { ...vite, scripts: { build: "vite build && echo none > dist/404.html" } } });
   assert.equal(await here.ask(host, "/users/42"), "404 none\n");
 
-  // Links may lead to anything else, so all of it stays.
+  // Links may point anywhere in the repository, so all of it stays.
   const linked = await built({
     "svc.json": { build: "mkdir -p out && echo > out/index.html && ln -s ../far out/far" },
   });

@@ -21,7 +21,7 @@ test("repositories lie beside the database, a backup has them while pushes go on
   const here = await start();
   const address = (url: string) => `${url.replace("//", `//me:${keyOf("owner")}@`)}/git/me/hello.git`;
   await work.ask("me/hello", "push", "--quiet", address(here.url), "main");
-  // What a push is writing, or left behind, is no part of a copy.
+  // A copy leaves out what an unfinished or killed push wrote.
   const [organization = ""] = readdirSync(`${database}-repositories`).filter((name) => name.startsWith("org_"));
   const stored = join(`${database}-repositories`, organization, "me/hello.git");
   mkdirSync(join(stored, "objects/tmp_objdir-incoming-x"));
@@ -41,7 +41,7 @@ test("repositories lie beside the database, a backup has them while pushes go on
   );
   execFileSync("sha256sum", ["--check", "--quiet", "copy.db.sha256"], { cwd: join(folder, "copies") });
 
-  // The next push clears what a killed one left, and takes the branch.
+  // The next push clears what a killed push left, and updates the branch.
   work.commit("me/hello", { "index.html": "two" });
   await work.ask("me/hello", "push", "--quiet", address(here.url), "main");
   assert.deepEqual(
@@ -82,7 +82,7 @@ test("a repository here comes before the code host's, for its organization alone
   assert.equal(await here.ask("production-web.localhost"), "200 ours");
   assert.equal((await here.release(id)).status, "active");
   assert.equal(await here.ask("production-web.localhost"), "200 ours");
-  // The first release is of the code host's repository: its commit is not here.
+  // The first release came from the code host's repository; our copy does not have its commit.
   assert.equal(before.version, hosted);
   const other = expect(await here.call("stranger", "POST", "/v1/projects", { name: "web", region: "local" }), 201);
   const order = { project_id: other.id, environment: "other", source: { type: "git", repo: "acme/web" } };
@@ -103,7 +103,7 @@ test("many pushes leave few packs, and a commit that no branch has any more", as
   };
   const packs = () => readdirSync(join(folder(), "objects/pack")).filter((name) => name.endsWith(".pack")).length;
   const first = work.commit("me/hello", { "index.html": "0" });
-  // No branch that deploys.
+  // A branch that does not deploy.
   const push = () => work.ask("me/hello", "push", "--quiet", "--force", address, "main:refs/heads/other");
   await push();
   work.git("me/hello", "checkout", "--quiet", "--orphan", "new");

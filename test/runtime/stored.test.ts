@@ -69,7 +69,7 @@ test("A pushed commit is built wherever its branch is; a pruned release is built
   assert.equal((await here.release(id)).status, "active");
   assert.equal(await here.ask(host), "200 three");
 
-  // The answer comes first, then the folder goes.
+  // The answer comes first; the folder goes afterwards.
   const stored = (kind: string) => readdirSync(join(`${database}-apps`, kind));
   await until(
     () => !stored("releases").includes(first.id),
@@ -81,7 +81,7 @@ test("A pushed commit is built wherever its branch is; a pruned release is built
   assert.equal(processesWith(mark).length > 0, true);
   assert.ok((await here.messages(back)).includes(`Fetching acme/web, commit ${one}`));
 
-  // A deleted project leaves nothing: no process, no host, no file.
+  // A deleted project leaves no process, host or file.
   assert.equal(expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204), undefined);
   assert.match(await here.ask(host), /^404 /);
   await until(
@@ -111,7 +111,7 @@ test("Where bubblewrap does not work, the start fails and says how to get it, or
   skip: noSandbox,
 }, (t) => {
   const folder = temporaryFolder(t);
-  // A sandbox in which no further one can be made.
+  // A sandbox that forbids nested sandboxes.
   const outer = ["--unshare-user", "--disable-userns", "--dev-bind", "/", "/", "--tmpfs", "/run", "--"];
   const words = ["dev", "--port", "0", "--apps-port", "0", "--runtime", "process", "--repos", folder];
   const { status, stderr } = spawnSync("bwrap", [...outer, process.execPath, program, ...words], {

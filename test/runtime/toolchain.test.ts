@@ -11,7 +11,7 @@ import { noSandbox, runtimeWorld, server } from "../helpers/running-apps.ts";
 const host = "production-web.localhost";
 const isLong = process.env["TEST_LONG"] !== undefined;
 
-/** What this machine needs to reach a registry of npm, as an operator would write it. */
+/** The environment variables that this machine needs to reach an npm registry, as an operator would set them. */
 const network = Object.fromEntries(
   ["NODE_EXTRA_CA_CERTS", "npm_config_registry", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"].flatMap(
     (name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]),
@@ -140,7 +140,7 @@ test("An app runs with the Node that it asks for", { skip }, async (t) => {
   });
   assert.equal(second.status, "active", second.log);
   assert.equal(await here.ask(host), "200 v18.20.3");
-  // Npm 11 does not run on it, and what is fetched after Node leaves it there.
+  // Npm 11 does not run on Node 14; downloads after Node leave Node in place.
   const third = await here.built({
     ...started,
     "package.json": { dependencies, scripts: { start: "node server.js" } },
@@ -148,7 +148,7 @@ test("An app runs with the Node that it asks for", { skip }, async (t) => {
   });
   assert.equal(third.status, "active", third.log);
   assert.equal(await here.ask(host), "200 v14.21.3");
-  // Its package has another layout.
+  // The archive of Node 4 has another layout.
   const fourth = await here.built({ ...started, ".nvmrc": "4.0.0" });
   assert.equal(fourth.status, "active", fourth.log);
   assert.match(

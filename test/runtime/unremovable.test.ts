@@ -11,7 +11,7 @@ const key = "sk_live_demo_owner1";
 const nobody = { uid: 65_534, gid: 65_534 };
 const idOf = (last: string) => `dep_${last.padStart(26, "0")}`;
 
-/** What a build leaves: folders without rights, and a path that is longer than a system call takes. */
+/** Leftovers of a build: folders without rights, and a path longer than a system call takes. */
 const leave = `
 const { chmodSync, mkdirSync, writeFileSync } = require("node:fs");
 for (const mode of [0o000, 0o300, 0o500]) {
@@ -50,7 +50,7 @@ for (const user of [undefined, nobody])
     assert.equal((await client.deployments.get({ id, wait: 60 })).status, "failed");
     await first.stop("SIGKILL");
 
-    // A kill left this one behind, and the next start cannot remove it where it is another user's.
+    // A killed server left these. The next start cannot remove the folder if another user owns it.
     const releases = join(`${database}-apps`, "releases");
     mkdirSync(join(releases, idOf("ROOT"), "app/inner"), { recursive: true });
     mkdirSync(join(releases, idOf("OWN")));

@@ -1,5 +1,5 @@
-// `node test/runtime/virtual-machine.mjs [filter …]` runs the attacks on the box where control groups have version 2 and
-// systemd runs the shipped unit: in a virtual machine of Debian, as root and as the unit's user with subordinate ids.
+// `node test/runtime/virtual-machine.mjs [filter …]` attacks the box in a virtual machine of Debian, with control
+// groups of version 2 and the shipped unit under systemd: as root, and as the unit's user with subordinate ids.
 import { execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -18,7 +18,7 @@ const packages = [
 ];
 const run = (file, ...args) => execFileSync(file, args, { stdio: ["ignore", "ignore", "inherit"] });
 
-/** Debian with what the runtime needs. It is kept for the next run. */
+/** Installs Debian with the packages that the runtime needs; the next run reuses it. */
 function install() {
   if (existsSync(join(root, "installed"))) return;
   rmSync(root, { recursive: true, force: true });
@@ -36,7 +36,7 @@ const write = (path, lines) => {
 };
 const units = "etc/systemd/system";
 
-/** Puts Node, the repository and its tests there, and the units that run them. */
+/** Copies Node, the repository, its tests and the units that run them into the machine. */
 async function fill() {
   const compiled = await compile();
   const repository = join(root, "repository");
@@ -62,7 +62,7 @@ async function fill() {
     'echo "== $1: exit code $?"',
   ]);
   const console = ["StandardInput=null", "StandardOutput=tty", "StandardError=tty", "TTYPath=/dev/ttyS0"];
-  // The shipped unit and its drop-in, but for the command.
+  // The shipped unit and its drop-in, with another command.
   cpSync("fixtures/hosting/svc-server.service", join(root, units, "svc-server.service"));
   cpSync("fixtures/hosting/svc-server-process.conf", join(root, units, "svc-server.service.d/process.conf"));
   cpSync("fixtures/hosting/svc-server.service", join(root, units, "attacked.service"));
@@ -101,7 +101,7 @@ async function fill() {
   run("mke2fs", "-q", "-t", "ext4", "-d", root, image, "6G");
 }
 
-/** Starts the machine; answers how many runs of the tests ended well. */
+/** Starts the machine; returns how many test runs passed. */
 async function boot() {
   const named = (name) => join(root, "boot", readdirSync(join(root, "boot")).find((one) => one.startsWith(name)) ?? "");
   const words = [
