@@ -2,7 +2,7 @@ import { drawn } from "./drawn.ts";
 import type { Engine } from "./engines.ts";
 import { createPlayer, type Player } from "./player.ts";
 
-/** The first difference between the engines, for people: undefined where the history is the same on all. */
+/** The first difference between the engines, as readable text; undefined if the history is the same on all. */
 export async function compareEngines(
   seed: number,
   calls: number,

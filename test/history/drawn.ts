@@ -3,15 +3,15 @@ import { allSteps } from "../helpers/all-operations.ts";
 import { called, type Drafted } from "../helpers/fuzz-requests.ts";
 
 /**
- * The entries of a history, drawn from a seed: requests for every operation of the published document, right and wrong,
- * the steps of `helpers/all-operations`, and calls of the control interface.
+ * The entries of a history, drawn from a seed: valid and invalid requests for every operation of the published
+ * document, the steps of `helpers/all-operations`, and calls of the control interface.
  */
 export type Entry =
   | { readonly kind: "request"; readonly draft: Drafted }
   | { readonly kind: "step"; readonly name: string }
   | { readonly kind: "control"; readonly method: string; readonly path: string; readonly body?: object };
 
-/** Nothing ends a wait while its call is the only one, and under a manual clock nothing else moves. */
+/** Calls do not wait: each call runs alone under a manual clock, so nothing would end its wait. */
 const withoutWaiting = (path: string) =>
   path
     .replaceAll(/\b(wait)=[^&]*/g, (whole, name) => (/=0*[1-9]\d?$/.test(whole) ? `${name}=0` : whole))
@@ -20,7 +20,7 @@ const withoutWaiting = (path: string) =>
 const request = called.map(
   ({ path, ...draft }): Entry => ({ kind: "request", draft: { ...draft, path: withoutWaiting(path) } }),
 );
-/** Its call becomes a WebSocket, which has no answer in process. */
+/** Left out: this step opens a WebSocket, which has no answer in process. */
 const { "events.stream": _, ...answered } = allSteps;
 const step = fc.constantFrom(...Object.keys(answered)).map((name): Entry => ({ kind: "step", name }));
 
@@ -62,7 +62,7 @@ const responses = fc.array(
   { minLength: 1, maxLength: 8 },
 );
 
-/** Each with how often it comes. Snapshots, reset and forks are no part of it: PostgreSQL has none. */
+/** Control calls with their weights. Without snapshots, reset and forks, since PostgreSQL has none. */
 const controls = fc.oneof(
   ...(
     [
@@ -89,7 +89,7 @@ const controls = fc.oneof(
   ).map(([weight, arbitrary]) => ({ weight, arbitrary })),
 );
 
-/** The same entries for the same seed. */
+/** The same seed gives the same entries. */
 export const drawn = (seed: number, calls: number): Entry[] =>
   fc.sample(
     fc.oneof({ weight: 10, arbitrary: request }, { weight: 5, arbitrary: step }, { weight: 4, arbitrary: controls }),

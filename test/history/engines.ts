@@ -15,11 +15,11 @@ import { encryptionKeyOf } from "./player.ts";
 export interface Engine {
   readonly name: string;
   readonly options: Options;
-  /** Closes its service. */
+  /** Closes the service on this database. */
   close(service: Service): Promise<void>;
-  /** Its rows, a line each, once its service is closed at this time of its clock. */
+  /** The rows as lines of text. The service is closed; `now` is the time of its clock at the close. */
   rows(now: number): Promise<readonly string[]>;
-  /** Takes it away. */
+  /** Removes the database. */
   end(): Promise<void>;
 }
 
@@ -29,12 +29,15 @@ async function linesOf(ask: Ask, now: number): Promise<string[]> {
   return lines;
 }
 
-/** Others in memory are read for their schema, and stay empty. */
+/** Other databases in memory hold only a schema, and stay empty. */
 const isOfService = (database: Database.Database) =>
   database.prepare("select 1 from sqlite_schema where name = 'organizations'").get() !== undefined &&
   database.prepare("select 1 from organizations").get() !== undefined;
 
-/** What is kept of a database in memory, which ends with its service. Histories go on beside each other. */
+/**
+ * Keeps the image of a database in memory, which is gone after its service closes. One per history, since histories run
+ * concurrently.
+ */
 const kept = new AsyncLocalStorage<{ image?: Buffer }>();
 const { close } = Database.prototype;
 Database.prototype.close = function (this: Database.Database) {
@@ -77,7 +80,7 @@ export async function inFile(seed: number): Promise<Engine> {
   };
 }
 
-/** On the server whose database `first` is; `seed` names the new one. */
+/** A database on the PostgreSQL server of `first`; `seed` is part of its name. */
 export async function onPostgres(first: string, seed: number): Promise<Engine> {
   const name = `svc_history_${process.pid}_${seed}`;
   const ask = async (text: string) => {

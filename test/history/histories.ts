@@ -1,4 +1,5 @@
-// `npm run histories -- --seeds 20 --from 0 --calls 2000`: the same history on every engine, and the first difference.
+// `npm run histories -- --seeds 20 --from 0 --calls 2000`: plays the same history on every engine, and prints the first
+// difference.
 import { parseArgs } from "node:util";
 import { fastFolder } from "../helpers/fast-folder.ts";
 import { startServer } from "../postgres/server.ts";
@@ -10,7 +11,7 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "20" },
     from: { type: "string", default: "0" },
     calls: { type: "string", default: "2000" },
-    // Most of a history is time in which its process waits for PostgreSQL.
+    // Histories to play at once: each mostly waits for PostgreSQL.
     "at-once": { type: "string", default: "6" },
   },
 });
@@ -30,7 +31,7 @@ async function play(seed: number): Promise<void> {
   try {
     const found = await compareEngines(seed, calls, engines);
     if (found === undefined) return;
-    // On a machine with much other work a connection may pass its limit of 5 s, which is no part of a history.
+    // On a busy machine a connection may exceed its timeout of 5 s. That is no difference between engines.
     if (found.includes("the database cannot be reached")) {
       say(`seed ${seed}: the database did not answer in time; the history is played again`);
       waiting.push(seed);

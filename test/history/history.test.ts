@@ -5,7 +5,7 @@ import { isLong } from "../helpers/properties.ts";
 import { compareEngines } from "./compare.ts";
 import { type Engine, inFile, inMemory, onPostgres } from "./engines.ts";
 
-/** Two engines, which end with the test. */
+/** Two engines, removed at the end of the test. */
 async function two(t: TestContext, seed: number): Promise<[Engine, Engine]> {
   const engines: [Engine, Engine] = [
     await inFile(seed),

@@ -10,10 +10,10 @@ const roles = ["owner", "admin", "developer", "viewer"] as const;
 type Role = (typeof roles)[number];
 const isRole = (name: string): name is Role => roles.some((role) => role === name);
 
-/** The bytes that a service of this seed draws for its key in memory, for the engines that are given one. */
+/** The key that a service in memory draws with this seed; the other engines get the same bytes. */
 export const encryptionKeyOf = (seed: number): Buffer => createRandom(`history ${seed}`).bytes(32);
 
-/** Receivers on the network, which decide by what they get: deliveries of several endpoints have no order. */
+/** Receivers on the network. They decide by the request itself, since deliveries to several endpoints have no order. */
 const receivers = (seed: number, received: string[]) => async (request: Request) => {
   const [delivery, attempt] = ["x-service-delivery", "x-service-attempt"].map((name) => request.headers.get(name));
   const what = `${request.url} ${delivery} ${attempt}`;
@@ -27,7 +27,7 @@ const receivers = (seed: number, received: string[]) => async (request: Request)
 
 export interface Player {
   readonly service: Service;
-  /** Plays an entry; everything that its callers saw, and its receivers. */
+  /** Plays an entry; returns everything that its callers and receivers saw. */
   play(entry: Entry): Promise<string>;
 }
 
@@ -39,7 +39,7 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
     clock: `manual@${start}`,
     seed: organizations,
     random: `history ${seed}`,
-    // Few enough for some windows to be used up.
+    // Low enough to use up some windows.
     rateLimit: 50,
     transport: receivers(seed, received),
     generations: { media: "fast" },
@@ -66,12 +66,12 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
       const json = answer.headers.get("content-type")?.startsWith("application/json") && text !== "";
       return { status: answer.status, headers: answer.headers, text, body: json ? JSON.parse(text) : undefined };
     } catch (error) {
-      // A request that fetch refuses, or a connection that a fault drops.
+      // fetch refused the request, or a fault dropped the connection.
       seen.push(`${line} threw ${error}`);
       return undefined;
     }
   };
-  /** Learns from an answer, and makes a new key for a role whose key has ended. */
+  /** Learns from an answer, and replaces the key of a role whose key has ended. */
   const learn = async (path: string, key: string, reply: Reply | undefined) => {
     if (reply === undefined) return;
     if (reply.status < 300) known.learn(reply);
@@ -79,12 +79,12 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
     for (const one of [reply.body?.key, reply.body?.api_key])
       if (typeof one === "string" && one.startsWith("sk_live_")) known.add("secrets", one);
     if (reply.status !== 401 || !isRole(key)) return;
-    // Without a name it is the first organization, however that was renamed.
+    // Without an organization's name, the key is for the first one, even after a rename.
     keys.set(key, (await service.keys.create({ role: key })).key);
   };
   const bearer = (key: string) => [["authorization", `Bearer ${keys.get(key) ?? `sk_live_${key}`}`]] as const;
 
-  /** The world of a step, which calls with the present keys. */
+  /** The world of a step; it calls with the current keys. */
   const call: World["call"] = async (who: Who, method, path, body, headers = {}) => {
     const key = who === "stranger" ? "demo_stranger" : who;
     const reply = await send(
@@ -112,7 +112,7 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
     async play(entry) {
       turn += 1;
       const fill = (text: string) => known.fill(text, turn);
-      // A step goes no further where a call of it is refused.
+      // A step stops at its first refused call.
       if (entry.kind === "step") await allSteps[entry.name]?.(context).catch((error) => seen.push(String(error)));
       else if (entry.kind === "control") {
         const body = entry.body && fill(JSON.stringify(entry.body));
@@ -122,7 +122,7 @@ export async function createPlayer(seed: number, options: Options): Promise<Play
       } else {
         const { method, key, body, path } = entry.draft;
         const headers = entry.draft.headers.map(([name, value]) => [name, fill(value)] as const);
-        // One in eight has a limited key, if one was made.
+        // One request in eight uses a limited key, if there is one.
         const secret = fill("@secrets").slice("sk_live_".length);
         const who = turn % 8 === 0 ? secret : key;
         const at = fill(path);

@@ -20,7 +20,7 @@ const steps = [
   ["ten years forward", 3652 * day],
 ] as const;
 
-/** Sets the clock of the machine by so many milliseconds. Its timers and its monotonic clock do not notice. */
+/** Moves the machine's wall clock by this many milliseconds. Timers and the monotonic clock do not notice. */
 function machineClock(t: TestContext): (by: number) => void {
   let offset = 0;
   const { setTimeout, clearTimeout } = globalThis;
@@ -33,7 +33,7 @@ function machineClock(t: TestContext): (by: number) => void {
 }
 
 const durations = { queued: "40ms", building: "80ms", deploying: "40ms", in_progress: "80ms" };
-/** A service on the machine's clock with short work, and what it logged about that clock. */
+/** A service on the machine's clock with short work, and its log lines about that clock. */
 async function running(t: TestContext, more: Options = {}) {
   const logged: string[] = [];
   const warn = (message: string) => void (message.includes("clock") && logged.push(message));
@@ -49,7 +49,7 @@ async function running(t: TestContext, more: Options = {}) {
   return { here, logged };
 }
 
-/** A deployment that builds, one behind it, and a generation that waits. */
+/** Creates a deployment that builds, one queued behind it, and a waiting generation. */
 async function work(here: World) {
   const hook = { url: "https://hook.inbox.test/in", events: ["deployment.started"] };
   expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);

@@ -9,7 +9,7 @@ import { openTemporaryStore } from "../helpers/temporary-store.ts";
 
 const minute_ms = 60_000;
 
-/** The time of the machine, which goes on by hand. */
+/** The machine's time, moved by hand. */
 function machineTime(t: TestContext): (ms: number) => void {
   const real = { setTimeout, clearTimeout, now: Date.now, monotonic: performance.now.bind(performance) };
   const timers = new Set<{ readonly at: number; readonly run: () => void; unref(): void }>();
@@ -41,7 +41,7 @@ test("A server that ran its apps for ten minutes has survived them, and one that
   const key = { organization_id: "org_1", project_id: "proj_1", environment: "production" };
   const supervisor = { resume: async () => {} } as unknown as Supervisor;
   let releases = 0;
-  /** A server that runs for so long and is killed; answers how many crashes in a row it saw before it. */
+  /** Runs a server for this long, then kills it; returns how many earlier crashes in a row it saw. */
   const runs = async (ms: number): Promise<unknown> => {
     let crashes: unknown = 0;
     const log = createLog("warn", (_, __, fields) => {

@@ -19,10 +19,10 @@ const key = { organization_id: "org_1", project_id: "proj_1", environment: "prod
 
 const has = (deployment_id: string): Live => ({ deployment_id, slug: "web", hosts: ["web.localhost"] });
 
-/** The rows of a server; `afterReading` is done once a read of these rows was answered. */
+/** The store of a server; `afterReading` runs a function once, right after a query with these words. */
 function storeOf(t: TestContext) {
   const { engine, path } = openTemporaryStore(t);
-  // Another process writes: reads of this one share a snapshot until the end of the tick.
+  // A second connection, since reads of the first share a snapshot until the end of the tick.
   const database = new Database(path);
   t.after(() => database.close());
   let reading: { words: string; run: () => void } | undefined;
@@ -81,7 +81,7 @@ function idleRuntime() {
     started,
     stopped,
     ready,
-    /** An instance takes that long to stop. */
+    /** Instances finish stopping when this promise resolves. */
     endsWith(promise: Promise<void>) {
       end = promise;
     },
@@ -111,13 +111,13 @@ function server(t: TestContext) {
     runsOn(runtime_id: string) {
       database.prepare("update apps set runtime_id = ?").run(runtime_id);
     },
-    /** The row says that a deployment is live on this server. */
+    /** Writes the row: the deployment is live on this server. */
     commit(deployment_id: string) {
       database.exec(`insert into apps (project_id, environment, organization_id, slug, deployment_id, log_entries, runtime_id)
         values ('proj_1', 'production', 'org_1', 'web', '${deployment_id}', 0, 'rt_1')
         on conflict (project_id, environment) do update set deployment_id = excluded.deployment_id`);
     },
-    /** After its commit, a deployment takes over in this process. */
+    /** After the commit, the deployment takes over in this process. */
     promote(deployment_id: string) {
       ready.add(deployment_id);
       supervisor.promote(key, has(deployment_id));
@@ -129,7 +129,7 @@ function server(t: TestContext) {
 test("a release that goes live while the rows are read stays, and no earlier one comes back", async (t) => {
   const here = server(t);
   here.promote("dep_0");
-  // Its own switch is late, so that the next look would mend it.
+  // This process has not switched to dep_1 yet; the next look would do so.
   here.commit("dep_1");
   await here.rows.look();
   assert.equal(here.running(), "dep_0");

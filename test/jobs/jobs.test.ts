@@ -77,7 +77,7 @@ test("the outcomes of a job", async (t) => {
     const { add, advance, runner, runs } = startRunner(t, fail);
     await add("a");
     await advance(10_000_000);
-    // An error may contain secrets, so it goes to the log alone.
+    // An error may contain secrets, so only the log has it.
     const reason = /^a given up at 36s: the service failed unexpectedly; its log has the reason under job_\w{26}$/;
     assert.deepEqual(runs.slice(0, -1), ["a at 0s", "a at 1s", "a at 6s", "a at 36s"]);
     assert.match(runs.at(-1) ?? "", reason);

@@ -124,20 +124,23 @@ test("a claim is a lease, and the attempt is the fence", async (t) => {
   });
 });
 
-/** Processes that are killed one after the other while they run jobs, all of which last for longer than that. */
+/** Processes that are killed one after the other, each while its jobs still run. */
 function killedProcesses(t: TestContext) {
   mockTime(t, { apis: ["setTimeout"] });
   const { add, clock, process, runs } = startRunner(t, () => new Promise<Outcome>(() => {}));
   const pass = async (until: number) => {
     t.mock.timers.tick(until - clock.now());
     clock.moveTo(until);
-    // Transactions take some turns.
+    // Transactions take some turns of the event loop.
     for (let turn = 0; turn < 10; turn++) await new Promise((next) => setImmediate(next));
   };
   let lives = 0;
   return {
     add,
-    /** A life of so many milliseconds, or until so long after the job `deadly` began. Answers when each job began. */
+    /**
+     * Runs a process for `lasts` milliseconds, or for that long after the job `deadly` began. Returns when each job
+     * began.
+     */
     async life({ lasts = 60_000, deadly = "" }): Promise<Record<string, number>> {
       const own = process(`life ${lives++}`);
       await own.reclaim();

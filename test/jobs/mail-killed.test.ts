@@ -11,7 +11,7 @@ import { expect, type World, world } from "../helpers/test-service.ts";
 const mailsOf = async (here: World) => expect(await here.call("nobody", "GET", "/_svc/mail"), 200).data;
 
 test("a kill between the commit of an invitation and the hand-over of its mail loses no mail and doubles none", async (t) => {
-  // A server that takes the connection, and never greets: the invitation is committed, and no mail is handed over.
+  // The mail server accepts the connection but never greets: the invitation is committed, its mail is not sent.
   const silent = createServer((socket: Socket) => socket.on("error", () => {}));
   await once(silent.listen(0, "127.0.0.1"), "listening");
   t.after(() => silent.close());
@@ -36,7 +36,7 @@ test("a kill between the commit of an invitation and the hand-over of its mail l
   assert.ok(server.received[0]?.text.includes(`Message-ID: ${left.message_id}`));
   const [sent, ...more] = await mailsOf(after);
   assert.deepEqual([sent.status, sent.message_id, more], ["sent", left.message_id, []]);
-  // A further start hands nothing over.
+  // Another start sends nothing.
   await after.service.close();
   const later = await world(t, { database, mail, outbound: { send: true } });
   await later.service.settle();

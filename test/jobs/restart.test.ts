@@ -16,7 +16,7 @@ function file(t: TestContext): string {
   return join(folder, "svc.db");
 }
 
-/** A process that claims every job that is due by then, and dies before it runs one. */
+/** A process that claims every job due by `now`, and dies before running one. */
 async function dieHolding(database: string, now: string): Promise<number> {
   const { engine, release } = openFile(database, { exclusive: true, mayCreate: () => assert.fail("it is there") });
   const store = createStore(engine);
@@ -28,7 +28,7 @@ async function dieHolding(database: string, now: string): Promise<number> {
   return rows.length;
 }
 
-/** A building deployment, in a file whose service was closed. */
+/** A building deployment, in the file of a service that was closed. */
 async function building(t: TestContext, database: string) {
   const here = await world(t, { database });
   const { id } = await here.project();
@@ -159,7 +159,7 @@ test("no identifier is repeated across restarts under a manual clock", async (t)
   type Make = (here: World, turn: string) => Promise<unknown>;
   const webhook: Make = async ({ call }) => expect(await call("owner", "POST", "/v1/webhooks", hook), 201);
   const integration: Make = async ({ call }) => expect(await call("owner", "POST", "/v1/integrations", chat), 201);
-  // Each in a world of its own, where it has the newest identifiers; a project has a delivery for each webhook.
+  // Each kind in its own world, so that its identifiers are the newest; a project makes one delivery per webhook.
   const kinds: readonly (readonly [number, Make])[] = [
     [1, webhook],
     [1, integration],

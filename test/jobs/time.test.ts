@@ -136,7 +136,7 @@ test("under a clock of a thousand times the speed", async (t) => {
     assert.equal(deployment.status, "active");
     const waited = Date.parse(deployment.completed_at) - Date.parse(deployment.created_at);
     assert.ok(waited >= 6000, `${waited} ms`);
-    // A ratio of the two clocks, because a slow machine makes both longer.
+    // Compares the two clocks, because a slow machine makes both longer.
     const passed = here.service.clock.now().getTime() - first;
     assert.ok(passed > 0.2 * 1000 * (Date.now() - began), `${passed} ms passed`);
   });
@@ -157,7 +157,7 @@ test("closing a service with waiting work keeps the work and leaves nothing behi
 test("an advance that is called while another one runs comes after it", async (t) => {
   const here = await world(t);
   const { id } = await here.project();
-  // Made before the first advance, because a database may run a deployment and an advance in either order.
+  // Deployed before the first advance: a database may run a deployment and an advance in either order.
   await here.deploy(id);
   const answers = await Promise.all([here.service.clock.advance("1s"), here.service.clock.advance("6s")]);
   assert.equal(answers[1].now, "2026-01-01T00:00:07.000Z");

@@ -36,7 +36,7 @@ test("of two environments that prove a domain at once, the second goes on lookin
   const claim = { now: clock.iso(), owner: "test", until: clock.iso() };
   const claimed = await store.transaction("rows", (tx) => jobs(tx).claim(claim));
 
-  // Both have looked before one of them is settled.
+  // Both lookups are done before either result is stored.
   const outcomes = await Promise.all(claimed.map((row) => domains.verify(JSON.parse(row.args))));
   for (const [i, { id, attempt }] of claimed.entries())
     await store.transaction("all", async (tx) => {

@@ -9,9 +9,9 @@ import { operations } from "../../lib/operations.ts";
 import { lifecycle as projects } from "../../lib/projects/states.ts";
 import { lifecycle as users } from "../../lib/users/states.ts";
 
-/** What a run of the simulation should reach: every refusal, move and end of a job that the declarations name. */
+/** All that the simulation should reach: each declared refusal, move and end of a job. */
 
-/** The state machines, by the table whose rows they move. */
+/** The state machines, by the table of their rows. */
 export const machines: Readonly<Record<string, Machine<string, string>>> = {
   projects,
   deployments,
@@ -21,7 +21,7 @@ export const machines: Readonly<Record<string, Machine<string, string>>> = {
   generations,
 };
 
-/** How a run of a job ends: the outcomes of `kernel/job`, an unexpected error, and its two ways to be given up. */
+/** The ends of a job's run: the outcomes of `kernel/job`, an unexpected error, and the two ways to give up. */
 const ends = ["done", "snooze", "discard", "failed", "exhausted", "crashed"] as const;
 export type End = (typeof ends)[number];
 
@@ -29,7 +29,7 @@ export const refusal = (operation: string, code: string) => `${operation} ${code
 export const moved = (table: string, name: string, from: string) => `${table}: ${name} from ${from}`;
 export const ended = (kind: string, end: End) => `the job ${kind}: ${end}`;
 
-/** A move that leaves a row as it is cannot be told from no move. */
+/** A move that leaves a row unchanged cannot be observed, so it is left out. */
 export const movesOf = (table: string) =>
   Object.entries(machines[table]?.moves ?? {}).flatMap(([name, { from, to }]) =>
     from.filter((state) => state !== to).map((state) => ({ name, from: state, to })),
@@ -53,7 +53,7 @@ const refusals = (code: string, of: (operation: Operation) => boolean) =>
   operations.filter(of).map(({ id }) => refusal(id, code));
 const endsOf = (kind: string, ...some: readonly End[]) => some.map((end) => ended(kind, end));
 
-/** What no simulation reaches, with the reason. One that is reached is a fault of this list. */
+/** The parts that no simulation can reach, with the reason. If a seed reaches one, this list is wrong. */
 export const unreachable: readonly Unreachable[] = [
   {
     what: refusals("internal_error", () => true),
@@ -123,7 +123,7 @@ export const unreachable: readonly Unreachable[] = [
   },
 ];
 
-/** What chance reaches in some runs of so many seeds: it depends on the moment at which a process is killed. */
+/** Parts that only some runs of `enoughSeeds` seeds reach: they depend on the moment of a kill. */
 export const rare: readonly string[] = [
   ...["deployments.turns", "endpoints.clear", "generations.advance", "previews.end"].flatMap((kind) =>
     endsOf(kind, "crashed"),
@@ -131,10 +131,10 @@ export const rare: readonly string[] = [
   ...endsOf("generations.cancel", "failed", "exhausted"),
 ];
 
-/** So many seeds in a row reach everything; CI runs them. */
+/** This many seeds in a row reach everything; CI runs them. */
 export const enoughSeeds = 200;
 
-/** What the runs reached, and what is wrong with it. */
+/** Collects the parts that runs reach, and reports gaps and errors in the lists. */
 export function createCoverage() {
   const reached = new Set<string>();
   return {
@@ -145,9 +145,9 @@ export function createCoverage() {
       return {
         /** Reached by no seed, and not listed. */
         missing: everything.filter((one) => !reached.has(one) && !listed.has(one) && !mayMiss.has(one)),
-        /** Listed, although it is reached, or there is no such thing. */
+        /** Listed, but reached or not declared. */
         wrong: [...listed].filter((one) => reached.has(one) || !everything.includes(one)),
-        /** Reached, although no declaration names it. */
+        /** Reached, but not declared. */
         unknown: [...reached].filter((one) => !everything.includes(one)),
       };
     },

@@ -1,13 +1,13 @@
 import type { Database } from "better-sqlite3";
 import { ended, machines, moved, movesOf } from "./coverage.ts";
 
-/** Two moves of a machine that lead between the same states, told by another column. */
+/** Two moves between the same states; another column tells them apart. */
 const told: Readonly<Record<string, string>> = {
   "generations: fail from in_progress": "new.error_code <> 'cancelled'",
   "generations: cancel from in_progress": "new.error_code = 'cancelled'",
 };
 
-/** Triggers of a database that write down each move of a row, and each run of a periodic job. */
+/** Database triggers that record each move of a row and each run of a periodic job. */
 export function watchRows(database: Database): void {
   database.exec("create table if not exists reached (what text primary key) without rowid");
   const watch = (what: string, of: string, when: string) =>
@@ -24,6 +24,6 @@ export function watchRows(database: Database): void {
   watch(ended("service.prune", "snooze"), "run_at on jobs", "new.kind = 'service.prune' and new.run_at > old.run_at");
 }
 
-/** What they wrote down. */
+/** The records of the triggers. */
 export const reachedRows = (database: Database): string[] =>
   database.prepare("select what from reached").pluck().all() as string[];

@@ -3,7 +3,10 @@ import { pullRequest } from "../helpers/pull-requests.ts";
 
 const source = { type: "git", repo: "acme/web", branch: "main" };
 
-/** Of two pull requests, one is deployed by pushes and a person, and lives out its time; the other is closed while it builds. */
+/**
+ * Two pull requests: pushes and a person deploy one, which lives until its time is over; the other is closed while it
+ * builds.
+ */
 export async function pullRequests({ call, beside, here, random }: StepContext) {
   const project = { name: `p-${random.alphanumeric(8)}`, region: "eu-west-1" };
   const { id: project_id } = (await call("projects.create", {}, project)).body;

@@ -9,7 +9,7 @@ import { read } from "../helpers/openapi-document.ts";
 import { keyOf } from "../helpers/test-service.ts";
 import { everything, refusal } from "./coverage.ts";
 
-/** Keys of a second owner of `acme`: one may send one request a window, and two may do little. */
+/** Keys of a second owner of `acme`: one with one request per window, two with a single scope. */
 export const limitedOwner: NonNullable<Seed["organizations"][number]["users"]>[number] = {
   name: "Limited",
   email: "limited@acme.test",
@@ -21,12 +21,12 @@ export const limitedOwner: NonNullable<Seed["organizations"][number]["users"]>[n
   ],
 };
 
-/** The requests without a key that one address may send in a window: the default of `addressRateLimit`. */
+/** How many requests without a key one address may send per window: the default of `addressRateLimit`. */
 const addressLimit = 1_000;
 
 const document = read("flat");
 const exampleOf = ({ id, path, method }: Operation): object => {
-  // The example names a project.
+  // The example names a project that does not exist here.
   if (id === "integrations.create") return { type: "custom", config: { url: "https://hook.inbox.test/" } };
   const described = document.paths[path]?.[method.toLowerCase()] as unknown as Described | undefined;
   return (described?.requestBody?.content["application/json"].example as object | undefined) ?? {};
@@ -41,7 +41,7 @@ interface Asked {
 type Ask = (more: Asked) => Promise<unknown>;
 const fieldsOf = (schema: unknown) => Object.keys((schema as { entries?: object } | undefined)?.entries ?? {});
 
-/** What every operation answers, whichever records there are. */
+/** Refusals common to all operations, whichever records exist. */
 const common: Partial<Record<ProblemCode, (ask: Ask, operation: Operation, context: StepContext) => Promise<unknown>>> =
   {
     unauthorized: (ask) => ask({ as: undefined }),
@@ -55,7 +55,7 @@ const common: Partial<Record<ProblemCode, (ask: Ask, operation: Operation, conte
       const isOpen = needs === "nothing";
       for (let sent = 0; sent < (isOpen ? addressLimit + 1 : 2); sent++)
         await ask({ as: isOpen ? undefined : "sk_live_demo_one_request" });
-      // Requests without a key are counted together, and the next window has room for them.
+      // Requests without a key share one count; the next window has room for them.
       if (isOpen) await here.service.clock.advance("10m");
     },
     invalid_json: (ask) => ask({ body: "{" }),
@@ -79,7 +79,7 @@ const common: Partial<Record<ProblemCode, (ask: Ask, operation: Operation, conte
     not_found: (ask, operation) => ask(operation.body ? { body: exampleOf(operation) } : {}),
   };
 
-/** So many seeds in a row try everything. */
+/** This many seeds in a row try every refusal. */
 export const rounds = 50;
 const isTurn = (operation: Operation, code: string, seed: number) =>
   everything.indexOf(refusal(operation.id, code)) % rounds === seed % rounds;
@@ -93,14 +93,14 @@ const asking =
     if (reply.status >= 400) refused.add(refusal(operation.id, reply.body.error.code));
   };
 
-/** Tries a share of all refusals, another with each seed. */
+/** Tries a share of all refusals; each seed has another share. */
 export async function refuse(context: StepContext, seed: number): Promise<void> {
   for (const operation of operations)
     for (const [code, way] of Object.entries(common))
       if (isTurn(operation, code, seed)) await way(asking(context, operation), operation, context);
 }
 
-/** The same, of a service that ends. */
+/** The same for a service that is shutting down. */
 export async function refuseAtEnd(context: StepContext, seed: number): Promise<void> {
   for (const operation of operations) if (isTurn(operation, "unavailable", seed)) await asking(context, operation)({});
 }

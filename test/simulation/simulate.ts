@@ -1,5 +1,5 @@
-// `npm run simulate -- --seeds 200 --from 0`: runs seeds, each twice where `--twice` is given, and names those that fail,
-// and what they never reached.
+// `npm run simulate -- --seeds 200 --from 0`: runs seeds (each twice with `--twice`), and lists those that fail and the
+// parts that none reached.
 import { inspect, parseArgs } from "node:util";
 import { createCoverage, enoughSeeds } from "./coverage.ts";
 import { simulate } from "./simulation.ts";

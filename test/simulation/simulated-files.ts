@@ -20,13 +20,13 @@ import type { Row } from "../../lib/store/tables.ts";
 
 const turn = () => new Promise((next) => setImmediate(next));
 
-/** A step of the disk takes a turn, in which a kill may come. */
+/** Each disk operation takes a turn of the event loop, in which a kill may come. */
 async function step<T>(work: () => T): Promise<T> {
   await turn();
   return work();
 }
 
-/** An open file. It is written in two halves. */
+/** An open file, written in two halves. */
 const handleOf = (file: number) => ({
   async writeFile(bytes: Uint8Array) {
     const half = bytes.length >> 1;
@@ -49,8 +49,8 @@ const inTurns = {
 };
 
 /**
- * Node reads and writes files on threads, whose answers come in no fixed order. In a simulation each step takes a turn of
- * the event loop instead. Ends with the answer.
+ * Node reads and writes files on threads, which finish in no fixed order. In a simulation each step takes a turn of the
+ * event loop instead. Returns a function that restores Node's own.
  */
 export function replaceFiles(): () => void {
   const before = Object.fromEntries(Object.keys(inTurns).map((name) => [name, Reflect.get(promises, name)]));
@@ -62,13 +62,16 @@ export function replaceFiles(): () => void {
   return () => use(before);
 }
 
-/** The files of generations beside a database. */
+/** The files of the generations of a database. */
 export function picturesOf(database: string): string[] {
   const folder = `${database}-files`;
   return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
 }
 
-/** Each completed generation has its file, byte for byte. Other files belong to work that goes on; at the end there are none. */
+/**
+ * Each completed generation has its file, byte for byte. Other files belong to unfinished work; at the end there are
+ * none.
+ */
 export function checkPictures(database: Database, isEnd: boolean): void {
   const rows = database.prepare("select id, status, etag from generations").all() as Row<"generations">[];
   const paths = new Map(picturesOf(database.name).map((path) => [basename(path, ".half"), path]));

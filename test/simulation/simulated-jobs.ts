@@ -3,13 +3,13 @@ import type { Job, Outcome } from "../../lib/kernel/job.ts";
 import type { Tx } from "../../lib/kernel/transaction-hooks.ts";
 import { type End, ended } from "./coverage.ts";
 
-/** What becomes of a run of a job before it begins: it goes on, fails unexpectedly, or ends its process. */
+/** Decided before a job's run begins: it runs, fails unexpectedly, or kills its process. */
 type Fate = "runs" | "fails" | "kills";
 
-/** Who hears how jobs end, and decides about them. */
+/** Decides the fate of each run, and is notified of its end. */
 export interface Watcher {
   fate(kind: string): Fate;
-  /** Called for each run that ends its process. */
+  /** Called for each run that kills its process. */
   kill(): void;
   ended(what: string): void;
 }
@@ -17,7 +17,7 @@ export interface Watcher {
 /** The message of the errors that a watcher causes. */
 export const unexpected = "an unexpected error of a simulation";
 
-/** Passes the runs of all jobs through a watcher. Ends with the answer. */
+/** Passes the runs of all jobs through a watcher. Returns a function that stops it. */
 export function watchJobs(watcher: Watcher): () => void {
   const before = featureJobs.map((job) => [job, { run: job.run, exhausted: job.exhausted }] as const);
   for (const job of featureJobs) Object.assign(job, watched(job, watcher));

@@ -10,19 +10,19 @@ import { picturesOf } from "./simulated-files.ts";
 import { unexpected } from "./simulated-jobs.ts";
 import { backend, below, receivers, type Simulation } from "./simulated-world.ts";
 
-/** The lives of a service: its start, its kill, and what callers hear of it. */
+/** The lives of a service: its start, its kill, and the answers that callers get. */
 
-/** Who there is at the beginning. */
+/** The organizations and users at the start. */
 const people: Seed = {
   organizations: organizations.organizations.map((one) =>
     one.name === "acme" ? { ...one, users: [...one.users, limitedOwner] } : one,
   ),
 };
 
-/** Its database in the present life. */
+/** The database of the current life. */
 export const fileOf = ({ folder, life }: Simulation) => join(folder, String(life), "svc.db");
 
-/** Begins the present life. */
+/** Starts the service of the current life. */
 export async function open(world: Simulation): Promise<Service> {
   const { seed, life, errors } = world;
   const random = createRandom(`receivers ${seed} ${life}`);
@@ -53,8 +53,9 @@ export async function open(world: Simulation): Promise<Service> {
 }
 
 /**
- * Kills the service: the next life begins with its files as they are at this moment. The write-ahead log may end with what
- * a power cut tears, which no acknowledged write depends on, and half-written pictures may be shorter.
+ * Kills the service: the next life starts with copies of its files as they are now. As in a power cut, the copied
+ * write-ahead log may end in a torn write, on which no acknowledged write depends, and half-written pictures may be
+ * shorter.
  */
 export function kill(world: Simulation): void {
   const { random, journal } = world;
@@ -72,7 +73,7 @@ export function kill(world: Simulation): void {
   journal.push(`killed${torn ? ", with a torn write" : ""}`);
 }
 
-/** A world that belongs to one life: after its kill no caller hears an answer. */
+/** A world bound to one life: after its kill, callers get no answer. */
 export function mortal(world: Simulation, service: Service): World {
   const { life } = world;
   const here = around(service);
@@ -81,7 +82,7 @@ export function mortal(world: Simulation, service: Service): World {
     return value;
   };
   const call: World["call"] = async (who, method, path, ...more) => {
-    // A kill may come between the commit and the answer.
+    // The kill may come between commit and answer, so the delete counts as soon as it is called.
     if (method === "DELETE") world.deleted.add(path.split("/").at(-1) ?? "");
     return hear(await here.call(who, method, path, ...more));
   };

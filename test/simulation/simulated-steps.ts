@@ -1,7 +1,7 @@
 import { allSteps, type Step, type StepContext } from "../helpers/all-operations.ts";
 import { pullRequests } from "./pull-request-step.ts";
 
-/** What random calls of one operation each rarely come to: conflicts, large removals, receivers that are down. */
+/** Situations that random single calls rarely reach: conflicts, large removals, receivers that are down. */
 
 const region = "eu-west-1";
 const git = { type: "git", repo: "acme/web", branch: "main" };
@@ -16,7 +16,7 @@ const control = ({ beside }: StepContext, method: string, path: string, body: ob
 const paint = async ({ call }: StepContext): Promise<string> =>
   (await call("generations.create", {}, { model: "any-image", prompt: "p" })).body.id;
 
-/** A webhook of an inbox with these answers. */
+/** A webhook to an inbox with these answers. */
 async function webhookOf(context: StepContext, answers: readonly unknown[]): Promise<string> {
   const name = `w${context.random.alphanumeric(6).toLowerCase()}`;
   await control(context, "PUT", `inbox/${name}`, { responses: answers });
@@ -95,7 +95,7 @@ const work: Record<string, Step> = {
       await deploy(context, id);
       await later(context, "10s");
     }
-    // Cancelled while it waits, and while it builds.
+    // One is cancelled while it waits, the other while it builds.
     for (const by of ["0ms", "2s"]) {
       const one = await deploy(context, id);
       await later(context, by);
@@ -174,7 +174,7 @@ const receivers: Record<string, Step> = {
   "much time": (context) => later(context, "25h"),
 };
 
-/** As many webhooks, integrations and keys as there may be, and one more. */
+/** Creates webhooks, integrations and keys up to the limit, and one more. */
 const limits: Step = async ({ call }) => {
   const hook = (n: number) => `https://n${n}.inbox.test/`;
   const made: [operation: string, id: string][] = [];
@@ -196,21 +196,21 @@ const busyWebhook: Step = async (context) => {
   await context.call("webhooks.delete", { id });
 };
 
-/** Each makes hundreds of records. */
+/** Each creates hundreds of records. */
 const large: Record<string, Step> = {
   "as many as there may be": limits,
   "a webhook with many deliveries": busyWebhook,
 };
-/** For random calls, at the same time as others. */
+/** Steps that run among random calls, at the same time as others. */
 export const moreSteps: Readonly<Record<string, Step>> = { ...conflicts, ...work, ...receivers };
 
-/** A share of them all, another with each seed: alone, where a step comes to its end. */
+/** A share of all steps, another with each seed; they run alone, so each runs to its end. */
 export const heavySteps = (seed: number): readonly Step[] => [
   ...Object.values(moreSteps).filter((_, at) => at % 5 === seed % 5),
   ...Object.values(large).filter((_, at) => at * 10 === seed % 25),
 ];
 
-/** The step that leads to a job of each kind. */
+/** For each kind of job, a step that leads to it. */
 export const stepTo: Readonly<Record<string, Step | undefined>> = {
   "projects.clear": work["a project with a long log"],
   "deployments.turns": allSteps["deployments.cancel"],
@@ -229,7 +229,7 @@ export const stepTo: Readonly<Record<string, Step | undefined>> = {
   "deliveries.end": receivers["a receiver that is silent"],
   "endpoints.clear": busyWebhook,
   "generations.turn": allSteps["generations.create"],
-  // One alone: several that end their process take turns at it, and each clears the other.
+  // Only one: several that kill their process take turns, and each clears the crash counts of the others.
   "generations.advance": paint,
   "generations.cancel": async (context) => {
     const id = await paint(context);

@@ -6,16 +6,16 @@ import { kill, mortal, open } from "./simulated-lives.ts";
 import { stepTo } from "./simulated-steps.ts";
 import type { Simulation } from "./simulated-world.ts";
 
-/** More lives than a job takes that ends each process which runs it. */
+/** More lives than it takes to give up a job that kills each process that runs it. */
 const lives = 40;
 const kinds = Object.keys(stepTo);
-/** Of three seeds, one has no trouble, one has jobs of a kind that fail, and one has jobs that end their process. */
+/** One seed in three has no trouble, one has a kind of job that fails, and one a kind that kills the process. */
 const troubles = ["none", "fails", "kills"] as const;
 
-/** No seed came to the end of these within its lives. */
+/** No seed reached the give-up of these within its lives. */
 const neverKilled = ["generations.turn", "generations.cancel"];
 
-/** The trouble of a seed: another kind of jobs with each. */
+/** The trouble of a seed; each seed picks another kind of job. */
 export function trouble(world: Simulation) {
   const seed = Number(world.seed);
   const kind = kinds[seed % kinds.length] ?? "";
@@ -25,14 +25,14 @@ export function trouble(world: Simulation) {
   const watcher: Watcher = {
     fate: (of) => (isOn && of === kind && what !== "none" ? (what ?? "runs") : "runs"),
     kill() {
-      // Others of its process still run: the next life has trouble again, and this one has not.
+      // Other jobs of the killed process still run, so trouble is off for the rest of this life.
       isOn = false;
       kill(world);
     },
     ended: (end) => void world.reached.add(end),
   };
 
-  /** Lets jobs of the kind run until one is given up. Answers the service of the last life. */
+  /** Runs jobs of the kind until one is given up. Returns the service of the last life. */
   const begin = async (first: Service): Promise<Service> => {
     let service = first;
     const isGivenUp = () => world.reached.has(ended(kind, what === "fails" ? "exhausted" : "crashed"));
@@ -50,7 +50,7 @@ export function trouble(world: Simulation) {
     const step = () => stepTo[kind]?.(stepContext(mortal(world, service), world.random, world.record));
     const { life } = world;
     await attempt(step);
-    // Work that came to its end at once left no job to kill: it begins again.
+    // If the work ended at once, there was no job to kill, so the step runs again.
     for (let i = 0; i < lives && !isGivenUp(); i++)
       await attempt(what === "kills" && world.life === life ? step : () => service.clock.advance("1m"));
     isOn = false;

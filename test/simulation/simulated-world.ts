@@ -2,9 +2,9 @@ import type { GenerationDriver } from "../../lib/index.ts";
 import type { Random } from "../../lib/kernel/random.ts";
 import type { StepRecord } from "../helpers/all-operations.ts";
 
-/** The state of a simulation, and what surrounds its service: receivers and a backend. */
+/** The state of a simulation, and the surroundings of its service: receivers and a backend. */
 
-/** What the receivers saw of a delivery. */
+/** The bodies and attempts of a delivery that the receivers saw. */
 type Received = Map<string, { readonly bodies: Set<string>; readonly attempts: Set<string> }>;
 
 export interface Simulation {
@@ -13,19 +13,19 @@ export interface Simulation {
   readonly folder: string;
   readonly record: StepRecord;
   readonly received: Received;
-  /** What somebody asked to delete. */
+  /** The records that callers asked to delete. */
   readonly deleted: Set<string>;
   /** Everything that a caller or a receiver saw, in order. */
   readonly journal: string[];
-  /** Errors of the log, and attempts that came twice. */
+  /** Logged errors, and attempts that arrived twice. */
   readonly errors: string[];
-  /** What of `coverage` it reached. */
+  /** The parts of `coverage` reached so far. */
   readonly reached: Set<string>;
-  /** The number of the present life. */
+  /** The number of the current life. */
   life: number;
   /** Whether receivers and backends still fail. */
   faulty: boolean;
-  /** The files that a kill leaves, by the ends of their names. */
+  /** The files that survive a kill, by the ends of their names. */
   readonly kept: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export const turns = async (count: number) => {
 };
 export const below = (random: Random, count: number) => Math.floor(random.fraction() * count);
 
-/** Receivers that answer late, with errors, or not at all. After the kill of their service they hear nothing. */
+/** Receivers that answer late, with errors, or not at all. After their service is killed they receive nothing. */
 export const receivers = (world: Simulation, life: number, random: Random) => async (request: Request) => {
   const body = await request.text();
   if (world.life !== life) throw new Error("connection reset");
@@ -45,7 +45,7 @@ export const receivers = (world: Simulation, life: number, random: Random) => as
   world.journal.push(`received ${request.url} ${delivery} ${attempt} ${body}`);
   const { bodies, attempts } = world.received.get(delivery ?? "") ?? { bodies: new Set(), attempts: new Set() };
   world.received.set(delivery ?? "", { bodies: bodies.add(body), attempts });
-  // A monitoring provider gets an event and its metrics as deliveries of their own.
+  // A monitoring provider gets an event and its metrics as separate deliveries.
   if (attempts.has(`${request.url} ${attempt}`)) world.errors.push(`attempt ${attempt} of ${delivery} arrived twice`);
   attempts.add(`${request.url} ${attempt}`);
   const fate = world.faulty ? random.fraction() : 1;

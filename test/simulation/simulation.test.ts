@@ -26,7 +26,7 @@ test("a seed breaks no rule and repeats exactly, and another seed is another his
 });
 
 test("the simulation finds what is lost with the write-ahead log, or with the files of generations", async () => {
-  // A change anywhere changes what a seed does, so several may look.
+  // Any code change alters the course of a seed, so up to 12 seeds try.
   const finds = async (loses: "-wal" | "-files", message: RegExp) => {
     for (let seed = 0; seed < 12; seed++) {
       const found = await simulate(String(seed), { loses }).then(

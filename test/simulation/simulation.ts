@@ -20,11 +20,11 @@ import { trouble } from "./simulated-trouble.ts";
 import { backend, below, type Simulation, turns } from "./simulated-world.ts";
 
 /*
- * A whole service on a seed: callers, receivers, a backend, kills and the disk draw from it, the clock is a manual one, and
- * nothing else moves time. So a seed repeats exactly, whatever it finds.
+ * A whole service on one seed: callers, receivers, a backend, kills and the disk all draw from it, and only the manual
+ * clock moves time. So a seed repeats exactly, whatever it finds.
  */
 
-/** Stops the machine's time, which would fall into a run by chance: no timer of the service fires. Ends with the answer. */
+/** Stops the machine's timers, which would fire at random moments of a run. Returns a function that restores them. */
 function stopMachine(): () => void {
   const { setTimeout, clearTimeout } = globalThis;
   const timer = { unref: () => timer, ref: () => timer, hasRef: () => false };
@@ -34,7 +34,7 @@ function stopMachine(): () => void {
   return () => replaceSystemTime({ setTimeout, clearTimeout, now: Date.now, monotonic });
 }
 
-/** The steps that later ones need: whom to tell, what to deploy, who works. */
+/** Steps that later steps depend on: they create receivers, projects and people. */
 const beginning = ["webhooks.create", "integrations.create", "projects.create", "invitations.accept", "keys.create"];
 const often = [
   "time",
@@ -48,13 +48,13 @@ const often = [
 const everyStep = { ...allSteps, ...moreSteps };
 const steps = [...Object.keys(everyStep), ...often, ...often, ...often];
 
-/** The same promise for every call. */
+/** Runs the work once; every call returns the same promise. */
 const once = (work: () => Promise<void>) => {
   let done: Promise<void> | undefined;
   return () => (done ??= work());
 };
 
-/** Some steps at once, again and again; the last ones are cut off by a kill. */
+/** Runs rounds of concurrent steps; a kill cuts off the last round. */
 async function live(world: Simulation, service: Service, rounds: number, ends: boolean): Promise<void> {
   const { random, record, life } = world;
   for (let round = 0; round < rounds; round++) {
@@ -72,7 +72,7 @@ async function live(world: Simulation, service: Service, rounds: number, ends: b
   }
 }
 
-/** The tables of what steps make, but for deployments, which go with their projects. */
+/** The table for each kind of record. Deployments are missing, since they go with their projects. */
 const tables = {
   users: "users",
   keys: "api_keys",
@@ -82,7 +82,7 @@ const tables = {
   generations: "generations",
 } as const;
 
-/** The rules of the store, and what an acknowledged call made. */
+/** Checks the store's invariants, and that each acknowledged record exists. */
 function check(world: Simulation, isEnd = false): void {
   const { record, errors, received } = world;
   const database = new Database(fileOf(world));
@@ -104,8 +104,8 @@ function check(world: Simulation, isEnd = false): void {
 }
 
 /**
- * Modules that the service loads at their first use are loaded before the first seed: reading files takes the machine's
- * time, so a first run would differ from the next.
+ * Loads the modules that the service would load on first use: reading files takes real time, so a first run would
+ * differ from the next.
  */
 const loadModules = once(async () => {
   const random = createRandom("modules");
@@ -123,8 +123,8 @@ const loadModules = once(async () => {
 });
 
 /**
- * Runs a seed, and answers its journal, with its hash, the number of kills, and what it reached. Rejects with what it found. `loses`
- * takes files away at each kill, as a disk does that breaks its word.
+ * Runs a seed. Returns its journal, the journal's hash, the number of kills, and the parts reached; rejects if it finds
+ * a fault. `loses` removes files at each kill, like a disk that loses acknowledged writes.
  */
 export async function simulate(seed: string, { loses }: { readonly loses?: "-wal" | "-files" } = {}) {
   await loadModules();
@@ -147,7 +147,7 @@ export async function simulate(seed: string, { loses }: { readonly loses?: "-wal
   };
   const { random, record, journal } = world;
   mkdirSync(join(folder, "0"));
-  // The key that encrypts and signs would otherwise be another in each run.
+  // Without a fixed key file, each run would have another encryption and signing key.
   writeFileSync(`${fileOf(world)}.key`, `${random.bytes(32).toString("base64")}\n`, { mode: 0o600 });
   const troubles = trouble(world);
   const restore = [stopMachine(), replaceFiles(), watchJobs(troubles.watcher)];
