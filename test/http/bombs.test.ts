@@ -12,7 +12,7 @@ const document = read("flat");
 const problem = named("#/components/schemas/Problem", document);
 const many = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join(",");
 
-/** Bodies of nearly 1 MiB that cost much for their size. */
+/** Bodies of nearly 1 MiB that are expensive to process. */
 const bodies: Readonly<Record<string, string>> = {
   "80,000 fields": `{${many(80_000, (i) => `"k${i}":${i % 10}`)}}`,
   "80,000 fields of one name": `{${many(80_000, () => '"name":"web"')}}`,
@@ -54,7 +54,7 @@ async function bombed(t: TestContext) {
       took[name] = Math.max(took[name] ?? 0, ms);
       assert.ok(answer.status < 500, `${name}: ${answer.status}`);
       if (answer.status >= 400) assert.deepEqual(faults(problem, answer.body, document), [], name);
-      // Of the processor, this client's part included.
+      // CPU time, including that of this client.
       assert.ok(ms < 1_000, `${name}: ${ms} ms`);
       assert.ok(answer.text.length < mebibyte, `${name} is answered with ${answer.text.length} characters`);
       return answer;
@@ -120,7 +120,7 @@ test("20,000 random keys leave nothing behind in memory", async (t) => {
       );
       for (const { status } of await Promise.all(answers)) assert.equal(status, 401);
     }
-    // One collection is not enough: what it leaves to finalizers and weak references goes with the next.
+    // One collection is not enough: objects with finalizers or weak references go only with the next.
     const heaps: number[] = [];
     for (let i = 0; i < 5; i++) {
       collect();
@@ -131,6 +131,6 @@ test("20,000 random keys leave nothing behind in memory", async (t) => {
   };
   const before = await flood(2_000);
   const grown = (await flood(18_000)) - before;
-  // Kept, each of them would take 100 bytes at least.
+  // If kept, each would take at least 100 bytes.
   assert.ok(grown < 1_000_000, `${grown} bytes`);
 });

@@ -7,7 +7,7 @@ import { bearer } from "../helpers/headers.ts";
 import { launch } from "../helpers/program.ts";
 import { all, open } from "../helpers/raw-sockets.ts";
 
-/** What slow clients send, and then no more. None of them needs a key. */
+/** Slow clients send this, then nothing more. None of them needs a key. */
 const slow = {
   nothing: "",
   "half a head": "GET /v1/me HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
@@ -17,7 +17,7 @@ const slow = {
     "GET /v1/stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
 };
 
-/** Opens this many connections, which stay open as far as the server lets them. */
+/** Opens this many connections, and keeps them open as far as the server allows. */
 async function flood(t: TestContext, port: number, count: number, text: string): Promise<Socket[]> {
   const sockets = Array.from({ length: count }, () => connect({ port, host: "127.0.0.1" }));
   t.after(() => {
@@ -55,10 +55,10 @@ for (const [name, text] of Object.entries(slow)) {
     const dropped = Number(/^svc_connections_dropped_total (\d+)$/m.exec(metrics)?.[1]);
     assert.ok(dropped >= 400 - 64, `${dropped} connections were closed`);
     assert.equal(stream.readyState, stream.OPEN, "what is open and answered stays");
-    // A body that still arrives is waited for.
+    // Closed first, since a stop waits for bodies that still arrive.
     for (const socket of [kept, ...crowd]) socket.destroy();
     assert.equal((await here.stop()).code, 0);
-    // One line for all of them.
+    // One log line for all closed connections.
     const [line = "", ...more] = here.errors().trim().split("\n");
     assert.match(
       line,
@@ -76,7 +76,7 @@ test("with 128 descriptors and 400 slow connections at the port of the apps, the
   const [port, apps] = [here.url, here.apps_url ?? ""].map((url) => Number(new URL(url).port));
   assert.ok(port && apps);
   const crowds = [await flood(t, apps, 400, slow["half a head"]), await flood(t, port, 400, slow["half a head"])];
-  // First at the port that was flooded last, behind what it has still to accept.
+  // Starts at the port flooded last, whose queue still has connections to accept.
   for (let i = 0; i < 20; i++) {
     const socket = await open(i % 2 ? apps : port);
     const head = `GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${here.api_key}\r\n`;
@@ -85,7 +85,7 @@ test("with 128 descriptors and 400 slow connections at the port of the apps, the
   }
   for (const socket of crowds.flat()) socket.destroy();
   assert.equal((await here.stop()).code, 0);
-  // A line for each port whose connections were closed.
+  // One log line for each port that closed connections.
   const logged = here.errors().match(/"level":"warn","message":"\d+ connections are open, /g) ?? [];
   assert.equal(logged.length, 2, here.errors());
 });
@@ -113,7 +113,7 @@ test("with 128 descriptors and 256 deliveries to a receiver that never answers, 
   for (let i = 0; i < 8; i++) await call("/webhooks", { url: `https://127.0.0.1:${port}/`, events: ["*"] });
   for (let i = 0; i < 32; i++) await call("/projects", { name: `web-${i}`, region: "eu-west-1" });
   await full;
-  // Each on a connection of its own.
+  // Each request on its own connection.
   for (let i = 0; i < 64; i++) {
     const answer = await fetch(`${here.url}/v1/me`, { headers: { ...bearer(here.api_key), connection: "close" } });
     assert.equal(answer.status, 200);

@@ -14,26 +14,26 @@ import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf, seed, type World, world } from "../helpers/test-service.ts";
 
 /**
- * `SVC_SERVER_FUZZ=100000 node test/run.mjs http/fuzz` sends so many requests, and `SVC_SERVER_FUZZ_SEED` repeats
- * those of an earlier run.
+ * `SVC_SERVER_FUZZ=100000 node test/run.mjs http/fuzz` sends this many requests; `SVC_SERVER_FUZZ_SEED` repeats those
+ * of an earlier run.
  */
 const cases = Number(process.env["SVC_SERVER_FUZZ"] ?? (isLong ? 20_000 : 500));
 const repeated = process.env["SVC_SERVER_FUZZ_SEED"];
-/** So many requests meet one service, before its records make it slow. */
+/** Requests per service; a new service follows, before the records make it slow. */
 const batch = 2_000;
 
 const document = read("flat");
 const problem = named("#/components/schemas/Problem", document);
 
-/** Asserts what holds for each answer, whatever was asked. */
+/** Asserts the rules for every answer, whatever the request. */
 function judge({ method, path }: Drafted, answer: Answered): void {
   const { status, headers, body } = answer;
   assert.ok(status < 500, `${status}: ${answer.text}`);
   assert.ok(headers.get("x-request-id"), "every answer carries X-Request-Id");
-  // Another method leads to another operation or to none, and so do dots: `users/./suspend` is `users/suspend`.
+  // Another method leads to another operation or to none. So do dots: `users/./suspend` is `users/suspend`.
   const { pathname } = new URL(path, "http://localhost");
   const operation = pathname.replace(/^\/dashboard\/api\//, "/v1/");
-  // The dashboard refuses pages of other origins, and asks for a session where an operation needs no key.
+  // The dashboard refuses pages of other origins, and needs a session even where an operation needs no key.
   const undeclared = operation === pathname ? [404, 405] : [401, 403, 404, 405];
   if (operation.startsWith("/v1/") && !undeclared.includes(status)) conforms(method, operation, answer, "flat");
   if (status < 400 || method === "HEAD") return;
@@ -46,7 +46,7 @@ function judge({ method, path }: Drafted, answer: Answered): void {
 const roles = ["owner", "admin", "developer", "viewer"] as const;
 const isRole = (name: string): name is (typeof roles)[number] => roles.some((role) => role === name);
 
-/** A record of each kind, so that the first requests meet some. */
+/** Creates a record of each kind, so that the first requests meet some. */
 async function populate(here: World, known: ReturnType<typeof knownRecords>, sends: boolean) {
   const { id: project_id } = await here.project();
   const source = { type: "git", repo: "acme/web" };
@@ -78,8 +78,8 @@ async function populate(here: World, known: ReturnType<typeof knownRecords>, sen
 
 const quick = { queued: "1ms", building: "1ms", deploying: "1ms", in_progress: "1ms" };
 /**
- * Its time passes by itself in `dev`, and work is quick in `start`, so that what waits or follows comes to an end. In
- * `start` everything would go over the network, so nothing is registered there that sends.
+ * In `dev` time passes by itself, and in `start` work is short, so calls that wait or follow come to an end. In `start`
+ * deliveries would go over the network, so nothing that sends is registered there.
  */
 const modes = {
   dev: { clock: "3600x", strict: true },
@@ -89,7 +89,7 @@ const modes = {
   },
 } as const;
 
-/** A service that takes requests, and what their answers have shown of it. */
+/** A listening service, and the records that its answers have shown. */
 async function target(t: TestContext, mode: Drafted["mode"], logger: Options["logger"]) {
   const driver = simulatedDeployments(() => ({ durations: quick }));
   const here = await listeningWorld(t, { logger, deployments: { driver }, ...modes[mode] });
@@ -108,7 +108,7 @@ async function target(t: TestContext, mode: Drafted["mode"], logger: Options["lo
     known.add("secrets", key);
     return key;
   };
-  /** Learns for whom the dashboard may act. */
+  /** Learns the people for whom the dashboard may act. */
   const learnPeople = async () => {
     if (mode === "dev") {
       const { body } = await client.ask("GET", "/dashboard/session/people");
@@ -147,7 +147,7 @@ async function target(t: TestContext, mode: Drafted["mode"], logger: Options["lo
       judge({ ...draft, key, path }, answer);
       if (answer.status < 300) known.learn(answer);
       if (answer.status === 404 || answer.status === 204) known.forget(path);
-      // Whoever acts may have renamed it: in the dashboard that is not the key of the request.
+      // The caller may have renamed the organization; in the dashboard, that is not the owner of the request's key.
       if (answer.body?.plan && answer.body.id === own.id) organization = answer.body.name;
       // An earlier request has revoked this key, removed its user, or ended the session.
       if (answer.status === 401 && isDashboard) await learnPeople();

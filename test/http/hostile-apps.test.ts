@@ -9,7 +9,7 @@ import { all, open, statusesIn } from "../helpers/raw-sockets.ts";
 
 const host = "production-web.localhost";
 
-/** A proxy in front of an app that answers each connection like this, after its first bytes. */
+/** A proxy in front of an app; the app answers each connection like this, after its first bytes. */
 async function inFrontOf(
   t: TestContext,
   answer: (socket: Socket, received: string) => void,
@@ -49,7 +49,7 @@ const upgrade = "upgrade\r\nUpgrade: websocket";
 const empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const link = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n";
 
-/** What an app sends, and the status that its client gets; 0: the connection ends without an answer. */
+/** Answers of an app, and the status that its client gets; 0: the connection ends without an answer. */
 const answers: readonly (readonly [what: string, sent: string, status: number])[] = [
   ["no HTTP", "hello\r\n\r\n", 502],
   ["nothing", "", 502],
@@ -81,18 +81,18 @@ test("whatever an app answers, its client gets an answer or an end, and the serv
     assert.equal(statusesIn(texts[at] ?? "")[0] ?? 0, status, `${what}: ${texts[at]}`);
     for (const part of ["second", "\u001b", "\u0001"]) assert.ok(!texts[at]?.includes(part), what);
   }
-  // An upgrade is answered as the app answers it, and ends too.
+  // An upgrade request is answered too, and ends.
   await Promise.all(answers.map((_, at) => ask(get(`/${at}`, upgrade))));
   assert.deepEqual(statusesIn(await ask(get("/fine"))), [200]);
 });
 
-/** A request that an app would find in the body of another. */
+/** A request smuggled in the body of another. */
 const hidden = `GET /hidden HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 const chunked = (to: string, coding = "chunked", method = "GET") =>
   `${method} / HTTP/1.1\r\nHost: ${to}\r\nConnection: close\r\nTransfer-Encoding: ${coding}\r\n\r\n` +
   `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
 
-/** What a client sends, and the status that it gets; 0: none. Nothing of it reaches an app. */
+/** Requests of a client, and the status that it gets; 0: none. No request reaches an app. */
 const requests: readonly (readonly [what: string, sent: string, status: number])[] = [
   ["no Host", "GET / HTTP/1.1\r\n\r\n", 400],
   ["two Hosts", `GET / HTTP/1.1\r\nHost: ${host}\r\nHost: other.localhost\r\n\r\n`, 400],
@@ -164,7 +164,7 @@ test("a body keeps its framing, whatever the method, and never becomes a request
   }
 });
 
-/** What a client, or a proxy in front, says of where a request comes from. */
+/** Headers in which a client, or a proxy in front, claims where a request comes from. */
 const said = {
   "X-Forwarded-For": "203.0.113.9, 198.51.100.7",
   "X-Forwarded-Host": "said.example",

@@ -8,7 +8,7 @@ const size = 8 * 1024 * 1024;
 
 const typed = (type: string) => ["Host: localhost", "Connection: close", `Content-Type: ${type}`];
 
-/** All bytes that a client reads after it has written these. */
+/** Writes these bytes; returns all bytes read. */
 async function read(port: number, written: Buffer): Promise<string> {
   const socket = await open(port);
   await new Promise<void>((done, failed) => socket.write(written, (error) => (error ? failed(error) : done())));

@@ -192,7 +192,7 @@ test("500 malformed requests never get a 5xx, and leave it in good health", asyn
         return { bytes, socket, answer };
       }),
     );
-    // Other requests are answered meanwhile; a request that still waits for bytes then learns that none will come.
+    // Meanwhile other requests are answered. Then the clients end their side: no more bytes will come.
     for (let turn = 0; turn < 3; turn++) await healthy();
     for (const { socket } of sent) socket.end();
     for (const { bytes, answer } of sent) {

@@ -24,7 +24,7 @@ test("close() does not wait for idle clients, and leaves no open handle", { time
   await closed;
   await ended;
   agent.destroy();
-  // Handles of earlier tests in this process may have ended meanwhile; none may have come.
+  // Handles of earlier tests in this process may have ended meanwhile; no new handle may be left.
   for (const name of handles()) {
     const known = before.indexOf(name);
     assert.notEqual(known, -1, `${name} is left`);

@@ -12,7 +12,7 @@ const short = { headersTimeout: 250, requestTimeout: 500, connectionsCheckingInt
 /** Long enough for any test. */
 const endless = 600_000;
 
-/** A server with these timeouts. It answers complete requests, and `/stream` with an answer that does not end. */
+/** A server with these timeouts. It answers complete requests; its answer to `/stream` does not end. */
 async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> | "usual" = {}, upgrade: Upgrade = () => {}) {
   const reads: (() => void)[] = [];
   const handle = (request: IncomingMessage, response: ServerResponse) => {
@@ -27,7 +27,7 @@ async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> | "usual"
     timeouts === "usual" ? undefined : { ...short, ...timeouts },
   );
   t.after(() => server.close("0s"));
-  /** A connection, and all that comes out of it until it is closed. */
+  /** Opens a connection; `all` resolves to everything read until it closes. */
   const connect = async () => {
     const socket = await open(server.port);
     const answered = async () => void (await once(socket, "data"));
@@ -35,7 +35,7 @@ async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> | "usual"
   };
   return {
     connect,
-    /** Reads the last request's body, where that was put off. */
+    /** Reads the body of the last request that was left unread. */
     readLast: () => reads.at(-1)?.(),
     /** Resolves after twice the time of a request: two silent connections were refused, one after the other. */
     async timePasses() {
@@ -92,9 +92,9 @@ test("A body that takes too long is refused with 408", async (t) => {
   assert.match(await one.all, refused);
 });
 
-/** How many milliseconds a connection lasted that sent this, and then no more. */
+/** How many milliseconds a connection lasts that sends this and nothing more. */
 async function lasted(connect: Awaited<ReturnType<typeof slow>>["connect"], text: string): Promise<number> {
-  // Before it connects: the server's time begins then, and a busy machine may go on here much later.
+  // Taken before connecting: the server's timer starts then, and a busy machine may continue here much later.
   const began = performance.now();
   const one = await connect();
   one.write(text);
@@ -105,7 +105,7 @@ async function lasted(connect: Awaited<ReturnType<typeof slow>>["connect"], text
 test("A slow head ends with its own time, and a slow body with that of the whole request", async (t) => {
   const { connect } = await slow(t, { headersTimeout: 100, requestTimeout: 300 });
   const times = await Promise.all(["", "GET / HT", `${head}\r\nab`].map((text) => lasted(connect, text)));
-  // Its timer and this one may round differently; the upper ends leave a busy machine time.
+  // The server's timer and this one may round differently; the upper bounds allow for a busy machine.
   for (const [i, [least, most]] of (
     [
       [90, 299],
@@ -218,7 +218,7 @@ test("A request that arrives on an open connection while the process is stopped 
   await answered();
   const again = answered();
   write(lines("GET / HTTP/1.1", "Host: localhost"));
-  // Node closes an idle connection up to a second after its time.
+  // Node closes an idle connection up to a second late.
   spawnSync("sleep", ["1.5"]);
   await again;
   socket.end();

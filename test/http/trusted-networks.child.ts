@@ -8,7 +8,7 @@ import { bearer } from "../helpers/headers.ts";
 import { launch } from "../helpers/program.ts";
 import { start as receiver } from "../helpers/webhook-receiver.ts";
 
-/* Runs in namespaces of its own (`trusted-networks.test.ts`), where every address is this machine's. */
+/* Runs in its own namespaces (`trusted-networks.test.ts`), where every address belongs to this machine. */
 
 const [own, member, second, stranger] = ["172.18.0.2", "172.18.0.5", "10.7.3.1", "192.168.5.5"];
 const records = (name: string, lookups: number) => {
@@ -16,7 +16,7 @@ const records = (name: string, lookups: number) => {
     svc: own,
     app: "172.18.0.9",
     stranger,
-    // DNS rebinding: inside when it is registered, outside when it is used.
+    // DNS rebinding: inside the network at registration, outside at use.
     moving: lookups > 1 ? stranger : "172.18.0.9",
   };
   return { addresses: found[name] === undefined ? [] : [found[name]] };
@@ -87,7 +87,7 @@ test("peers, hosts, origins, proxies, forwarding and webhooks", async (t) => {
     await refused(421, /does not accept the Host/, { host: `${own}:${port}` });
     await refused(403, /pages of http:\/\/evil\.test must not/, { headers: { origin: "http://evil.test" } });
     assert.equal((await ask("GET", "/_svc/clock", { headers: { origin: `http://svc:${port}` } })).status, 200);
-    // The dashboard acts as the first owner, so it stays this machine's alone.
+    // The dashboard acts as the first owner, so only this machine may open it.
     for (const from of [stranger, member])
       await refused(404, /^the dashboard of dev is open only to this machine: /, { from }, "/dashboard/api/projects");
     assert.equal((await ask("GET", "/v1/me", { from: stranger, headers: bearer(service.api_key) })).status, 200);

@@ -18,7 +18,7 @@ const four = fc.tuple(...Array(4).fill(fc.nat(255))).map((parts) => parts.join("
 const groups = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 });
 const colons = (parts: readonly number[]) => parts.map((part) => part.toString(16)).join(":");
 
-/** The same lists in Node's own BlockList, as a second opinion. */
+/** The same lists as Node's BlockList, for comparison. */
 function listOf(...ranges: readonly string[]) {
   const list = new BlockList();
   for (const range of ranges) {
@@ -137,7 +137,7 @@ describe("addresses", () => {
             assert.equal(isAllowed(mode, all, carrier, local), false, carrier);
       }),
     );
-    // An operator of a network with NAT64 opens its prefix, and reaches all addresses that are not closed.
+    // On a network with NAT64 the operator allows its prefix. That opens every address that is not closed itself.
     assert.ok(isAllowed("start", parseAllow(["64:ff9b::/96"]), "64:ff9b::5db8:d70e", here));
     assert.ok(!isAllowed("start", nothing, "64:ff9b::5db8:d70e", here));
   });
@@ -196,7 +196,7 @@ describe("URLs", () => {
   });
 
   test("with letters of Latin-1 is accepted however often it is parsed", () => {
-    // The bug of URL.canParse in Node 20 and 22 needs some thousand calls.
+    // URL.canParse of Node 20 and 22 has a bug that shows only after some thousand calls.
     const wrong = Array.from({ length: 20_000 }, () => parseHttpsUrl("https://münchen.example/")).filter(
       (found) => "problem" in found,
     );

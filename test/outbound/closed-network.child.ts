@@ -12,20 +12,20 @@ import { launch, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
 
 /*
- * Runs in namespaces of its own (`closed-network.test.ts`). Every address leads to the canaries, which count connections:
- * those to `public4` and `public6` are the control, and to `opened`, which the operator opens.
+ * Runs in its own namespaces (`closed-network.test.ts`). Every address leads to canaries that count connections.
+ * `public4` and `public6` are the control, and the operator allows `opened`; nothing else may be reached.
  */
 
-/** Without the names whose records no name server can send. */
+/** Leaves out names whose records no name server can send. */
 const hostile = notPublic
   .filter((url) => !/^https:..(zone|garbage)\.example/.test(url))
   .map((url) => url.replace("<port>", "8443"));
 const locations = [...hostile, ...alwaysClosed, ...hostile.map((url) => url.replace(/^https:/i, "http:"))];
-/** Origins that the operator names for downloads, and whose names lead to closed addresses. */
+/** Download origins that the operator names, and whose names lead to closed addresses. */
 const downloads = ["http://metadata.google.internal", "http://both-4.test:8080", "http://flip-4.test:8080"];
 const files = [...downloads.map((origin) => `${origin}/file`), ...locations];
 
-/** The entries in turn, as header values carry other characters than ASCII: as the bytes of UTF-8. */
+/** Returns the entries in turn. Header values carry non-ASCII characters as bytes of UTF-8. */
 function inTurn(list: readonly string[]) {
   let taken = 0;
   return () =>
@@ -45,7 +45,7 @@ const withIntegrations = (list: NonNullable<Organization["integrations"]>): Orga
 
 const redirects = [300, 301, 302, 303, 307, 308].map((status) => `https://redirect.test:8443/redirect/${status}`);
 const codeHost = { repo: "acme/web", branch: "main", environment: "production", secret: "a secret of a code host" };
-/** An organization has a hundred webhooks and a hundred integrations at most. */
+/** An organization may have at most a hundred webhooks and a hundred integrations. */
 const groups = {
   control: withWebhooks([
     "https://good.test:8443/",
@@ -101,7 +101,7 @@ async function startService(t: TestContext) {
 
 type Server = Awaited<ReturnType<typeof startService>>;
 
-/** The number of tries of deliveries that ended so far. */
+/** The number of delivery tries that have ended. */
 async function triesOf({ url }: Server) {
   const text = await (await fetch(`${url}/metrics`)).text();
   const ended = (outcome: string) =>
@@ -109,7 +109,7 @@ async function triesOf({ url }: Server) {
   return { succeeded: ended("succeeded"), failed: ended("failed") };
 }
 
-/** Does something that makes deliveries, and resolves when as many tries have ended; the looks at it are bounded. */
+/** Runs `act`, which makes deliveries; resolves when this many tries have ended. The number of polls is bounded. */
 async function ended(server: Server, count: number, act: () => Promise<unknown>) {
   const before = await triesOf(server);
   await act();
@@ -121,7 +121,7 @@ async function ended(server: Server, count: number, act: () => Promise<unknown>)
   return assert.fail(`fewer than ${count} tries ended`);
 }
 
-/** Makes an event in each organization of a group. */
+/** Causes an event in each organization of a group. */
 const event =
   ({ call }: Server, group: Group) =>
   () =>
@@ -146,7 +146,7 @@ test("The service sends to public addresses, and to no other", async (t) => {
     const status = Number(/^\/redirect\/(\d+)/.exec(request.url ?? "")?.[1] ?? 200);
     if (status !== 200) return response.writeHead(status, { location: nextLocation() }).end();
     if (request.url === "/v1/images/generations") return response.end(JSON.stringify({ data: [{ url: nextFile() }] }));
-    // A download origin that moves may be reached at its public address, where there is no picture.
+    // A download origin that moves may be reached at its public address, but there is no picture.
     const isPicture = request.url === "/file" && request.headers.host === "backend.test:8080";
     response.end(isPicture ? pixel : "fine");
   });

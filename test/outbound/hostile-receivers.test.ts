@@ -7,7 +7,7 @@ import { systemTimer } from "../../lib/kernel/clock.ts";
 import { deferred } from "../helpers/temporary-store.ts";
 import { type Handler, start, startRaw } from "../helpers/webhook-receiver.ts";
 
-/** The timeout of requests that nothing else ends; the others wait long enough for a busy machine. */
+/** The timeout for requests that nothing else ends; the others get more time, for a busy machine. */
 const short = { timeout: "150ms" };
 const timedOut = { status: null, error: "timeout after 150 ms", response: null };
 const ok = "HTTP/1.1 200 OK\r\n";
@@ -21,7 +21,7 @@ function sender(t: TestContext, options: Partial<OutboundOptions> = {}) {
 /** How a receiver treats a connection. `reset` breaks it with RST. */
 type Behaviour = (socket: Socket, reset: () => void) => void;
 
-/** The result of one request to such a receiver, which must end soon after the timeout. */
+/** Sends one request to such a receiver; returns the result, which must come soon after the timeout. */
 async function against(
   t: TestContext,
   handler: Behaviour,
@@ -43,7 +43,7 @@ const saying =
     socket.once("data", () => socket.write(text, () => then(socket, reset)));
 const keepOpen = () => {};
 
-/** Writes the text byte by byte, and then from `from` on again, until the other side has closed. */
+/** Writes the text byte by byte, then repeats it from position `from` until the other side closes. */
 function drip(socket: Socket, text: string, from: number) {
   const next = (at: number) => {
     if (socket.destroyed) return;
@@ -180,7 +180,7 @@ describe("malformed responses", () => {
     t.after(there.close);
     const { post } = sender(t);
     const body = "x".repeat(12 * 1024 * 1024);
-    // The last request would wait if the other connections were held.
+    // If the other connections were held, the last request would wait.
     for (let i = 0; i < 17; i += 1) assert.equal((await post(there.url, body)).response, "early");
   });
 

@@ -27,7 +27,7 @@ test("a name below localhost resolves to this machine, whatever DNS answers", as
 test("in dev a delivery to localhost is never caught as one to a public address, however late the lookup is", async (t) => {
   const receiver = await start();
   t.after(receiver.close);
-  // A process that stands still finds all of its timers due at once.
+  // After the process was stopped for a while, all its timers are due at once.
   mockTime(t, { apis: ["setTimeout"] });
   const never = () => new Promise<never>(() => {});
   for (const resolve of [never, async () => [], async () => Promise.reject(new Error("EAI_AGAIN"))]) {

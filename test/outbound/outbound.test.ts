@@ -180,7 +180,7 @@ describe("connections", () => {
   });
 });
 
-/** Two receivers on one port of two loopback addresses, which not every system has. */
+/** Two receivers with one port on two loopback addresses; not every system has a second address. */
 async function pair(t: TestContext) {
   const one = await receiver(t);
   const other = await start(undefined, { host: "127.0.0.2", port: one.port }).catch(() => undefined);

@@ -54,7 +54,7 @@ test("smtps:// is TLS from the start", async (t) => {
 
 test("a server beyond loopback needs STARTTLS, and gets neither password nor mail without it", async (t) => {
   const server = await mailServer(t, { disabledCommands: ["STARTTLS"] }, "0.0.0.0");
-  // No address of loopback by its name, and yet this machine.
+  // The address 0.0.0.0 is not loopback, but reaches this machine.
   const url = `smtp://ada:${secret}@0.0.0.0:${server.port}`;
   assert.match(await failure(url), /offers no TLS \(STARTTLS\): 5\d\d .*set mail\.insecure to send without it/);
   assert.deepEqual(await send(url.replace(secret, "right"), { insecure: true }), { kind: "sent" });
@@ -71,7 +71,7 @@ test("wrong credentials: a sentence without them, also where the server repeats 
   assert.equal(server.received.length, 0);
 });
 
-/** A server that is no mail server. */
+/** A TCP server in place of a mail server. */
 async function rawServer(t: TestContext, answer: (socket: Socket) => void): Promise<string> {
   const open = new Set<Socket>();
   const server = createServer((socket) => {

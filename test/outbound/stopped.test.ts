@@ -6,7 +6,7 @@ import { start } from "../helpers/webhook-receiver.ts";
 
 test("an answer that arrives in time counts, although the process is stopped until later", async (t) => {
   const receiver = await start((_, response) => {
-    // Written before the stop, and read after it.
+    // Sent before the process stops, and read after it.
     response.end("in time");
     response.socket?.uncork();
     spawnSync("sleep", ["1.5"]);

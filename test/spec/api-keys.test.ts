@@ -112,7 +112,7 @@ test("a key never gets a scope that its maker's key lacks", async (t) => {
     assert.deepEqual(expect(await ask(scopes), 201).scopes, scopes);
   const same = expect(await ask(), 201);
   assert.deepEqual(same.scopes, ["users:write", "projects:write", "deployments:read"], "the maker's, without any");
-  // Nor can the new key make one with more.
+  // The new key cannot make a key with more scopes either.
   const child = await here.call("nobody", "POST", "/v1/api-keys", { name: "x", scopes: ["*"] }, bearer(same.key));
   assert.equal(expect(child, 403).error.code, "insufficient_scope");
 });
@@ -197,7 +197,7 @@ test("the list holds everything, or pages on request", async (t) => {
   const { meta } = expect(await here.call("developer", "GET", "/v1/api-keys?per_page=2"), 200);
   for (const query of ["per_page=0", "per_page=101", "cursor=x"])
     expect(await here.call("owner", "GET", `/v1/api-keys?${query}`), 422);
-  // A cursor is bound to what its caller may see.
+  // A cursor is bound to the rights of its caller.
   expect(await here.call("viewer", "GET", `/v1/api-keys?cursor=${meta.next_cursor}`), 422);
 });
 

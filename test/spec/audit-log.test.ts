@@ -115,7 +115,7 @@ test("A hook has an entry where it makes or removes the environment of a pull re
   const head = { "x-request-id": "of-the-hook" };
   const made = await hook(here, id, pullRequest("opened"), head);
   assert.equal(expect(made, 202).data.length, 1);
-  // The same once more, and an event that changes nothing.
+  // The same events again, and one that changes nothing.
   await hook(here, id, pullRequest("opened"), head);
   await hook(here, id, pullRequest("labeled"), head);
   await hook(here, id, pullRequest("closed"), head);
@@ -158,7 +158,7 @@ test("Every operation that changes something has exactly one entry a success, an
   }
   assert.deepEqual(listed.map(({ action }) => action).reverse(), expected);
   const untried = changes.filter((id) => !expected.includes(id));
-  // It needs an app that runs: test/runtime/deploy.test.ts.
+  // A restart needs a running app: see test/runtime/deploy.test.ts.
   assert.deepEqual(untried, ["environments.restart"]);
 });
 

@@ -5,7 +5,7 @@ import Database from "better-sqlite3";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
 
-/** A webhook to the inbox `hook`, which hears of projects. */
+/** A webhook to the inbox `hook` for new projects. */
 const hook = async (here: World) =>
   expect(
     await here.call("owner", "POST", "/v1/webhooks", {
@@ -82,7 +82,7 @@ test("a timeout whose job is given up ends a minute later", async (t) => {
   await before.service.settle();
   await before.service.close();
   const rows = new Database(database);
-  // It was running at so many ends of its process that the next start gives it up.
+  // The process ended so often during this job that the next start gives it up.
   rows
     .prepare("update jobs set state = 'running', lease_until = run_at, crashes = 50 where kind = 'deliveries.end'")
     .run();

@@ -9,7 +9,7 @@ import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 const inbox = "/_svc/inbox";
 
-/** A webhook to the inbox NAME, which hears of projects. */
+/** A webhook to the inbox NAME for new projects. */
 const hook = async (here: World, name = "hook", more: object = {}) =>
   expect(
     await here.call("owner", "POST", "/v1/webhooks", {

@@ -4,7 +4,7 @@ import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 import { start as receiver } from "../helpers/webhook-receiver.ts";
 
-/** CONTRACT section 8: "In `dev` nothing leaves for the world by accident". Nothing here leaves for it either. */
+/** CONTRACT section 8: "In `dev` nothing leaves for the world by accident". These tests send nothing out either. */
 
 const outsideUrl = "https://203.0.113.7/hook";
 

@@ -10,7 +10,7 @@ import { bearer } from "../helpers/headers.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 import { keyOf, seed } from "../helpers/test-service.ts";
 
-/** An emulator on a port, and calls of a world; without a name, of the emulator itself. */
+/** An emulator on a port, and calls to a world by its name; without a name, to the emulator itself. */
 async function emulator(t: TestContext, more: Options = {}) {
   const service = await createService({ seed, clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", ...more });
   t.after(() => service.close());

@@ -7,7 +7,7 @@ import { withSnapshots } from "../helpers/engine.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, seed, world } from "../helpers/test-service.ts";
 
-/** Decisions of test/spec/README.md that no other file tests: about starts, time, and the contents of the package. */
+/** Decisions of test/spec/README.md that no other file tests: starts, time, and the contents of the package. */
 
 /** A logger that collects warnings. */
 function warnings(): { told: string[]; logger: Log } {
@@ -83,7 +83,7 @@ test(
   "a restore brings back the time of a manual and of a scaled clock, and not that of the machine's",
   withSnapshots,
   async (t) => {
-    /** How far the restored clock is behind one that had run on, in milliseconds of the machine. */
+    /** How many real milliseconds the restored clock lags behind a clock that kept running. */
     const behind = async (speed: number) => {
       const { service } = await world(t, { clock: speed === 1 ? "real" : `${speed}x` });
       const { id } = await service.snapshot();

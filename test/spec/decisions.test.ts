@@ -6,7 +6,7 @@ import { lines, listeningWorld } from "../helpers/raw-sockets.ts";
 import { openStream } from "../helpers/stream-client.ts";
 import { expect, world } from "../helpers/test-service.ts";
 
-/** Decisions of README.md beside this file that no other file tests. */
+/** Decisions of this folder's README.md that no other file tests. */
 
 const invitation = { email: "ada@example.com", role: "viewer" };
 const order = { name: "web", region: "eu-west-1" };

@@ -14,7 +14,7 @@ import { check, expect, type World, world } from "../helpers/test-service.ts";
 const path = ({ id }: { id: string }) => `/v1/deployments/${id}/rollback`;
 const tagged = (tag: string) => ({ source: { type: "git", repo: "acme/web", tag } });
 
-/** Releases of the tags v1 to v3 in one environment, with a failed one between the first and the second. */
+/** Releases of the tags v1 to v3 in one environment, with a failed deployment between the first two. */
 async function history(world: World) {
   const { id } = await world.project();
   const v1 = await deployAndFinish(world, id, tagged("v1"));

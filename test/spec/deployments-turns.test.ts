@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expect, git, type Who, type World, world } from "../helpers/test-service.ts";
 
-/** Deployments of an organization to environments of their own, so that nothing but the limits holds them up. */
+/** Queues deployments to separate environments, so that only the organization's limits delay them. */
 async function queue(here: World, who: Who, count: number): Promise<string[]> {
   const { id } = expect(await here.call(who, "POST", "/v1/projects", { name: "web", region: "eu" }), 201);
   const ids: string[] = [];

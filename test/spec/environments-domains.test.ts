@@ -16,7 +16,7 @@ const statusOf = async (here: World, who: Who, id: string): Promise<Status> => {
   return data[0].domain_status[0];
 };
 
-/** A service that verifies domains, with a name server of its own. */
+/** A service that verifies domains with its own name server. */
 async function verifying(t: Parameters<typeof world>[0], more: Options = {}) {
   const records = new Map<string, readonly string[]>();
   const { address, names } = await startTextServer(t, records);
@@ -87,7 +87,7 @@ test("a domain of another's company is not taken, and cannot be blocked", async 
   assert.equal((await statusOf(here, "owner", victim)).status, "active");
   assert.equal((await statusOf(here, "stranger", attacker)).status, "pending");
   assert.equal(expect(await put(here, "stranger", attacker), 409).error.code, "domain_taken");
-  // One that never served is not kept for anybody.
+  // A domain that never served is not reserved for its last owner.
   const other = await projectOf(here, "stranger", "other");
   expect(await put(here, "stranger", other, ["shop.example.com"]), 200);
   expect(await put(here, "stranger", other, []), 200);

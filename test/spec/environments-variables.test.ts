@@ -160,7 +160,7 @@ test("GET returns the variables that were PUT, with secrets hidden", async (t) =
         typeof one === "string" ? [key, one] : [key, one.secret ? secret : one.value],
       );
       assert.deepEqual(variables, Object.fromEntries(wanted));
-      // The answer can be sent back, and changes nothing.
+      // Sending the answer back changes nothing.
       assert.deepEqual(expect(await put(here, pathOf(project), variables), 200).variables, variables);
     }),
     { numRuns: 50 },

@@ -49,7 +49,7 @@ test("PUT /projects/{id}/environments/{name}", async (t) => {
     then: 200,
     and: async (environment, _reply, here, project) => {
       assert.deepEqual(environment.variables, { HOST: "web", TOKEN: secret, OPEN: "seen" });
-      // A removed secret cannot be kept; nor can a plain variable, or a secret of another environment.
+      // Only an existing secret of this environment can be kept.
       for (const [name, given, paths] of [
         ["production", { OTHER: secret, TOKEN: secret }, ["variables.OTHER"]],
         ["production", { HOST: secret, NEW: secret }, ["variables.HOST", "variables.NEW"]],

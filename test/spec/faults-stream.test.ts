@@ -31,7 +31,7 @@ test("faults apply to the handshake of a WebSocket", async (t) => {
   const beginning = late.begun.then(() => {
     begun = true;
   });
-  await here.send("GET", "/healthz"); // comes after it
+  await here.send("GET", "/healthz"); // arrives after the handshake
   assert.equal(faults.list().at(-1)?.used, 1);
   await here.service.clock.advance("59s");
   assert.equal(begun, false);
@@ -49,7 +49,7 @@ test("close() ends the delay of a handshake", async (t) => {
   const here = await listeningWorld(t);
   here.service.faults.add({ match: { path: "/v1/*" }, respond: { delay: "60s" } });
   const waiting = refusedStream(here);
-  await here.send("GET", "/healthz"); // comes after it
+  await here.send("GET", "/healthz"); // arrives after the handshake
   assert.equal(here.service.faults.list()[0]?.used, 1);
   await here.service.close();
   const { status, body } = await waiting;

@@ -9,7 +9,7 @@ const authorization = `Bearer ${keyOf("owner")}`;
 const headers = { authorization, "content-type": "application/json" };
 const post = (here: World, body: unknown) => here.call("nobody", "POST", path, body);
 const me = (here: World, init: RequestInit = {}) => here.service.fetch("/v1/me", { headers, ...init });
-/** The status and the code of an answer, and what of its form does not hold. */
+/** Asserts the form of an answer; returns its status and code. */
 async function statusAndCode(response: Response) {
   const { error, meta } = (await response.json()) as { error?: { code: string }; meta: { request_id: string } };
   assert.equal(meta.request_id, response.headers.get("x-request-id"));
@@ -77,7 +77,7 @@ test("times and nth count, and the first match wins", async (t) => {
   faults.add({ respond: { status: 500 }, nth: 4 });
   const statuses = [];
   for (let i = 0; i < 7; i++) statuses.push((await me(here)).status);
-  // The second fault does not see the two calls that the first one answers.
+  // The first fault answers two calls, which the second fault does not count.
   assert.deepEqual(statuses, [200, 503, 503, 200, 200, 500, 200]);
   assert.deepEqual(
     faults.list().map(({ used }) => used),

@@ -7,7 +7,7 @@ import { expect, type World, world } from "../helpers/test-service.ts";
 
 const driver = sharedPainter();
 
-/** The bodies that a webhook for all events, one for one of them, and a chat channel receive. */
+/** The bodies received by a webhook for all events, a webhook for one event, and a chat channel. */
 async function connect(here: World) {
   const received: Record<string, string[]> = { all: [], completed: [], chat: [] };
   for (const name of ["all", "completed", "chat"])

@@ -8,7 +8,7 @@ import { expect, type World, world } from "../helpers/test-service.ts";
 const driver = sharedPainter();
 const options = { generations: { driver: driver() } };
 
-/** A finished picture: its link, its bytes, and how to ask for it. */
+/** A finished picture: its link, its bytes, and a function that requests it. */
 async function picture(here: World) {
   const { id, output } = await finishedGeneration(here);
   const ask = (headers: Record<string, string> = {}, method = "GET", url: string = output.url) =>
@@ -43,7 +43,7 @@ test("HEAD answers what GET does, without the file", async (t) => {
   const [head, get] = [await ask({ "x-request-id": "a" }, "HEAD"), await ask({ "x-request-id": "a" })];
   assert.deepEqual([head.status, [...head.headers]], [get.status, [...get.headers]]);
   assert.equal(await head.text(), "");
-  // RFC 9110: a range is defined for GET alone, and ignored elsewhere.
+  // RFC 9110 defines ranges for GET only; other methods ignore them.
   const ranged = await ask({ range: "bytes=0-4" }, "HEAD");
   assert.deepEqual([ranged.status, ranged.headers.get("content-length")], [200, get.headers.get("content-length")]);
 });
@@ -162,7 +162,7 @@ test("A file is stored for the retention time; then its output is gone, and its 
   const { id, ask } = await picture(here);
   await here.service.clock.advance("1h");
   assert.equal((await ask()).status, 200);
-  // Pruned with the rest, at 03:17.
+  // Removed by the daily pruning at 03:17.
   await here.service.clock.advance("3h");
   assert.equal((await ask()).status, 404);
   const { status, output, usage } = expect(await here.call("viewer", "GET", `/v1/generations/${id}`), 200);

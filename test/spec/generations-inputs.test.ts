@@ -8,7 +8,7 @@ const driver = sharedPainter();
 const options = { rateLimit: 100_000, generations: { driver: driver() } };
 const prompt = "a hill";
 
-/** The broken fields of a refused request. */
+/** Refused bodies, with the paths of their invalid fields. */
 const broken: readonly (readonly [body: object, paths: readonly string[]])[] = [
   [{}, ["model"]],
   [{ model: "" }, ["model"]],
@@ -56,7 +56,7 @@ test("A request that breaks rules is refused with each broken rule, and makes no
 const defaults = { image: { aspect_ratio: "1:1", resolution: "1K", output_format: "png", seed: 0 } };
 const film = { aspect_ratio: "16:9", resolution: "480p", output_format: "mp4", seed: 0, duration: 2 };
 
-/** Accepted requests, and the inputs of their answers. */
+/** Accepted requests, with the inputs in their answers. */
 const taken: readonly (readonly [body: object, input: object])[] = [
   [{ model: "any" }, defaults.image],
   [

@@ -15,7 +15,7 @@ const names = async ({ call }: World) =>
 
 const isReplay = ({ headers }: Reply) => headers.get("idempotent-replayed") === "true";
 
-/** The same answer: its status, its bytes, and every header that does not tell of the rate window. */
+/** Asserts the same status, bytes and headers, except for the headers of the rate window. */
 function sameAnswer(first: Reply, second: Reply) {
   assert.ok(!isReplay(first) && isReplay(second), "the second is marked as a replay, and it alone");
   assert.equal(second.status, first.status);

@@ -27,7 +27,7 @@ test("inviting as owner needs a key with the scope *", async (t) => {
     /^only a key with the scope \* may invite as an owner.* this key has users:write, deployments:read/,
   );
   assert.deepEqual(await here.events(), [], "no mail, no event");
-  // The role comes before the scope.
+  // The role is checked before the scope.
   const admin = withMembers(member("clerk", "admin", { scopes: ["users:write"] }));
   const other = await world(t, { seed: admin });
   assert.equal(expect(await invite(other, "sk_live_clerk", "owner"), 403).error.code, "insufficient_role");
@@ -57,7 +57,7 @@ test("the first key of the invited has the scopes of the inviter's key", async (
   expect(await invite(here, "sk_live_narrow"), 201);
   const { api_key } = expect(await accept(here, await tokenOf(here)), 201);
   assert.deepEqual(await scopesOf(here, api_key), ["users:write", "deployments:read"]);
-  // It gives no more to the next.
+  // The next person gets no more scopes either.
   expect(await invite(here, api_key, "admin", "eve@example.com"), 201);
   const next = expect(await accept(here, await tokenOf(here)), 201);
   assert.deepEqual(await scopesOf(here, next.api_key), ["users:write", "deployments:read"]);
@@ -109,10 +109,10 @@ for (const [what, method, path] of [
     const user = `/v1/users/${await idOf(here, "admin")}`;
     const ended = await here.call("owner", method, user + path);
     assert.ok(ended.status < 300, ended.text);
-    // The same 404 as of an unknown token.
+    // The same 404 as for an unknown token.
     const reply = expect(await accept(here, token), 404);
     assert.deepEqual(reply.error, expect(await accept(here, "unknown"), 404).error);
-    // In lists it has expired, at that instant; that of another person has not.
+    // Lists show the void invitation as expired at that instant; the other person's invitation is unchanged.
     const { data } = expect(await here.call("owner", "GET", "/v1/invitations"), 200);
     const expiries = new Map(data.map((one: { id: string; expires_at: string }) => [one.id, one.expires_at]));
     assert.deepEqual([expiries.get(id), expiries.get(others.id)], ["2026-01-01T01:00:00.000Z", others.expires_at]);
@@ -120,7 +120,7 @@ for (const [what, method, path] of [
       expect(await here.call("owner", "POST", `${user}/reactivate`), 200);
       expect(await accept(here, token), 404);
     }
-    // The address may be invited again, and the other invitation holds.
+    // The address can be invited again, and the other invitation still works.
     expect(await accept(here, stays), 201);
     expect(await invite(here, keyOf("owner")), 201);
     expect(await accept(here, await tokenOf(here)), 201);

@@ -4,7 +4,7 @@ import { bearer } from "../helpers/headers.ts";
 import { callAs, member, temporary, withMembers } from "../helpers/members.ts";
 import { expect, git, type Reply, start, type Who, type World, world } from "../helpers/test-service.ts";
 
-/** The values of the three headers. */
+/** The values of the three rate limit headers. */
 const rateWindowOf = ({ headers }: Reply) => {
   const [limit, remaining, reset] = ["limit", "remaining", "reset"].map((name) =>
     Number(headers.get(`x-ratelimit-${name}`)),

@@ -16,7 +16,7 @@ const lastMail = async (here: World) => (await mails(here)).at(-1) as SentMail;
 const invitation = async (here: World) => expect(await here.call("viewer", "GET", "/v1/invitations"), 200).data[0];
 const sends = { outbound: { send: true } } as const;
 
-/** A world beside a mail server. */
+/** A world with a mail server. */
 async function posting(t: TestContext, more: Parameters<typeof world>[1] = {}) {
   const server = await mailServer(t);
   const url = `smtp://127.0.0.1:${server.port}`;

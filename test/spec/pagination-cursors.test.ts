@@ -7,7 +7,7 @@ import { expect, type Who, type World, world } from "../helpers/test-service.ts"
 
 const many = { rateLimit: 1_000_000 };
 
-/** Lists with two items at least, in both organizations, and the first cursor of each. */
+/** Lists of at least two items in both organizations, with the first cursor of each. */
 async function lists(here: World, who: Who) {
   const { call } = here;
   const project = async (name: string) =>

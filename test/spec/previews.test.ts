@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type Change, commitOf, connectPreviews, hook, mergeRequest, pullRequest } from "../helpers/pull-requests.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
-/** A project with variables in `staging`, an integration with previews, and what a test asks of them. */
+/** A project with variables in `staging`, an integration with previews, and helpers for the tests. */
 async function previewing(t: Parameters<typeof world>[0], options: Parameters<typeof world>[1] = {}) {
   const here = await world(t, options);
   const { id: project_id } = await here.project();
@@ -19,7 +19,7 @@ async function previewing(t: Parameters<typeof world>[0], options: Parameters<ty
     send: async (body: object, headers = {}) => expect(await hook(here, id, body, headers), 202).data,
     pull: async (action: string, change: Change = {}) =>
       expect(await hook(here, id, pullRequest(action, change)), 202).data,
-    /** The environment, while every rule of the store holds. */
+    /** The environment; asserts that the store's invariants hold. */
     environment: async (name = "pr-7") => {
       assert.deepEqual(await here.service.invariants(), []);
       return expect(await here.call("viewer", "GET", path), 200).data.find(

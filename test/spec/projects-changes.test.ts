@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { deployAndFinish, deploymentNow, eventsOf, pathsOf, states, withOutcomes } from "../helpers/deployments.ts";
 import { check, expect, git, start, type World, world } from "../helpers/test-service.ts";
 
-/** A project with a description, a second after it was created. */
+/** A project with a description, one second after its creation. */
 async function older(world: World) {
   const body = { name: "web", region: "eu-west-1", description: "the shop" };
   const { meta: _, ...project } = expect(await world.call("owner", "POST", "/v1/projects", body), 201);

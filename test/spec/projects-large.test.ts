@@ -30,7 +30,7 @@ const listed = async ({ call }: World, query: string): Promise<string[]> =>
     ({ id }: { id: string }) => id,
   );
 
-/** Asserts that no way to read or change the deleted project finds it. */
+/** Asserts that no call can read or change the deleted project. */
 async function assertGone(here: World, large: { id: string }, lost: readonly string[]): Promise<void> {
   const missing = async (method: string, path: string, body?: object) =>
     expect(await here.call("owner", method, path, body), 404);
@@ -130,7 +130,7 @@ test("a push goes to the project that deploys its repository now", async (t) => 
   assert.equal(made.project_id, small.id);
 });
 
-/** How many rows of a project are left in each table. */
+/** The number of a project's rows left in each table. */
 function rowsLeft(file: string): Record<string, number> {
   const database = new Database(file, { readonly: true });
   const count = (table: string) => database.prepare(`select count(*) from ${table}`).pluck().get() as number;
@@ -198,7 +198,7 @@ test("a kill at any moment of the removal loses nothing, and the next start cont
   assert.ok(id, first.at(-1));
   const before = rowsLeft(file);
   assert.equal(before["removals"], 1);
-  // This one continues, and is killed in the middle of it.
+  // This process continues the removal, and is killed in the middle.
   await linesOf(await startChild(file, "climb"), (line) => line.startsWith("ready"));
   const here = await world(t, { ...options, database: file, clock: "manual" });
   expect(await here.call("owner", "GET", `/v1/projects/${id}`), 404);

@@ -29,7 +29,7 @@ test("a push counts against its address before a body is read", async (t) => {
     assert.equal(headers["x-ratelimit-limit"], "3");
   }
   for (const path of ["", `/${id}`]) {
-    // The body never comes: who waits for it would never answer.
+    // The body never comes, so a server that waits for it would never answer.
     const answer = await here.raw(
       `POST /hooks/code-host${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 5000000\r\n\r\n`,
     );
@@ -56,7 +56,7 @@ test("the connected app serves the organizations that the operator names, and no
       return expect(await here.call(who, "POST", "/v1/integrations", body), 201).id;
     };
     const own = await integrationOf("owner");
-    // Its own secret signs what is posted to it, but not what the app posts.
+    // The integration's own secret signs posts to it, but not posts of the app.
     const foreign = await integrationOf("stranger", { secret: "of globex" });
     const signed = (secret: string) => ({ "x-hub-signature-256": sign(secret, github()) });
     const served = async (path: string, secret = "app_secret") =>

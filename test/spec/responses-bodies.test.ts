@@ -8,7 +8,7 @@ import { expect, git, keyOf, world } from "../helpers/test-service.ts";
 const order = { name: "web", region: "eu-west-1" };
 const invalid = (body: { error: { code: string } }) => assert.equal(body.error.code, "invalid_json");
 
-/** An object nested so many levels deep, itself the first of them. */
+/** An object with this many levels of nesting, itself included. */
 const levels = (count: number) => `{"x":${"[".repeat(count - 1)}${"]".repeat(count - 1)},"name":"web","region":"eu"}`;
 
 test("A body that is no JSON object is 400", async (t) => {

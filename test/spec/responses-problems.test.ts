@@ -25,7 +25,7 @@ const invite = (email: string) => (world: World) =>
   world.call("owner", "POST", "/v1/users/invite", { email, role: "viewer" }).then(({ body }) => body.id);
 const reader = { seed: withMembers(member("reader", "owner", { scopes: ["projects:read"] })) };
 
-/** Every row of the table of errors that can be reached with a request alone. */
+/** Each row of the error table that a single request can reach. */
 const table: readonly Row[] = [
   { what: "the body is missing", when: ["POST", "/v1/projects"], then: [400, "invalid_json"] },
   { what: "the key is missing", as: "nobody", when: ["GET", "/v1/projects"], then: [401, "unauthorized"] },

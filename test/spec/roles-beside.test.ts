@@ -14,9 +14,10 @@ import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf } from "../helpers/test-service.ts";
 
 /**
- * The paths beside `/v1`, by CONTRACT sections 5, 6, 8 and 12; the operations below `/dashboard/api` are in `test/dashboard/`. Columns: method · path · in `dev`, a program on this machine ·
- * the same as a page of another origin · under a known name that is not loopback's · through a proxy that the options do
- * not name · in `start` on this machine · behind a proxy without a key · with a viewer's · with an owner's.
+ * The paths beside `/v1`, by CONTRACT sections 5, 6, 8 and 12. `test/dashboard/` has the operations below
+ * `/dashboard/api`. Columns: method · path · in `dev`: from a program on this machine · from a page of another origin ·
+ * under a known name that is not loopback's · through a proxy that the options do not name · in `start`: from this
+ * machine · from behind a proxy without a key · with a viewer's key · with an owner's key.
  */
 const table = `
   GET     /healthz                     200 200 200 200  200 200 200 200
@@ -93,7 +94,7 @@ const callers: readonly (readonly [Options, readonly (readonly [string, string])
 ];
 
 test("the table has every path beside /v1, and no other", () => {
-  // Their rows are made of declarations alone: nothing of these ports is used before a request comes.
+  // The routes use these ports only when a request comes; here their declarations are enough.
   const nothing = new Proxy({}, { get: () => ({}) }) as never;
   const routes = [
     ...healthRoutes(nothing),
@@ -123,7 +124,7 @@ for (const [column, [settings, headers]] of callers.entries()) {
       assert.equal(status, statuses[column], `${method} ${path}: ${text}`);
       const misdirected = await client.ask(method, at, { headers: [["Host", "evil.example"], ...headers.slice(1)] });
       assert.equal(misdirected.status, 421, `${method} ${path} under a foreign Host`);
-      // Below /dashboard every path is one of its page.
+      // Below /dashboard every path shows the page.
       for (const tail of path.startsWith("/dashboard") ? [] : ["/", "/..%2f", "%00"]) {
         const beside = await client.ask(method, at + tail, { headers });
         assert.ok(beside.status >= 400 && beside.status < 500, `${method} ${at}${tail}: ${beside.status}`);

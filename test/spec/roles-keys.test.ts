@@ -6,7 +6,7 @@ import { expect, keyOf, type Reply, start, type World, world } from "../helpers/
 
 const wanted = { code: "unauthorized" };
 
-/** 401 in one form for every reason, so that it reveals nothing. */
+/** A 401 looks the same for every reason, so it reveals nothing. */
 function isRefused(reply: Reply) {
   const { error } = expect(reply, 401);
   assert.equal(error.code, wanted.code);

@@ -9,7 +9,7 @@ import { isLong } from "../helpers/properties.ts";
 import { type ListeningWorld, listeningWorld, owner } from "../helpers/raw-sockets.ts";
 import { expect, keyOf, start } from "../helpers/test-service.ts";
 
-/** What became of a key and its user since the key was made, and whether CONTRACT section 1 still lets it in. */
+/** The histories of a key and its user, and whether CONTRACT section 1 still accepts the key. */
 const histories = {
   valid: true,
   reactivated: true,
@@ -22,11 +22,11 @@ const histories = {
 } as const;
 type History = keyof typeof histories;
 
-/** The role before a change to this one; undefined where none is above or below. */
+/** The next role above or below, from which a user was demoted or promoted; undefined if there is none. */
 const above = (role: Role) => roles[roles.indexOf(role) - 1];
 const below = (role: Role) => roles[roles.indexOf(role) + 1];
 
-/** Every role with every history, and a key of each set of scopes. */
+/** Each role with each history, and a key for each set of scopes. */
 const people = roles.flatMap((role) =>
   (Object.keys(histories) as History[]).flatMap((history) => {
     const first = history === "demoted" ? above(role) : history === "promoted" ? below(role) : role;
@@ -50,7 +50,7 @@ const seed: Seed = withMembers(
   })),
 );
 
-/** Brings each key and its user to where its history ends, through the interface. */
+/** Plays the history of each key and its user through the API. */
 async function live({ call, service }: ListeningWorld): Promise<void> {
   const users = expect(await call("owner", "GET", "/v1/users"), 200).data;
   const keys = expect(await call("owner", "GET", "/v1/api-keys"), 200).data;
@@ -70,13 +70,13 @@ async function live({ call, service }: ListeningWorld): Promise<void> {
   await service.clock.advance("1m");
 }
 
-/** Identifiers are unknown and bodies are missing, so that a permitted call changes nothing. */
+/** Identifiers are unknown and bodies missing, so that a permitted call changes nothing. */
 const pathOf = ({ path }: Rule) => `/v1${path.replaceAll("{}", "unknown")}`;
 const asked = (authorization: string): Asked => ({ headers: [["Authorization", authorization]] });
 
 /**
- * The sets of scopes that are tried, by number: all of them in a long run (39,150 cells), else all for keys without a
- * history, and for the others none, `*` and every scope by name.
+ * The sets of scopes to try, by number. A long run tries all (39,150 cells). A short run tries all for keys without a
+ * history; for the others only none, `*`, and every scope by name.
  */
 const setsOf = ({ history }: Person, method: string) =>
   isLong || (history === "valid" && method !== "HEAD") ? [...scopeSets.keys()] : [0, 1, 2];
@@ -128,7 +128,7 @@ test("every operation is for exactly the roles, scopes and credentials of the ta
 
 const key = keyOf("owner");
 const unknown = "sk_live_unknown";
-/** Requests whose credential is none, and what lets them in all the same. */
+/** Requests without a valid credential. */
 const strangers: Readonly<Record<string, Asked & { query?: string }>> = {
   none: {},
   empty: asked(""),
@@ -201,5 +201,5 @@ test("another method of a path is 405 with a key and 401 without; an unknown pat
   }
 });
 
-/** Whether a path of the table takes this one. */
+/** Whether a path of the table matches this path. */
 const matches = (path: string, at: string) => new RegExp(`^${path.replaceAll("{}", "[^/]+")}$`).test(at);

@@ -10,8 +10,8 @@ import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 
 /**
- * A request that is authenticated while its body is still to come: the server says so with `100 Continue`. The function
- * that this answers sends the body.
+ * Sends a request without its body; the server's `100 Continue` shows that the caller is authenticated. Returns a
+ * function that sends the body.
  */
 async function beginWrite({ port }: ListeningWorld, key = keyOf("admin")) {
   const text = JSON.stringify({ name: "web", region: "eu-west-1" });
@@ -40,7 +40,7 @@ const idOf = async ({ call }: ListeningWorld, name: string) => {
   return data.find((user: { name: string }) => user.name === name).id as string;
 };
 
-/** With a second connection to the database, as of another process. */
+/** A world with a second connection to its database, like that of another process. */
 async function withSecondConnection(t: TestContext) {
   const database = join(folderOf(t), "svc.db");
   const here = await listeningWorld(t, { database });
@@ -76,7 +76,7 @@ test("a write that shares a commit with the end of its rights is refused", async
     call("admin", "POST", "/v1/projects", { name: "web", region: "eu-west-1" }),
   ]);
   assert.equal(ended.status, 200);
-  // On PostgreSQL each has a commit of its own, in any order: the write is done before the end, or it is refused.
+  // On PostgreSQL both calls commit separately, in any order: the write comes before the suspension, or is refused.
   assert.ok((isPostgres ? [201, 401] : [401]).includes(late.status), `${late.status}`);
   const { data } = expect(await call("owner", "GET", "/v1/projects"), 200);
   assert.equal(data.length, late.status === 201 ? 1 : 0);

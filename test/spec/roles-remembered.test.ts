@@ -9,9 +9,9 @@ import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, forked, type World, world } from "../helpers/test-service.ts";
 
-/** A service remembers the callers of keys: nothing of that outlives the rows it was read from. */
+/** A service caches the callers of keys; no entry may outlive the rows it was read from. */
 
-/** What the mover may do: 403 for a viewer, 404 for an admin, 401 with a key that has ended. */
+/** A call that shows the mover's rights: 403 for a viewer, 404 for an admin, 401 with an ended key. */
 const removal = ["DELETE", "/v1/projects/none"] as const;
 const removing = async (here: World) => (await callAs(here, "mover", ...removal)).status;
 const idOf = async ({ call }: World) => {
@@ -20,8 +20,8 @@ const idOf = async ({ call }: World) => {
 };
 
 /**
- * With a second connection to its file, as of another process, and a key that the service has just used. Over a socket, since
- * the reads of one turn of the event loop share what they see.
+ * A service with a second connection to its file, like that of another process, and a key that it has just used. Calls
+ * go over a socket, since the reads of one turn of the event loop share a snapshot.
  */
 async function besideAnother(t: TestContext) {
   const database = join(folderOf(t), "svc.db");

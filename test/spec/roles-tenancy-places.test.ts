@@ -15,7 +15,7 @@ import {
 } from "../helpers/tenancy.ts";
 import { expect, git, seed as usual, type Who, world } from "../helpers/test-service.ts";
 
-/** Every identifier in a body, a query, a cursor or a header, for every role. */
+/** Each identifier in a body, a query, a cursor or a header, for each role. */
 
 const many = { rateLimit: 0 };
 test("every identifier in a body or a query: a foreign, deleted, unknown or malformed one is answered alike", async (t) => {
@@ -33,7 +33,7 @@ test("every identifier in a body or a query: a foreign, deleted, unknown or malf
   });
   const made = await send("owner", "POST", "/integrations", { type: "code_host", config: codeHost(mine) });
   const change = `/integrations/${made.body.id}`;
-  /** The place, how it is asked, the roles that may, and the status of an own and of any other identifier. */
+  /** The place, the request, the roles that may send it, and the status for an own and for any other identifier. */
   const places: readonly [
     string,
     (who: Who, id: string) => Promise<Answered>,
@@ -88,7 +88,7 @@ test("every identifier in a body or a query: a foreign, deleted, unknown or malf
   }
 });
 
-/** The lists, with what makes each of them longer than a page. In a simulation nothing runs that would print. */
+/** The lists, with a way to make each longer than a page. A simulation runs no app that would print logs. */
 const lists = rules.filter(
   ({ method, path }) =>
     method === "GET" &&
@@ -124,14 +124,14 @@ test("every cursor: one of another organization, another list or another record 
     const others = [...cursors].filter(([one]) => one !== rule).map(([, one]) => one.own);
     const wrong = [cursor.foreign, ...others, `${cursor.own}x`, cursor.own.slice(1), "unknown", "%00"];
     for (const role of roles) {
-      // Only those who manage keys read who did what.
+      // Only roles that manage keys may read the audit log.
       if (rule.path === "/audit-log" && !managesKeys(role)) continue;
       const asked = (cursor: string, ids = own) =>
         send(role, "GET", `${pathOf(rule, ids)}?per_page=1&cursor=${cursor}`);
       for (const { status, text } of await Promise.all(wrong.map((one) => asked(one)))) {
         assert.equal(status, 422, `${rule.path} for ${role}: ${text}`);
       }
-      // For developers and viewers the list of keys is that of their own.
+      // Developers and viewers list only their own keys.
       const isShared = rule.path !== "/api-keys" || managesKeys(role);
       assert.equal((await asked(cursor.own)).status, isShared ? 200 : 422, `${rule.path} for ${role}`);
       if (rule.path.includes("{}"))

@@ -16,7 +16,7 @@ import {
 } from "../helpers/tenancy.ts";
 import { expect, type World } from "../helpers/test-service.ts";
 
-/** Every identifier in a path, with records of each kind in its place, for every role. */
+/** Each identifier in a path, with records of each kind in its place, for each role. */
 
 const many = { rateLimit: 0 };
 /** The second identifier of a path. */
@@ -30,7 +30,7 @@ const kindOf = ({ path }: Rule) => path.split("/")[1] ?? "";
 
 const withId = rules.filter(({ path }) => path.includes("{}"));
 
-/** Everything that `acme` can read, without the counters of calls. */
+/** Everything that `acme` can read, except the call counters. */
 async function readAll({ call }: World) {
   const all = [];
   for (const { path, method, answers } of operations) {
@@ -94,7 +94,7 @@ test("every identifier in a path: an own record is found, by the roles of the ta
       if (rule.method === "GET" || status >= 300) continue;
       if (kept) await here.service.restore(kept.id);
       else {
-        // The next project takes the name of this one, and each event would go to all endpoints.
+        // The next project reuses the name, and each event would still go to all endpoints.
         for (const kind of ["projects", "webhooks", "integrations"])
           await here.call("owner", "DELETE", `/v1/${kind}/${own[kind]}`);
         own = await records(here, "owner", `again-${renewed++}`);
@@ -111,7 +111,7 @@ test("the second identifier of a path: a foreign, deleted, unknown or malformed 
   const { own, foreign, deleted } = await twoOrganizations(here);
   for (const rule of withId) {
     const other = second(rule);
-    // `PUT` of an unknown environment makes it: CONTRACT section 3.
+    // `PUT` of an unknown environment creates it: CONTRACT section 3.
     if (!other || rule.method === "PUT") continue;
     const mine = own[other] ?? "";
     const wrong = [foreign[other], deleted[other], other === "environment" ? "unknown" : unknownOf(mine)] as string[];

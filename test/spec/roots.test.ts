@@ -17,7 +17,7 @@ const pushed = (more: object) => ({
   ...more,
 });
 
-/** Posts a push to an integration; answers how many deployments it made. */
+/** Posts a push to an integration; returns the number of deployments it made. */
 async function deployedBy(here: World, integration: string, body: object, headers = { "x-github-event": "push" }) {
   const path = `/hooks/code-host/${integration}`;
   return expect(await here.call("nobody", "POST", path, body, headers), 202).data.length;
@@ -46,7 +46,7 @@ for (const place of ["environment", "integration"] as const)
     assert.equal(await count(changes(["apps/web"])), 0, "a file of that name is not the folder");
     assert.equal(await count(changes([], [], ["apps/web/old.js"])), 1);
     assert.equal(await count(changes(["docs/a.md"], ["apps/web/src/new.js"])), 1);
-    // Nobody knows what these change.
+    // Pushes whose changed files are unknown.
     for (const unknown of [
       { commits: [] },
       { commits: [{ id: after }] },

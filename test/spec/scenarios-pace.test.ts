@@ -64,7 +64,7 @@ for (const pace of ["polls", "manual"] as const) {
     await here.service.settle();
     building.open();
     const moved = await Promise.all(moves);
-    // One of them may find the state that the other has reached, and move it on.
+    // One move may start from the state that the other has reached, and go one further.
     assert.ok(moved.includes("deploying"), moved.join());
     if (!moved.includes("active")) assert.equal(await move(), "active");
     assert.deepEqual(asked, ["build", "rollout"]);

@@ -99,7 +99,7 @@ test("the right to give roles", async (t) => {
     ["viewer", "viewer"],
   ];
   for (const who of ["owner", "admin", "developer", "viewer"] satisfies Who[]) {
-    // What is refused changes nothing, so the next attempt finds the same.
+    // A refused call changes nothing, so the next attempt reuses the world.
     let unchanged: World | undefined;
     for (const [name, was] of targets) {
       for (const role of roles) {

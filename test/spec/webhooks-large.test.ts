@@ -126,7 +126,7 @@ test("deleting an endpoint of a single batch leaves no job behind", async (t) =>
   assert.equal((await here.service.settle()).ran, 0);
 });
 
-/** Adds so many copies of the one delivery that there is. */
+/** Adds this many copies of the only delivery. */
 function copy(database: string, number: number): void {
   const columns =
     "organization_id, endpoint_id, event_id, event, target, body, status, created_at, next_attempt_at, tries, rung";
@@ -136,7 +136,7 @@ function copy(database: string, number: number): void {
   other.close();
 }
 
-/** A webhook with this many skipped deliveries, and a way to watch their number in the queue while they are recovered. */
+/** A webhook with this many skipped deliveries, and a function that watches the queue while they are recovered. */
 async function skipped(t: TestContext, number: number) {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { ...options, database });

@@ -51,7 +51,7 @@ test("the headers of Standard Webhooks are left out if the option says so", asyn
   for (const name of ["id", "timestamp", "signature"]) assert.equal(headers.get(`webhook-${name}`), null);
 });
 
-/** The official library compares with `Date.now()`, and the world's clock stands in 2026. */
+/** The official library compares with `Date.now()`, but the world's clock stands in 2026. */
 const followClock = (t: TestContext, { service }: World) =>
   t.mock.method(Date, "now", () => service.clock.now().getTime());
 
