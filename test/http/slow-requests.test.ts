@@ -37,7 +37,7 @@ async function slow(t: TestContext, timeouts: Partial<RequestTimeouts> | "usual"
     connect,
     /** Reads the body of the last request that was left unread. */
     readLast: () => reads.at(-1)?.(),
-    /** Resolves after twice the time of a request: two silent connections were refused, one after the other. */
+    /** Resolves after twice the request timeout: four silent connections are refused, one after the other. */
     async timePasses() {
       for (let i = 0; i < 4; i++) assert.match(await (await connect()).all, refused);
     },

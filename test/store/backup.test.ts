@@ -19,10 +19,10 @@ test("a backup is whole and ends although its server commits, and writes the log
   let commits = 0;
   let isCopied = false;
   const goOn = () => {
-    // A backup that begins anew each time ends when these do.
+    // A backup that restarts at each commit ends only when these commits end.
     if (isCopied || commits === 5000) return;
     const n = (commits++ * 37) % 1000;
-    // Two rows at the opposite ends of the file.
+    // Two rows at opposite ends of the file.
     write.run(`${commits} `, `large ${n + 1}`, `large ${2000 - n}`);
     if (commits % 5 === 0) server.pragma("wal_checkpoint(PASSIVE)");
     setImmediate(goOn);

@@ -6,7 +6,7 @@ import { connection, statement } from "./conformance/connection.ts";
 import { engine } from "./conformance/engine.ts";
 import { images, openDatabase } from "./conformance/open-database.ts";
 
-/** What the store expects of every engine. A member of the interface without a check is a type error there. */
+/** The store's expectations of every engine. A missing check for a member of the interface is a type error. */
 const members: Record<string, Check> = {
   ...openDatabase,
   ...engine,

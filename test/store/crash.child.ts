@@ -1,14 +1,18 @@
 /**
- * A server in a process of its own, for the tests that kill it. Every line that it prints is an acknowledged result, or
+ * A server in a process of its own, for the tests that kill it. Each line that it prints is an acknowledged result, or
  * the reason why it could not start. It exits at the end of its input.
  *
- * - `hold`: opens the file and does nothing. - `key`: creates the key file of the database and exits. - `write`: makes,
- * cancels and removes projects and deployments as fast as it can, under the real clock. - `announce URL`: makes
- * projects as fast as it can, with two webhooks at that address. - `climb`: advances a manual clock in small steps. -
- * `order`: has one image made by a backend. - `paint`: generates images, and prints what it submits to the driver. - `remove`: makes a project with many
- * deployments and deletes it, under a manual clock. - `invite`:
- * invites a person, with the mail server of that URL. - `deadly`: starts one deployment that kills the process and others
- * that do not; after a restart it only resumes them.
+ * - `hold`: opens the file and does nothing.
+ * - `key`: creates the key file of the database and exits.
+ * - `write`: makes, cancels and removes projects and deployments as fast as it can, under the real clock.
+ * - `announce URL`: makes projects as fast as it can, with two webhooks at that address.
+ * - `climb`: advances a manual clock in small steps.
+ * - `order`: has one image made by a backend.
+ * - `paint`: generates images, and prints each order that it submits to the driver.
+ * - `remove`: makes a project with many deployments and deletes it, under a manual clock.
+ * - `invite URL`: invites a person, with the mail server of that URL.
+ * - `deadly`: starts one deployment that kills the process, and others that do not; after a restart it only resumes
+ *   them.
  */
 import { createService, type Service, simulatedDeployments, simulatedGenerations } from "../../lib/index.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
@@ -105,9 +109,9 @@ async function paint(service: Service, painter: number): Promise<void> {
   }
 }
 
-/** Every retry falls due on the way. */
+/** Advances in small steps, so that every retry falls due on the way. */
 async function climb(service: Service): Promise<void> {
-  // It is killed before.
+  // A kill ends the loop.
   for (let i = 0; i < 100_000; i++) say("ran", (await service.clock.advance("15s")).ran);
 }
 

@@ -49,7 +49,7 @@ function copyOf(file: string, round: number): string {
   return join(folder, "svc.db");
 }
 
-/** Everything acknowledged is stored, and nothing is half done. */
+/** Asserts that everything acknowledged is stored, and nothing is half done. */
 function checkStored(database: Database.Database, { projects, deployments, cancelled, removed }: Acknowledged): void {
   assert.deepEqual(violations(database), []);
   const there = new Map(
@@ -73,7 +73,7 @@ function checkStored(database: Database.Database, { projects, deployments, cance
   for (const id of cancelled) assert.ok([undefined, "cancelled"].includes(find.get(id) as string | undefined));
 }
 
-/** A start on the files of the crash, under a manual clock: nothing runs before it moves. */
+/** Starts a service on the files of the crash, under a manual clock: nothing runs before the clock moves. */
 async function reopen(t: TestContext, file: string): Promise<{ service: Service; database: Database.Database }> {
   const service = await createService({
     database: file,
@@ -111,7 +111,7 @@ async function askAgain(service: Service, { tried, projects, removed }: Acknowle
   }
 }
 
-/** `owners` had leases in earlier copies: the name of a process is its own. */
+/** `owners` are the lease owners of earlier copies; each process has a new name. */
 async function stateAfterRestart(
   t: TestContext,
   file: string,
@@ -150,7 +150,7 @@ async function stateAfterRestart(
 }
 
 describe("a killed server", { concurrency: 2 }, () => {
-  // Three databases, each written by some processes in turn, which are all killed.
+  // Three databases. Several processes write to each in turn, and all are killed.
   const kills = isLong ? 5 : 3;
   for (const lane of ["one", "two", "three"]) {
     test(`acknowledged writes survive a kill at any moment, ${kills} times over: database ${lane}`, async (t) => {
@@ -177,7 +177,7 @@ describe("a killed server", { concurrency: 2 }, () => {
       assert.equal(child.process.signalCode ?? "SIGKILL", "SIGKILL");
     }
     const left = new Database(file);
-    // As after six more, each of them at once when the job began, whenever that was.
+    // As if the job had killed six more processes, each as soon as it began.
     const deadly = "select id from deployments where environment = 'deadly'";
     left.exec(`update jobs set crashes = 9, strikes = 6 where json_extract(args, '$.deployment_id') in (${deadly})`);
     left.close();

@@ -32,7 +32,7 @@ const change = (path: string, sql: string) => {
   database.close();
 };
 
-/** Zeroes a page; the first one is 1. */
+/** Zeroes a page; page numbers start at 1. */
 function zero(path: string, page: number): void {
   const fd = openSync(path, "r+");
   writeSync(fd, Buffer.alloc(4096), 0, 4096, (page - 1) * 4096);

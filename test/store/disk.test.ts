@@ -14,7 +14,7 @@ import { keyOf, seed } from "../helpers/test-service.ts";
 const reserve_bytes = 8 * 1024 * 1024;
 const metrics = { key: "metrics_demo_collector" };
 
-/** A hosted service, what it logs, and the promise of a line. */
+/** A hosted service, its log, and a function that waits for a log line. */
 async function hosted(t: TestContext, database: string) {
   const lines: string[] = [];
   const waiting: (() => void)[] = [];
@@ -65,7 +65,7 @@ test("On a full disk reads and deletes go on, and writes do once there is room, 
   assert.equal(await here.writable(), "1");
   disk.fill();
 
-  // The first request that notices is a delete, and it succeeds.
+  // The first request that meets the full disk is a delete, and it succeeds.
   assert.equal((await here.call("DELETE", `/v1/projects/${ids[0]}`)).status, 204);
   const refused = await Promise.all(["a", "b", "c"].map((name) => here.create(`during-${name}`)));
   for (const { status, text, headers } of refused) {
@@ -123,7 +123,7 @@ test("A database that is moved away under its server takes no writes, and takes 
   const here = await hosted(t, database);
   assert.equal((await here.create("before")).status, 201);
   renameSync(database, `${database}.away`);
-  // The next look.
+  // The next look of the watcher.
   t.mock.timers.tick(250);
   const refused = await here.create("lost");
   assert.equal(refused.status, 503);
@@ -170,7 +170,7 @@ test("The emulator keeps no reserve, and says that the disk is full", async (t) 
   assert.equal((await call("GET", "/v1/projects")).status, 200);
 });
 
-/** The first answer that is no success: the calls begin to fail a moment after strace says so. */
+/** The first refused answer: calls begin to fail a moment after strace has attached. */
 async function firstRefusal({ create }: Pick<Awaited<ReturnType<typeof hosted>>, "create">) {
   for (let i = 0; i < 1000; i++) {
     const answer = await create(`during-${i}`);
@@ -179,12 +179,14 @@ async function firstRefusal({ create }: Pick<Awaited<ReturnType<typeof hosted>>,
   throw new Error("no write failed");
 }
 
-/** Makes system calls of this process fail until the answer is called; undefined where strace cannot be used. */
+/**
+ * Makes system calls of this process fail until the returned function is called; undefined where strace cannot be used.
+ */
 async function failing(injection: string) {
   const strace = spawn("strace", ["-f", "-o", "/dev/null", "-p", String(process.pid), "-e", `inject=${injection}`]);
   const exited = new Promise<void>((resolve) => strace.on("error", () => resolve()).on("close", () => resolve()));
   let isAttached = false;
-  // Its later lines are read too: without a reader they would end it.
+  // Keeps reading afterwards: without a reader, the next line would end strace.
   const attached = new Promise<void>((resolve) => {
     strace.stderr.on("data", (chunk) => {
       isAttached ||= String(chunk).includes("attached");

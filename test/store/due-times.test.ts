@@ -10,9 +10,9 @@ import { folderOf } from "../helpers/temporary-store.ts";
 import { world } from "../helpers/test-service.ts";
 
 /**
- * The instants that stay where the machine's clock is set: they say when something happened, were told to people, or follow
- * the clock of PostgreSQL. A new
- * column of instants belongs here, or among the due times of `lib/store/due-times.ts` if work waits for it.
+ * The instants that stay unchanged when the machine's clock is set: they record when something happened, were shown to
+ * people, or follow the clock of PostgreSQL. A new column of instants belongs here, or among the due times of
+ * `lib/store/due-times.ts` if work waits for it.
  */
 const history = `
   settings.value
@@ -42,7 +42,7 @@ const history = `
 const moved: readonly string[] = dueTimes.map(([table, column]) => `${table}.${column}`);
 const stays: readonly string[] = history.trim().split(/\s+/);
 
-/** The columns of a database that hold instants by their names: "instants end in `_at`", and a few older words. */
+/** The columns that hold instants, by name: those that end in `_at`, and a few older ones. */
 function columnsOf(database: ReturnType<typeof openMemory>["database"]): string[] {
   const tables = database.pragma("table_list") as { name: string }[];
   return tables

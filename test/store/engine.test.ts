@@ -10,7 +10,7 @@ import { createStore } from "../../lib/store/store.ts";
 import { newDatabase } from "../helpers/engines.ts";
 import { names, openTemporaryStore, put, type TemporaryStore } from "../helpers/temporary-store.ts";
 
-/** The statements that are prepared from now on. */
+/** The statements prepared from now on. */
 function watchPrepare({ database }: TemporaryStore): string[] {
   const texts: string[] = [];
   const prepare = database.prepare.bind(database);

@@ -8,7 +8,7 @@ import { violations } from "../helpers/invariants.ts";
 import { folderOf } from "../helpers/temporary-store.ts";
 import { expect, world } from "../helpers/test-service.ts";
 
-/** Copies a database into a new one of an earlier version, except for the tables and columns that this lacks. */
+/** Copies a database into a new one of an earlier version, without the tables and columns that this version lacks. */
 function asOlder(from: string, to: string, version: number): void {
   const older = new Database(to);
   migrate(older, migrations().slice(0, version));

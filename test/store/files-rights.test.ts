@@ -12,7 +12,7 @@ describe("a file or folder without write permission", () => {
     for (const path of paths) if (nobody.uid) chownSync(path, nobody.uid, nobody.gid);
   };
   const everyFile = (folder: string) => readdirSync(folder).map((name) => join(folder, name));
-  /** Node or this checkout may be unreadable for the user `nobody`: then there is no other user to run as. */
+  /** The user `nobody` may be unable to read Node or this checkout; the test is skipped then. */
   let tried: Promise<string> | undefined;
   const unreachable = async (t: TestContext): Promise<boolean> => {
     const path = await createdDatabase(t);

@@ -56,7 +56,7 @@ test("no file of the database contains a key, token or secret variable in plain 
   for (const still of ["before", "after"]) {
     const secrets = { key, made, api_key, token, secret };
     for (const [what, words] of Object.entries(secrets)) assert.deepEqual(filesContaining(folder, words), [], what);
-    // Public values are found, so these are the right files.
+    // Public values are found, so the search covers the right files.
     for (const words of [plain, name]) assert.notDeepEqual(filesContaining(folder, words), [], still);
     await service.close();
   }

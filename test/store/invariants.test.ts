@@ -17,7 +17,7 @@ import { world } from "../helpers/test-service.ts";
 const dropGuard = "drop index deployments_running;";
 const newestEvent = (event: string) => `(select max(id) from events where event = '${event}')`;
 
-/** A violation of each rule. A rule that cannot be violated would check nothing. */
+/** A violation of each rule; a rule that cannot be violated would check nothing. */
 const breaks: Readonly<Record<string, string>> = {
   "a deployment's state and its events were stored together": "delete from events where event = 'deployment.succeeded'",
   "an event is about a deployment that exists, or whose project was removed":
@@ -151,7 +151,7 @@ test("service.invariants() checks a copy of a large file, and its process keeps 
     readdirSync(folder).filter((name) => name.includes("checked")),
     [],
   );
-  // A process that takes itself for the last one removes the log.
+  // A process that considers itself the last user of the file removes the log.
   const other = 'const D = require("better-sqlite3"); new D(process.argv[1]).prepare("select * from users").all()';
   assert.equal(spawnSync(process.execPath, ["-e", other, database], { encoding: "utf8" }).stderr, "");
   assert.ok(existsSync(`${database}-wal`));
@@ -167,7 +167,7 @@ test("doctor --deep says of each rule whether it holds", async (t) => {
   const look = async () => found(await runHere([...words, "--deep"]));
   assert.deepEqual(await look(), { status: 0, rules: [] }, "without a database there is nothing to check");
   const { service } = await busy(t, database);
-  // A process that closes a file loses its locks on it, so the server has another one.
+  // Doctor runs in a process of its own: closing the file here would drop the server's locks on it.
   const whole = found(run([...words, "--deep"]));
   assert.deepEqual([whole.status, found(run(words)).rules], [0, []], "beside a running server");
   assert.deepEqual(

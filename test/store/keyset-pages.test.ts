@@ -14,7 +14,7 @@ const many = 3_600;
 const identifier = (prefix: string, number: number) => `${prefix}_${String(number).padStart(26, "0")}`;
 const [large, ...small] = [0, 1, 2].map((number) => identifier("proj", number)) as [string, string, string];
 
-/** More deployments than a batch of any index has, in the order of lists: those of a large project are the newest. */
+/** More deployments than one batch of any index holds, in list order; those of the large project are the newest. */
 const rows = Array.from({ length: many }, (_, i) => ({
   id: identifier("dep", many - i),
   project_id: i < 2_300 ? large : (small[i % 2] as string),
@@ -23,7 +23,7 @@ const rows = Array.from({ length: many }, (_, i) => ({
   status: i === 2_500 || i === 3_599 ? "cancelled" : i % 2 && i % 201 ? "active" : "failed",
 }));
 
-/** Inserts them into a database, where the large project may have another name. */
+/** Inserts the rows into a database; the large project may get another id. */
 function fill(database: Database.Database, organization_id: string, project = large): void {
   database.pragma("foreign_keys = OFF");
   const insert = database.prepare(`
@@ -78,7 +78,7 @@ test("a list is complete and in order for all filters, however rare the matches 
   );
 });
 
-/** How many ticks of the event loop pass until a promise is settled. */
+/** The number of event loop ticks until a promise is settled. */
 async function turnsOf(promise: Promise<unknown>): Promise<number> {
   let [ticks, over] = [0, false];
   const settled = promise.finally(() => {

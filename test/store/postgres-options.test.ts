@@ -62,7 +62,7 @@ async function addressOf(t: { after(run: () => void): void }, server: Server): P
   return address.port;
 }
 
-/** One sentence with the remedy, and no password in it or in what a program prints of the error. */
+/** Asserts an error of one sentence with the remedy, and no password anywhere in the error. */
 const cannotBeUsed = (url: string, words: RegExp) =>
   assert.rejects(createService({ ...quiet, database: url, encryptionKey }), (error) => {
     assert.ok(error instanceof DatabaseError, String(error));
@@ -78,7 +78,7 @@ test("a start without a server says so, and does not show the password", async (
   unused.close();
   await once(unused, "close");
   await cannotBeUsed(`postgres://svc:geheim@127.0.0.1:${port}/service`, /no server answers there; start PostgreSQL/);
-  // Another program answers.
+  // Another program answers at that address.
   const other = createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   other.on("connection", (socket) => socket.on("error", () => {}));
   await cannotBeUsed(`postgres://svc:geheim@127.0.0.1:${await addressOf(t, other)}/service`, /cannot be used: ./);

@@ -6,7 +6,7 @@ import { openMemory } from "../../lib/store/database-files.ts";
 import type { Connection } from "../../lib/store/engine.ts";
 import { createQueries, type Queries } from "../../lib/store/query.ts";
 
-/** The scans that are allowed, and why. Everything else must be found through an index. */
+/** The allowed scans, each with its reason. Every other query must use an index. */
 const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string])[] = [
   [/^SCAN jobs USING (COVERING )?INDEX jobs_due$/, /order by "run_at", "id" limit \d+/, "stops at the first due job"],
   [/^SCAN jobs USING (COVERING )?INDEX jobs_leased$/, /state = 'running'/, "what runs is bounded by the loop"],
@@ -112,7 +112,7 @@ async function everyText(): Promise<{
             listed.push([list as unknown as Listed, made as unknown as ReturnType<Queries["pages"]>]);
             return made;
           };
-          // An insert has no plan, and its columns come with the row.
+          // Inserts are skipped: they have no plan, and take their columns from the row.
           const insert: Queries["insert"] = () => async () => {};
           await callAll(repository({ ...queries, pages, insert, insertOnce: insert, insertUnique: insert }));
           for (const [list, made] of listed) await everyShape(list, made);
@@ -131,13 +131,13 @@ const undone = new Error("nothing of this is to stay");
 
 async function callAll(members: object): Promise<void> {
   for (const member of Object.values(members)) {
-    // A constraint may refuse the values, but the statement was prepared before.
+    // A constraint may refuse the values, but the statement is prepared by then.
     if (typeof member === "function") await Promise.resolve(member(anything)).catch(() => {});
     else if (!("rows" in member)) await callAll(member);
   }
 }
 
-/** Lists use other statements while they exclude rows. */
+/** Hides a project, since lists use other statements while they exclude rows. */
 async function hideProject(connection: Connection): Promise<void> {
   for (const insert of [
     "insert into organizations values ('o', 'o', 'o', 'pro', '')",

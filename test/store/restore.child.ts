@@ -1,8 +1,7 @@
 /**
- * `restore` or `backup` in a process of its own, which kills itself before the Nth call that changes a file. What a call
- * would have done in several steps is half done: a copy is cut, and of a removed folder one entry is left out. For N = 0 it
- * goes on to its end, and copies the folder before each call, half done there: as a kill would leave it. It prints how many
- * copies it made.
+ * Runs `restore`, `backup` or `settle` in a process of its own, which kills itself before the Nth call that changes a
+ * file. The call is half done by then: a copy is cut, and a folder loses one entry. For N = 0 the command runs to its
+ * end; before each such call it copies the folder in the state that a kill would leave. Prints the number of calls.
  */
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -16,7 +15,7 @@ let calls = 0;
 let isCopying = false;
 
 const originals = { ...fs };
-/** A part of the call's work. */
+/** Does a part of the call's work. */
 const halves: Record<string, (path: string, other: string) => void> = {
   copyFileSync: (source, target) => originals.writeFileSync(target, fs.readFileSync(source).subarray(0, 100)),
   rmSync(path) {

@@ -31,8 +31,8 @@ function run(command: Command, folder: string, killedAt = 0) {
 const draw = sharedPainter();
 
 /**
- * A database as after a kill of its server, with the file of a generation. Its last key, which names the set, is in the
- * WAL only.
+ * A database as left by a killed server, with the file of a generation. Its last key, which names the set, is only in
+ * the WAL.
  */
 async function writeSet(t: TestContext, to: string, set: string): Promise<void> {
   const database = join(folderOf(t), "svc.db");
@@ -46,7 +46,7 @@ async function writeSet(t: TestContext, to: string, set: string): Promise<void> 
   cpSync(`${database}-files`, `${to}-files`, { recursive: true });
 }
 
-/** A folder with `svc.db`, the old set, and `copy.db`, the new one; and which key belongs to which. */
+/** A folder with the old set as `svc.db` and the new set as `copy.db`, and the set of each key. */
 async function folderOfBoth(t: TestContext) {
   const folder = folderOf(t);
   await writeSet(t, databaseIn(folder), "old");
@@ -56,7 +56,7 @@ async function folderOfBoth(t: TestContext) {
 }
 type Both = Awaited<ReturnType<typeof folderOfBoth>>;
 
-/** The set that lies at a path, all parts of which must belong together. */
+/** The set at a path; asserts that all its parts belong together. */
 function setAt(path: string, { setOfKey }: Both): string | undefined {
   const database = new Database(path, { readonly: true });
   const set = database.prepare("select name from api_keys where name in ('old', 'new')").pluck().get();
@@ -69,7 +69,7 @@ function setAt(path: string, { setOfKey }: Both): string | undefined {
   return setOfKey[readFileSync(`${path}.key`, "utf8")];
 }
 
-/** Starts a service, and returns the set that it found and its warnings. */
+/** Starts a service; returns the set that it found, and its warnings. */
 async function start(folder: string, both: Both) {
   const path = databaseIn(folder);
   const { service, warnings } = await beginService({ ...quiet, database: path });
@@ -82,8 +82,8 @@ async function start(folder: string, both: Both) {
 }
 
 /**
- * Looks at what a kill of a command before its first changing call leaves, before its second, and so on, and at its end.
- * Returns the number of kills.
+ * Calls `look` on each state that a kill before a changing call leaves, and on the final state. Returns the number of
+ * kills.
  */
 async function atEachCall(
   command: Command,
@@ -121,7 +121,7 @@ describe("a restore or a backup that is killed", { concurrency: 1 }, () => {
   test("and then again while the next start finishes it, is still the new set", async (t) => {
     const both = await folderOfBoth(t);
     let call = 1;
-    // The first kill after the commit.
+    // Finds the first kill after the commit.
     while (!readdirSync(both.folder).includes("svc.db.switching")) {
       assert.ok(run("restore", both.folder, call++).isKilled, "the restore commits");
     }

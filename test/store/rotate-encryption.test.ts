@@ -13,7 +13,7 @@ import { contextOf, sealedColumns } from "../../lib/store/sealed-columns.ts";
 import { launch, program, run, temporaryFolder } from "../helpers/program.ts";
 import { around, expect, world } from "../helpers/test-service.ts";
 
-/** Nothing is pruned meanwhile. */
+/** The clock stands, so nothing is pruned. */
 const clock = "manual@2026-01-01T00:00:00Z";
 const bytes = (length: number) => Buffer.alloc(length, 7);
 
@@ -42,7 +42,10 @@ async function filled(t: TestContext, webhooks = 1) {
   return { database, file, words: ["keys", "rotate-encryption", "--database", database, "--new-key-file", file] };
 }
 
-/** The encrypted values of a database as text, with the key that its fingerprint names; fails for any that it cannot read. */
+/**
+ * The encrypted values of a database, decrypted with the key of its fingerprint; fails for a value that this key cannot
+ * read.
+ */
 function secretsOf(path: string): string[] {
   const key = [`${path}.key`, nextKeyOf(path)].filter((file) => existsSync(file)).map(readKey);
   const database = new Database(path);
@@ -151,7 +154,7 @@ for (const [isCommitted, sentence] of [
       assert.equal(run(words).status, 0);
       copyFileSync(`${database}.key`, nextKeyOf(database));
       writeFileSync(`${database}.key`, old);
-      // A command beside it finds the key too.
+      // Other commands find the key too.
       assert.equal(run(["keys", "list", "--database", database]).status, 0);
     } else writeKey(nextKeyOf(database), bytes(32));
     const warnings: string[] = [];
@@ -168,7 +171,7 @@ for (const [isCommitted, sentence] of [
   });
 }
 
-/** What they encrypt is in a cookie, and in no column. */
+/** These files encrypt a cookie, which has no column. */
 const inBrowsers: readonly string[] = ["dashboard/oidc-routes.ts"];
 
 test("Every encrypted value has its column in the list of the rotation", () => {

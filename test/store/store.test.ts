@@ -221,7 +221,7 @@ describe("the store", () => {
     assert.deepEqual(control, ["BEGIN", "ROLLBACK"]);
     assert.deepEqual(await names(engine.connection), ["outside"]);
 
-    // A transaction that was queued in the tick of a read sees later commits.
+    // A transaction queued in the tick of a read sees later commits.
     const before = names(engine.connection);
     const inside = engine.transaction("all", async (connection) => {
       await put(connection, "inside");

@@ -10,7 +10,7 @@ interface Column {
   readonly nullable: boolean;
 }
 
-/** The columns that the types declare, parsed from their text, because types do not exist at run time. */
+/** The columns that the types declare, parsed from the source, because types do not exist at run time. */
 const declared = (): Map<string, Column[]> =>
   new Map([...tablesIn("lib/store/app-tables.ts", "AppTables"), ...tablesIn("lib/store/tables.ts", "Tables")]);
 

@@ -14,7 +14,7 @@ import { keyOf, seed } from "../helpers/test-service.ts";
 const megabyte = 1024 * 1024;
 const metricsKey = "metrics_demo_collector";
 
-/** A service on a file, and the next line of its log. */
+/** A service on a file, and its log with a way to wait for the next line. */
 async function serviceOn(t: TestContext, database: string) {
   const lines: string[] = [];
   let noted = () => {};
@@ -43,7 +43,7 @@ async function serviceOn(t: TestContext, database: string) {
   };
 }
 
-/** Adds as much to the log as half a minute of a busy service. */
+/** Grows the log as half a minute of a busy service would. */
 function grow(database: string, bytes: number): void {
   const writer = new Database(database);
   writer.pragma("wal_autocheckpoint = 0");

@@ -6,7 +6,7 @@ import type { Connection, Engine } from "../../../lib/store/engine.ts";
 import type { Kind, TestDatabase } from "../../helpers/engines.ts";
 
 export type Room = TestDatabase & { readonly kind: Kind };
-/** What it says of the member, and whether it is so. */
+/** A statement about the member, and its check. */
 export type Check = readonly [says: string, check: (room: Room, t: TestContext) => Promise<void> | void];
 export type Members<Name extends string, T> = `${Name}.${keyof T & string}`;
 export const runOn = (connection: Connection, query: Compilable) => {

@@ -5,7 +5,7 @@ import type { Cluster, Connection, Engine, OpenDatabase } from "../../../lib/sto
 import { deferred, names } from "../../helpers/temporary-store.ts";
 import { type Check, event, type Members, organization, plain, type Room, write } from "./check.ts";
 
-/** Both connections hear each other from now on; the answer is what each has heard, and how to wait for the next message. */
+/** Lets both connections hear each other. Returns the messages heard, and functions that wait for more. */
 export async function hearing({ opened, another }: Room) {
   const heard: string[] = [];
   let next = deferred();
@@ -31,7 +31,7 @@ export async function hearing({ opened, another }: Room) {
   };
 }
 
-/** Engines of one process share nothing. */
+/** Only PostgreSQL must have a cluster: engines of one process share nothing. */
 const between = (check: (room: Room, cluster: Cluster, t: TestContext) => Promise<void>): Check[1] => {
   return async (room, t) => {
     const { cluster } = room.opened;

@@ -19,7 +19,7 @@ import {
 } from "./check.ts";
 import { jsonOf } from "./json.ts";
 
-/** Each obstacle, and undefined where writes went on. */
+/** Records each obstacle, and undefined when writes go on again. */
 function watching({ engine }: OpenDatabase) {
   const heard: (string | undefined)[] = [];
   const [stopped, goneOn] = [deferred(), deferred()];
@@ -33,7 +33,7 @@ function watching({ engine }: OpenDatabase) {
   return { heard, stopped: stopped.promise, goneOn: goneOn.promise };
 }
 
-/** Takes the database away and brings it back. `meanwhile` runs between. Answers what the watcher heard. */
+/** Takes the database away, runs `meanwhile`, and brings it back. Returns the watcher's records. */
 async function interrupted({ opened, takeAway, kind }: Room, t: TestContext, meanwhile = () => {}) {
   const { heard, stopped, goneOn } = watching(opened);
   if (!takeAway) return heard;
@@ -43,7 +43,7 @@ async function interrupted({ opened, takeAway, kind }: Room, t: TestContext, mea
   await stopped;
   meanwhile();
   await bringBack();
-  // A file is looked at once a second.
+  // The watcher looks at a file once a second.
   if (kind === "file") t.mock.timers.tick(1_000);
   await goneOn;
   return heard;
@@ -118,17 +118,17 @@ export const engine: Record<Members<"Engine", Engine>, Check> = {
         await write(engine, "row 00")(connection);
         if (another) assert.deepEqual(await names(other.connection), []);
       });
-      // On SQLite the reads of one tick share a snapshot.
+      // In a transaction, since on SQLite the other reads of one tick share a snapshot.
       assert.deepEqual(await other.transaction("all", names), ["row 00"]);
       const add = async (connection: Connection) => {
-        // Two that had read the same would write the same.
+        // Two transactions that read the same rows would write the same name.
         const rows = await names(connection);
         await write(engine, `row ${String(rows.length).padStart(2, "0")}`)(connection);
       };
       await Promise.all(Array.from({ length: 40 }, (_, i) => (i % 2 ? engine : other).transaction("all", add)));
       for (const each of [engine, other]) assert.equal((await names(each.connection)).length, 41);
 
-      // One of no organization comes in the order of the calls.
+      // A transaction of one organization and one of all run in the order of their calls.
       const seen = Array.from({ length: 10 }, (_, i) => {
         void engine.transaction("all", add);
         return engine.transaction({ organization_id: `org_${i}` }, names);
