@@ -4,7 +4,7 @@ import type { DeploymentDriver, DeploymentWork, Progress } from "../../lib/drive
 import { blocker, deploymentNow, logOf } from "../helpers/deployments.ts";
 import { expect, world } from "../helpers/test-service.ts";
 
-/** A runtime that only records its calls; the driver's `step` is given. */
+/** A driver with this `step`, whose runtime only records its calls. */
 function recorder(step: (work: DeploymentWork) => Promise<Progress>) {
   const told: string[] = [];
   let heard = () => {};

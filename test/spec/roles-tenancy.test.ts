@@ -94,7 +94,8 @@ test("every identifier in a path: an own record is found, by the roles of the ta
       if (rule.method === "GET" || status >= 300) continue;
       if (kept) await here.service.restore(kept.id);
       else {
-        // The next project reuses the name, and each event would still go to all endpoints.
+        // The next project takes this one's name, and the old endpoints would receive each event, so all three kinds
+        // go.
         for (const kind of ["projects", "webhooks", "integrations"])
           await here.call("owner", "DELETE", `/v1/${kind}/${own[kind]}`);
         own = await records(here, "owner", `again-${renewed++}`);

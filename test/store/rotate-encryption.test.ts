@@ -43,8 +43,8 @@ async function filled(t: TestContext, webhooks = 1) {
 }
 
 /**
- * The encrypted values of a database, decrypted with the key of its fingerprint; fails for a value that this key cannot
- * read.
+ * The encrypted values of a database, decrypted with the key that the stored fingerprint names; fails for a value that
+ * this key cannot read.
  */
 function secretsOf(path: string): string[] {
   const key = [`${path}.key`, nextKeyOf(path)].filter((file) => existsSync(file)).map(readKey);
