@@ -156,7 +156,7 @@ for (const kind of kinds) {
       `FROM ${place}/base:1`,
       "COPY --from=TESTED /made /made",
       "COPY --from=bare /first /made/first",
-      // Docker's classic builder knows no mounts.
+      // Without BuildKit, Docker's builder has no mounts.
       ...(kind === "podman" ? ["RUN --mount=type=bind,from=tested,source=/made,target=/m cat /m/word"] : []),
       ...(kind === "podman" ? [`RUN --mount=type=bind,from=${place}/files,target=/m /m/file`] : []),
       `COPY --from=${place}/files /file /made/file`,

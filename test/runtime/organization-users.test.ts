@@ -21,7 +21,7 @@ test("a user that could not be stored is given out anew, and holds up no other",
   const folder = temporaryFolder(t);
   const users = createOrganizationUsers(folder, range);
   const file = join(folder, "users.json");
-  // A file cannot take the place of a folder.
+  // Makes the write fail: a file cannot replace a folder.
   mkdirSync(file);
   const ask = (id: string) => users.of(id).catch(() => "not stored");
   const [first, second, again] = [ask("org_1"), ask("org_2"), ask("org_1")];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expect, git, type Who, type World, world } from "../helpers/test-service.ts";
 
-/** Queues deployments to separate environments, so that only the organization's limits delay them. */
+/** Queues deployments to separate environments, so that only the limits delay them. */
 async function queue(here: World, who: Who, count: number): Promise<string[]> {
   const { id } = expect(await here.call(who, "POST", "/v1/projects", { name: "web", region: "eu" }), 201);
   const ids: string[] = [];
