@@ -92,6 +92,10 @@ test("What engines read differently is refused, with its line", async () => {
     ["FROM a\nRUN --network=host b", /RUN --network=host is not allowed/],
     ["FROM a\nONBUILD FROM b", /ONBUILD FROM b is not supported: a trigger must not name an image/],
     ["FROM a\nonbuild\tadd --from=b x y", /ONBUILD ADD --from=b x y is not supported/],
+    [
+      "FROM a\nCOPY --mount=type=bind,from=b x y",
+      /line 2 of the Dockerfile: COPY --mount=type=bind,from=b is not allowed/,
+    ],
     ["FROM a\nONBUILD RUN --mount=from=b x", /is not supported/],
   ] as const;
   for (const [text, reason] of cases) await assert.rejects(pinned(text), reason, text);

@@ -153,6 +153,9 @@ async function pinOption(
   const source = (name: string) => pinSource(name, { line, what: `${keyword} ${option}` }, stages, ports);
   const [, from] = /^--from=(.*)$/.exec(option) ?? [];
   if (from !== undefined) return `--from=${await source(from)}`;
+  // No engine takes a mount on another instruction today; if one did, it would look the image up.
+  if (keyword !== "RUN" && /[=,]from=/i.test(option))
+    throw at(line, `${keyword} ${option} is not allowed; leave the option out`);
   if (keyword !== "RUN" || /^--network=(none|default)$/.test(option)) return option;
   const [, mount] = /^--mount=(.*)$/.exec(option) ?? [];
   if (mount === undefined) throw at(line, `RUN ${option} is not allowed; leave the option out`);
