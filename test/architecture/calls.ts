@@ -1,7 +1,7 @@
 import { folderOf, inTests, isRepository } from "./folders.ts";
 import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
-/** Modules that may use the machine's time and random numbers, each with its needs and the reason. */
+/** Modules that may use the machine's time and random numbers, each with the names it uses and the reason. */
 const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
   "lib/kernel/system.ts": {
     names: /^((node:)?(timers|perf_hooks)|performance\.now)/,
@@ -30,7 +30,7 @@ const timeOrChance =
   /^(Date\.now|new Date|Date|performance\.(now|timeOrigin)|process\.(hrtime(\.bigint)?|uptime|nextTick)|setTimeout|setInterval|setImmediate|Math\.random|(crypto\.)?(randomUUID|randomBytes|randomInt|randomFill|randomFillSync|getRandomValues))$/;
 const clockModules = /^(node:)?(timers|timers\/promises|perf_hooks)$/;
 
-/** Every use of a name, called or handed on; `new Date` only where it is given no instant to convert. */
+/** Every use of a name, called or passed on. `new Date` with an argument only converts an instant and is left out. */
 function* uses(source: Source): Generator<{ name: string; line: number }> {
   for (const node of nodes(source.program, ({ type }) => !type.startsWith("TSType") && !type.startsWith("Import"))) {
     if (node.type === "NewExpression" && node["arguments"].length === 0)
@@ -61,15 +61,15 @@ function handed(node: Node): Node[] {
   return parts ? parts().filter((part: Node) => nameOf(part) !== "") : [];
 }
 
-/** What fake timers and the environments of test runners replace among the globals. */
+/** Globals that fake timers and the environments of test runners replace. */
 const replaced =
   /^(?:new )?(?:globalThis\.)?(set(?:Timeout|Interval|Immediate)|clear(?:Timeout|Interval|Immediate)|performance|AbortController|AbortSignal|Headers|Request|Response|ReadableStream|TextDecoder|TextEncoder)(?:\.|$)/;
-/** Runs in browsers, which have these globals. */
+/** The client runs in browsers, which have these globals. */
 const isForBrowsers = ({ path }: Source) => path.startsWith("lib/client/");
 const isTaken = ({ path }: Source) => path === "lib/kernel/system.ts" || path === "lib/kernel/web.ts";
 
 const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/;
-/** Who may open connections, and why. */
+/** Modules that may open connections, each with the reason. */
 const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound/http-request.ts": "the one module that sends HTTP",
   "lib/drivers/outbound/connection-pool.ts": "the agents that hold its connections",
@@ -96,8 +96,8 @@ const textOf = (node: Node): string | undefined =>
       ? node["quasis"].map(({ value }: { value: { cooked: string } }) => value.cooked).join("?")
       : undefined;
 
-/** Rules 3, 6 and 7 of "Never", as far as calls tell. */
-/** What of node:http sends nothing. */
+/** Rules 3, 6 and 7 of "Never", as far as calls show. */
+/** The parts of node:http that send nothing. */
 const harmless = ["createServer", "STATUS_CODES"];
 
 export const callRules: readonly Rule[] = [

@@ -1,6 +1,6 @@
 import type { Source } from "./source.ts";
 
-/** The files that import each other, directly or through others, one sentence a cycle. Imports of types count. */
+/** The files that import each other, directly or through others, one sentence for each cycle. Type imports count. */
 export function cycles(all: readonly Source[]): string[] {
   const files = new Map(all.map((source) => [source.path, source]));
   const imported = ({ path, imports }: Source): Source[] =>
@@ -15,7 +15,7 @@ export function cycles(all: readonly Source[]): string[] {
   });
 }
 
-/** The paths of all files that one imports, directly or through others; its own path only where a cycle leads back. */
+/** The paths of all files that `source` imports, directly or through others; includes its own path only in a cycle. */
 function reach(source: Source, imported: (of: Source) => Source[]): ReadonlySet<string> {
   const found = new Set<string>();
   const visit = (from: Source) => {

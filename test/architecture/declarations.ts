@@ -10,7 +10,7 @@ const decides = [
   "SequenceExpression",
 ];
 
-/** The functions of one declaration that only hand on: `run`, and a job's `exhausted`. */
+/** The functions of a declaration that may only call the service: `run`, and a job's `exhausted`. */
 function* runs(source: Source): Generator<{ name: string; line: number; body: Node }> {
   for (const node of nodes(source.program)) {
     const name = node.type === "Property" ? node["key"].name : "";
@@ -21,7 +21,7 @@ function* runs(source: Source): Generator<{ name: string; line: number; body: No
 
 const operation = (run: string) => `export const all = [operation({ id: "users.get", run: ${run} })];`;
 
-/** Rule 5 of "Never", as far as declarations tell. */
+/** Rule 5 of "Never", as far as declarations show. */
 export const declarationRules: readonly Rule[] = [
   {
     name: "operations.ts and jobs.ts have one expression in run, and decide nothing",
@@ -48,7 +48,7 @@ export const declarationRules: readonly Rule[] = [
   },
 ];
 
-/** What every operation may answer with, and what only http itself and the links to files answer with. */
+/** The codes of every operation, and those of only `lib/http` and the links to files. */
 const general = new Set([
   ...[
     "unauthorized",
@@ -70,7 +70,7 @@ const general = new Set([
   ...["link_expired", "range_not_satisfiable"],
 ]);
 
-/** The codes of `new Problem("…")` under lib, each with where it is thrown first. */
+/** The codes of `new Problem("…")` under lib, each with the first place that throws it. */
 function thrown(all: readonly Source[]): Map<string, string> {
   const codes = new Map<string, string>();
   for (const source of all.filter(inLib)) {
@@ -83,7 +83,7 @@ function thrown(all: readonly Source[]): Map<string, string> {
   return codes;
 }
 
-/** The codes that operations declare, each with where first. */
+/** The codes that operations declare, each with the first place that declares it. */
 function declared(all: readonly Source[]): Map<string, string> {
   const codes = new Map<string, string>();
   for (const source of all.filter(({ path }) => inLib({ path } as Source) && fileOf(path) === "operations")) {

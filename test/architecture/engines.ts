@@ -1,24 +1,27 @@
 import { type Node, nameOf, nodes, type Source } from "./source.ts";
 
-/** How many lines outside of `lib/store/` may differ between SQLite and PostgreSQL. */
+/** The maximum of lines outside `lib/store/` that may differ between SQLite and PostgreSQL. */
 export const mostEngineLines = 111;
 
 /**
- * Names that ask which engine there is: they name one, or what one of them alone has (`lib/store/engine.ts`), or what is made
- * for that one alone.
+ * Names that depend on the engine: they name an engine, a feature of one engine (`lib/store/engine.ts`), or a thing
+ * made only for that engine.
  */
 const asks = /[Pp]ostgres|[Ss]qlite|^(cluster|isShared|sharing|counters|noImages|hasRowLocks|lockLimit)$/;
-/** The same of members whose names mean other things elsewhere. What comes of them is the same for any engine that has them. */
+/**
+ * Members that depend on the engine, though their names mean other things elsewhere. The code that uses their values is
+ * the same for any engine that has them.
+ */
 const members = /\bopened\.images$|\bengine\.foreignCommitVersion$|\btx\.newest$/;
-/** In `lib/apps/`, the servers beside this one: undefined where there is one server. */
+/** In `lib/apps/`, `others` holds the other servers; it is undefined if there is one server. */
 const asksIn = (path: string, { type, name }: Node) =>
   type === "Identifier" && (asks.test(name) || (name === "others" && path.startsWith("lib/apps/")));
-/** Drivers and the client know no store, and the page none of these files. */
+/** Drivers and the client do not know the store, and the page does not know these files. */
 const knowsNone = /^(lib\/(store|drivers|client|dashboard\/page)|test)\//;
 
 /**
- * The lines that ask which engine there is. Imports and types do not count. Code for several processes counts by its switch alone: it
- * is the same for any engine that shares a database.
+ * The lines that depend on the engine. Imports and types do not count. Of the code for several processes only the
+ * switch counts: the rest is the same for any engine that shares a database.
  */
 export function engineLines(all: readonly Source[]): string[] {
   return all

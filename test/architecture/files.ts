@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { splits } from "./folders.ts";
 import { type Node, nodes, type Source } from "./source.ts";
 
-/** A pattern of `.knip.json` as an expression: `test/**\/*.test.ts`, `test/bench/{a,b}.ts`. */
+/** A pattern of `.knip.json` as a regular expression: `test/**\/*.test.ts`, `test/bench/{a,b}.ts`. */
 const expressionOf = (pattern: string) =>
   new RegExp(
     `^${pattern
@@ -12,7 +12,7 @@ const expressionOf = (pattern: string) =>
       .replaceAll(/(?<![)+])\*/g, "[^/]*")}$`,
   );
 
-/** The files that programs start, or that tools read: nothing needs to import them. */
+/** Files that programs start or tools read, so that no file needs to import them. */
 const started = (): readonly string[] => [
   ...JSON.parse(readFileSync(".knip.json", "utf8")).entry,
   "bin/svc-server.ts",
@@ -30,7 +30,7 @@ export function unused(all: readonly Source[], patterns = started()): string[] {
     .map((path) => `${path} is imported by no file; import it, or delete it`);
 }
 
-/** The names of files in the lists of the rules: the keys of their objects. */
+/** The file names in the lists of the rules, which are keys of objects. */
 const listed = (all: readonly Source[]): string[] => [
   ...Object.keys(splits).map((name) => `lib/${name}.ts`),
   ...all
@@ -49,7 +49,7 @@ const listed = (all: readonly Source[]): string[] => [
   }),
 ];
 
-/** The files in the lists of the rules that are gone. */
+/** Files that the lists of the rules name but that no longer exist. */
 export const gone = (all: readonly Source[], exists = existsSync): string[] =>
   [...new Set(listed(all))]
     .filter((path) => !exists(path))

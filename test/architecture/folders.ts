@@ -1,7 +1,7 @@
 import { dirname } from "node:path/posix";
 import type { Source } from "./source.ts";
 
-/** What knows no feature, and what each of these folders may import of ours. */
+/** The folders that know no feature, each with the folders that it may import. */
 export const layers: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   store: ["kernel"],
@@ -12,25 +12,28 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   client: [],
 };
 
-/** What the client holds of ours beside itself, with the reason. These files import nothing, so they run in browsers too. */
+/**
+ * The files outside `lib/client/` that the client may import, with the reason. They import nothing, so they run in
+ * browsers too.
+ */
 export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/standing-clock.ts": "the client, the service and the program say the same sentence",
 };
 
-/** The interfaces beside `/v1`: they may use http's functions and the features' services. */
+/** The interfaces beside `/v1`: they may use http's functions and the services of features. */
 export const besides = ["control", "dashboard", "downloads", "git-host", "health", "hooks", "live"] as const;
 
 /** Folders that compose: they may know every feature. */
 export const composition = [
-  "app", // features made, wired, started, shut down; snapshots and forks
-  "config", // every option, declared and read; the seed
-  "instruments", // what testers hold
+  "app", // makes, wires, starts and shuts down features; snapshots and forks
+  "config", // declares and reads every option; the seed
+  "instruments", // the testers' tools
 ] as const;
 
 /** The only files at the top of lib: the public surfaces, createService() and the list of operations. */
 export const root = ["index", "service", "testing", "client", "operations"] as const;
 
-/** The closed list of a feature's files, and its splits by name. Each split says what it holds. */
+/** The closed list of a feature's files, and its splits by name, each with its content. */
 export const closed = ["states", "schema", "repository", "service", "operations", "jobs"] as const;
 export const splits: Readonly<Record<string, string>> = {
   "deployments/source": "what is deployed: the rules of a source",
@@ -112,7 +115,10 @@ export const splits: Readonly<Record<string, string>> = {
   "events/event-reader": "the events of all processes in the order of their commits",
 };
 
-/** `kernel` for `lib/kernel/api.ts`; `deployments` for what is in a folder of it too; empty at the top and outside of lib. */
+/**
+ * `kernel` for `lib/kernel/api.ts`; the top folder, such as `deployments`, for subfolders too; empty at the top of lib
+ * and outside it.
+ */
 export const folderOf = (path: string): string => /^lib\/([^/]+)\//.exec(path)?.[1] ?? "";
 export const isComposition = (folder: string) => (composition as readonly string[]).includes(folder);
 export const isFeature = (folder: string) =>
@@ -121,5 +127,5 @@ export const inLib = ({ path }: Source) => path.startsWith("lib/");
 export const inTests = ({ path }: Source) => path.startsWith("test/");
 /** `repository` for `lib/users/repository.ts`. */
 export const fileOf = (path: string) => path.slice(dirname(path).length + 1).replace(/\.ts$/, "");
-/** Whether a file holds queries: `repository.ts`, or a part of it by name. */
+/** Whether a file holds queries: `repository.ts`, or a split such as `environment-repository.ts`. */
 export const isRepository = (path: string) => /^([a-z]+-)?repository$/.test(fileOf(path));

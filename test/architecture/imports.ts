@@ -15,7 +15,7 @@ import {
 } from "./folders.ts";
 import { type Import, type Rule, type Source, said } from "./source.ts";
 
-/** A rule about imports: the sentence says what is wrong, and what would be right. */
+/** Makes a rule about imports. `test` answers a sentence about a wrong import that says what would be right. */
 const imports = (test: (source: Source, one: Import) => string | undefined) => (source: Source) =>
   source.imports.flatMap((one) => {
     const sentence = inTests(source) ? undefined : test(source, one);
@@ -42,10 +42,10 @@ const layer = (name: string): Rule => {
 
 const isRoot = (path: string) => /^lib\/[^/]+$/.test(path) && (root as readonly string[]).includes(fileOf(path));
 const servers = ["h3", "h3/node", "ws", "node:http", "node:https", "node:http2"];
-/** What holds data and decides nothing: schemas, states, tables. */
+/** Files with data and no decisions: schemas, states, tables. */
 const plain = /\/(schema|states|catalog|models)\.ts$/;
 
-/** Rules 1 to 5 of "Never", as far as imports tell. */
+/** Rules 1 to 5 of "Never", as far as imports show. */
 export const importRules: readonly Rule[] = [
   ...Object.keys(layers).map(layer),
   {

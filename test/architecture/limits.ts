@@ -4,12 +4,12 @@ import { isFunction, type Node, nameOf, nodes, type Rule, type Source, said } fr
 const longestFile = 250;
 const longestFunction = 70;
 
-/** Functions that are measured without the functions inside them although they are no service, each with its reason. */
+/** Functions that are not services but are measured without their inner functions, each with the reason. */
 const exceptions: Readonly<Record<string, string>> = {
   "lib/http/server-sent-events.ts eventStream": "the functions of one stream share its queue, its timers and its end",
 };
 
-/** The name of each function that has one: by its declaration, its constant or its property. A test's body is a suite. */
+/** The names of functions, from their declarations, constants or properties. A test's body gets the name `suite`. */
 function namesOf(source: Source): Map<Node, string> {
   const names = new Map<Node, string>();
   for (const node of nodes(source.program)) {
@@ -22,7 +22,7 @@ function namesOf(source: Source): Map<Node, string> {
   return names;
 }
 
-/** A closure over its ports, whose functions are measured one by one; so are the tests of a suite. */
+/** A closure over its ports, whose functions are measured separately. The same goes for the tests of a suite. */
 const isService = (name: string) => /^(create[A-Z].*|suite|.*(Service|Repository))$/.test(name);
 
 const wholeLines = (source: Source, node: Node) => source.line({ start: node.end }) - source.line(node) + 1;
@@ -31,17 +31,17 @@ const wholeLines = (source: Source, node: Node) => source.line({ start: node.end
 function ownLines(source: Source, node: Node): number {
   let lines = wholeLines(source, node);
   for (const inner of nodes(node, (one) => one === node || !isFunction(one))) {
-    // The line on which a function both starts and ends stays with the service.
+    // The line on which an inner function starts counts for the service.
     if (inner !== node && isFunction(inner)) lines -= wholeLines(source, inner) - 1;
   }
   return lines;
 }
 
 interface Measured {
-  /** Its file and name, as the list of exceptions has it. */
+  /** The file and the function's name, as in the list of exceptions. */
   readonly place: string;
   readonly line: number;
-  /** What counts: of a service its own lines, of any other function all of them. */
+  /** The lines that count: its own lines for a service, all lines for any other function. */
   readonly lines: number;
   readonly whole: number;
 }
@@ -59,7 +59,7 @@ function measure(source: Source): Measured[] {
     });
 }
 
-/** The exceptions that no function needs any more. */
+/** Exceptions that are no longer needed. */
 export function outlived(all: readonly Source[]): string[] {
   const long = new Set(all.flatMap(measure).flatMap(({ place, whole }) => (whole > longestFunction ? [place] : [])));
   return Object.keys(exceptions).filter((place) => !long.has(place));
@@ -152,7 +152,9 @@ export const limitRules: readonly Rule[] = [
   },
 ];
 
-/** These read values that the same release wrote, columns and its package.json: another check would add nothing. */
+/**
+ * These files read values that the same release wrote, from columns and its package.json: a check would add nothing.
+ */
 const ownRows =
   /^lib\/(store\/.*|kernel\/version|http\/idempotency|[a-z]+\/(service|sessions|identities|rollout|stored-releases|progress|runner|([a-z]+-)?repository|outbox))\.ts$/;
 const isConst = (node: Node) => nameOf(node["typeAnnotation"]["typeName"] ?? node) === "const";

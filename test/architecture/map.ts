@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 
-/** A page: a map that is longer is not read. */
+/** One page: nobody reads a longer map. */
 export const longestMap = 150;
 export const widestMap = 200;
 
@@ -10,7 +10,7 @@ export const foldersOfLib = (folder = "lib"): string[] =>
     .filter((one) => one.isDirectory())
     .flatMap(({ name }) => [`${folder}/${name}`, ...foldersOfLib(`${folder}/${name}`)]);
 
-/** The folders in the tree: a line each, which begins two spaces further in than that of the folder around it. */
+/** The folders in the tree. Each has a line, indented by two spaces more than its parent. */
 function mapped(map: string): string[] {
   const around: string[] = [];
   return [...map.matchAll(/^( *)([\w-]+)\/ /gm)].map(([, indent = "", name = ""]) => {
@@ -19,7 +19,10 @@ function mapped(map: string): string[] {
   });
 }
 
-/** Folders that the map lacks, or that are gone. It names no files: there are too many, and each says itself what it does. */
+/**
+ * Folders that the map lacks, and folders of the map that are gone. The map names no files: there are too many, and
+ * each states its own purpose.
+ */
 export function mapMistakes(map: string, folders: readonly string[]): string[] {
   const named = mapped(map).filter((path) => path !== "lib");
   return [

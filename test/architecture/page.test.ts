@@ -5,11 +5,11 @@ import { test } from "node:test";
 const folder = "lib/dashboard/page";
 const longest = 250;
 
-/** Ways to make elements of text, or code of text: what a name or a log holds must stay text. */
+/** Calls that turn text into elements or code: names and logs must stay text. */
 const unsafe =
   /\b(innerHTML|outerHTML|dangerouslySetInnerHTML|insertAdjacentHTML|setHTMLUnsafe|srcdoc|document\.write|DOMParser|createContextualFragment|eval|new Function)\b/;
 
-/** What of ours a page may hold beside itself; types cost nothing. */
+/** The only files outside its folder that the page may import. Type imports cost nothing. */
 const known =
   /^\.\.\/\.\.\/(client\/|kernel\/roles|kernel\/secret-redaction|deployments\/states|events\/catalog|generations\/(inputs|price-list))/;
 

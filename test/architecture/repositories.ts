@@ -95,7 +95,7 @@ function queriesOf(source: Source): Query[] {
   return found;
 }
 
-/** The tables whose rows name their organization. */
+/** The tables with an `organization_id` in their rows. */
 const scopedTables = (() => {
   const path = "lib/store/tables.ts";
   const tables = [...nodes(parse(path, readFileSync(path, "utf8")).program)].find(
@@ -106,14 +106,14 @@ const scopedTables = (() => {
   );
 })();
 
-/** The names in a type: of a literal, an intersection, or an alias of the same file. */
+/** The member names of a type: a literal, an intersection, or an alias in the same file. */
 function membersOf(type: Node | undefined, aliases: ReadonlyMap<string, Node>): string[] {
   if (type?.type === "TSTypeLiteral") return type["members"].map(({ key }: Node) => key?.name);
   if (type?.type === "TSIntersectionType") return type["types"].flatMap((part: Node) => membersOf(part, aliases));
   return type?.type === "TSTypeReference" ? membersOf(aliases.get(nameOf(type["typeName"])), aliases) : [];
 }
 
-/** Whether a query can only ever reach one organization's rows. */
+/** Whether a query can only reach the rows of one organization. */
 function isScoped(source: Source, { kind, given }: Query): boolean {
   if (kind === "insert" || kind === "insertUnique") return scopedTables.includes(given["value"]);
   if (kind === "pages") return /within: \[[^\]]*"organization_id"/.test(source.text.slice(given.start, given.end));
@@ -129,7 +129,7 @@ function isScoped(source: Source, { kind, given }: Query): boolean {
 const place = (source: Source, name: string) => `${folderOf(source.path)}/${name}`;
 const isExempt = (source: Source, { name }: Query) => place(source, name) in unscoped || place(source, "*") in unscoped;
 
-/** Names in `unscoped` that no query has any more. */
+/** Names in `unscoped` without a query. */
 export function stale(all: readonly Source[]): string[] {
   const known = all.flatMap((source) =>
     fileOf(source.path) === "repository"
@@ -144,7 +144,7 @@ const find = (where: string) =>
   export const a = (query) => ({ find: query.first((db, p: Key) => db.selectFrom("users").where("id", "=", p.id)${where}) });`;
 const bound = (expression: string) => `export const a = (query) => ({ find: query.first((db, p) => ${expression}) });`;
 
-/** Rules 3 and 4 of "Never", as far as repositories tell. */
+/** Rules 3 and 4 of "Never", as far as repositories show. */
 export const repositoryRules: readonly Rule[] = [
   {
     name: "a repository function is scoped to an organization",
@@ -209,7 +209,7 @@ export const repositoryRules: readonly Rule[] = [
   },
 ];
 
-/** Text that is put together, instead of a value that is bound; a constant of the file may be part of a text. */
+/** SQL that is concatenated instead of binding a value. A constant of the file may be part of the text. */
 function unbound(source: Source): string[] {
   const constants = source.program["body"]
     .map((node: Node) => (node.type === "ExportNamedDeclaration" ? (node["declaration"] ?? node) : node))

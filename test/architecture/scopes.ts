@@ -1,14 +1,14 @@
 import type { Node, Source } from "./source.ts";
 
-/** `lib/store/` takes scopes, and names none of its own. */
+/** `lib/store/` takes scopes from its callers. */
 const definesScopes = /^lib\/store\/|^(bin|test)\//;
 
-/** Where transactions lock every organization: the file and the function that name the scope `"all"`. */
+/** The transactions that lock every organization: file and function with the scope `"all"`. */
 export function widestScopes(all: readonly Source[]): string[] {
   const found: string[] = [];
   const search = (path: string, node: Node, name: string) => {
     if (node.type === "Literal" && node["value"] === "all") found.push(`${path} ${name}`);
-    // Types give no scope.
+    // A type passes no scope.
     if (node.type.startsWith("TS")) return;
     const named = node.type === "Property" ? node["key"] : node["id"];
     for (const part of Object.values(node))

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path/posix";
 import { type ParseResult, parseSync } from "oxc-parser";
 
-/** Any node of a syntax tree: rules look for a few of its many shapes. */
+/** Any node of a syntax tree. Rules look for only a few of its many forms. */
 export interface Node {
   readonly type: string;
   readonly start: number;
@@ -11,14 +11,14 @@ export interface Node {
   readonly [part: string]: any;
 }
 
-/** One import, however it is written: statically, as a re-export, `import()`, or a type such as `import("…").T`. */
+/** One import in any form: static, re-export, `import()`, or a type such as `import("…").T`. */
 export interface Import {
-  /** A file of ours as `lib/kernel/api.ts`, or a package's name as it is written. */
+  /** For a file of this project, a path such as `lib/kernel/api.ts`; for a package, its name as written. */
   readonly of: string;
   readonly ours: boolean;
-  /** Whether nothing of it is left at run time. */
+  /** Whether the import is erased at compile time. */
   readonly isType: boolean;
-  /** The imported names; none for a side effect, `*` for all. */
+  /** The imported names: none for a side effect, `*` for all. */
   readonly names: readonly string[];
   readonly reexports: boolean;
   readonly line: number;
@@ -26,7 +26,7 @@ export interface Import {
 
 /** One file, parsed once for all rules. */
 export interface Source {
-  /** From the top of the project: `lib/kernel/api.ts`. */
+  /** Relative to the root of the project: `lib/kernel/api.ts`. */
   readonly path: string;
   readonly text: string;
   readonly program: Node;
@@ -71,10 +71,10 @@ function importsOf(path: string, program: Node, module: ParseResult["module"], l
   return known;
 }
 
-/** The nodes of whole files, which most rules go through. */
+/** The nodes of whole files, cached because most rules visit all of them. */
 const known = new WeakMap<Node, readonly Node[]>();
 
-/** Every node below one, itself first. `into: false` for a node leaves out what is below it. */
+/** The node and all its descendants, in order. If `into` returns false for a node, its descendants are left out. */
 export function nodes(node: Node, into?: (node: Node) => boolean): readonly Node[] {
   const isFile = node.type === "Program" && !into;
   const found = isFile ? known.get(node) : undefined;
@@ -99,7 +99,7 @@ function collect(node: Node, into: ((node: Node) => boolean) | undefined, all: N
 export const isFunction = ({ type }: Node) =>
   type === "FunctionDeclaration" || type === "FunctionExpression" || type === "ArrowFunctionExpression";
 
-/** `Date.now` of `Date.now()`, `fetch` of `fetch(…)`; empty for anything that is not a plain name. */
+/** `Date.now` for `Date.now()`, `fetch` for `fetch(…)`; empty for anything but a plain name. */
 export function nameOf(node: Node): string {
   if (node.type === "Identifier") return node["name"];
   if (node.type !== "MemberExpression" || node["computed"]) return "";
@@ -108,7 +108,7 @@ export function nameOf(node: Node): string {
   return whole.replace(/^globalThis\./, "");
 }
 
-/** The files of the page and the scripts, for the rules that hold there too. */
+/** The files of the page and of `.scripts`, to which some rules apply too. */
 export const besides = (): Source[] =>
   ["lib/dashboard/page", ".scripts"].flatMap((folder) =>
     readdirSync(folder)
@@ -117,19 +117,22 @@ export const besides = (): Source[] =>
       .map((name) => parse(`${folder}/${name}`, readFileSync(`${folder}/${name}`, "utf8"))),
   );
 
-/** Every TypeScript file of some folders of the project, parsed. */
+/** Every TypeScript file in the given folders, parsed. */
 export function sources(...folders: string[]): Source[] {
   return folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true })
       .map((name) => join(folder, String(name).replaceAll("\\", "/")))
-      // The page runs in browsers, under rules of its own: test/architecture/page.test.ts.
+      // The page runs in browsers and has its own rules: test/architecture/page.test.ts.
       .filter((path) => path.endsWith(".ts") && !path.startsWith("lib/dashboard/page/"))
       .sort()
       .map((path) => parse(path, readFileSync(path, "utf8").replaceAll("\r\n", "\n"))),
   );
 }
 
-/** A line of "Never": what breaks it in one file, each in a sentence; and texts that must break it, or must not. */
+/**
+ * A line of "Never": finds mistakes in one file, each as a sentence. `breaks` are examples with mistakes, `keeps` are
+ * examples without.
+ */
 export interface Rule {
   readonly name: string;
   readonly of: (source: Source) => string[];

@@ -1,27 +1,27 @@
 import { inTests } from "./folders.ts";
 import { isFunction, type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
-/** Files beside the tests that measure, or that kill at a random moment, and therefore look at a clock. */
+/** Files beside the tests that measure time or kill processes at random moments, so they read a clock. */
 const measures = /^test\/(bench|crash)\//;
 const isTest = (source: Source) => inTests(source) && !measures.test(source.path);
 const waits = /^(setTimeout|setInterval|sleep|delay|Atomics\.wait)$/;
 const waitModules = /^(node:)?timers\/promises$/;
 
-/** What comes by itself: an event, or the next part of a stream. */
+/** Calls whose result arrives by itself: an event, or the next part of a stream. */
 const events = /^(once|next|read)$/;
-/** `new Promise((resolve) => { heard = resolve; })` awaits what others report. */
+/** A promise that other code resolves: `new Promise((resolve) => { heard = resolve; })`. */
 const isReport = (node: Node) =>
   node.type === "NewExpression" && nodes(node).some((one) => one.type === "AssignmentExpression");
 const namesIn = (node: Node | null | undefined) =>
   new Set(node ? nodes(node).flatMap((one) => (one.type === "Identifier" ? [String(one["name"])] : [])) : []);
 
-/** `while (!done) await ask()` and `while (await busy());`: loops without a bound that await something, and no event. */
+/** Unbounded loops that await something other than an event: `while (!done) await ask()`, `while (await busy());`. */
 function spins(node: Node): boolean {
   const { type, update } = node;
   if (!/^(Do)?WhileStatement$/.test(type) && (type !== "ForStatement" || update)) return false;
   const tested = namesIn(node["test"]);
   const own = nodes(node, (one) => !isFunction(one));
-  // `while (sent < 20) { sent++; … }`, and the pages of a list, end by themselves.
+  // `while (sent < 20) { sent++; … }` and loops over the pages of a list are bounded.
   const isCounted = own.some((one) => one.type === "UpdateExpression" && tested.has(nameOf(one["argument"])));
   if (isCounted || namesIn(node).has("next_cursor")) return false;
   const isEvent = (one: Node) =>

@@ -21,12 +21,12 @@ export interface Arguments {
   readonly parts: readonly string[];
   readonly rounds: number;
   readonly json: string | undefined;
-  /** Empty without peers. */
+  /** Empty if there are no peers. */
   readonly peers: string;
   readonly postgres: string;
 }
 
-/** Parses the command line. Prints the usage and ends the process for --help, and with 2 for wrong words. */
+/** Parses the command line. For --help, prints the usage and exits; for wrong words, exits with 2. */
 export function readArguments(parts: readonly string[], long: readonly string[]): Arguments {
   const refuse = (sentence: string): never => {
     process.stderr.write(`${sentence}\n\n${usageOf(parts, long)}`);
@@ -65,7 +65,7 @@ function parsed(refuse: (sentence: string) => never) {
       },
     });
   } catch (error) {
-    // Its first sentence names the wrong word; the others explain how to pass it as a positional argument.
+    // Only the first sentence names the wrong word; the rest explains positional arguments.
     return refuse((error as Error).message.replace(/\. .*$/s, "."));
   }
 }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** The least that any proxy in Node does: one request in, one out, on kept connections. */
+/** The minimum of any proxy in Node: forwards each request over keep-alive connections. */
 export async function bareProxy(port: number) {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 256 });
   const server = createServer((asked, answer) => {

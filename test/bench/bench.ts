@@ -14,7 +14,7 @@ import { onPostgres } from "./postgres.ts";
 import type { Bench, Rows } from "./servers.ts";
 
 const here = import.meta.dirname;
-/** Runs a script of this folder in a fresh process, and answers the JSON that it printed. */
+/** Runs a script of this folder in a new process and returns the JSON that the script prints. */
 function run<T>(script: string, args: readonly string[], flags: readonly string[] = []): T {
   const { stdout, status } = spawnSync(process.execPath, [...flags, script, ...args], {
     encoding: "utf8",
@@ -26,7 +26,7 @@ function run<T>(script: string, args: readonly string[], flags: readonly string[
 }
 
 const made = new Map<number, Rows>();
-/** A database with so many deployments, made once. */
+/** A database with the given number of deployments, made once. */
 function rows(count: number): Rows {
   const known = made.get(count) ?? run<Rows>(join(built, "rows.js"), [join(folder, `${count}.db`), String(count)]);
   made.set(count, known);
@@ -76,12 +76,13 @@ const parts: Readonly<Record<string, () => Figure[] | Promise<Figure[]>>> = {
 };
 const long = ["growth", "dashboard", "postgres"];
 const { parts: names, rounds, json, peers, postgres } = readArguments(Object.keys(parts), long);
-// Below node_modules, where what is not bundled is found; of its own, because another run would write over it.
+// Below node_modules, so that unbundled packages resolve. One folder for each run, so that runs do not overwrite each
+// other.
 const built = resolve(here, `../../node_modules/.cache/svc-server-bench-${process.pid}`);
 const folder = mkdtempSync(join(tmpdir(), "svc-server-bench-"));
 const bench: Bench = { built, folder, rounds: rounds, ms: 600 };
 
-/** As users get it: bundled, on plain Node. Through tsx every function that is made would cost a call more. */
+/** Bundles the scripts for plain Node, as users run the package. tsx would add a call for each function created. */
 async function bundle(): Promise<void> {
   const scripts = [
     "starts",

@@ -7,13 +7,13 @@ import { createService } from "../../lib/index.ts";
 import { type Figure, figure } from "./figures.ts";
 import type { Loaded, Round } from "./load.ts";
 
-/** How long callers of the service wait while apps of the runtime `process` use up what they may. */
+/** Response times of the service while apps of the runtime `process` use all the resources they may. */
 const [folder = ""] = process.argv.slice(2);
 const key = "sk_live_demo_bench";
 const rounds = 3;
 const calls = { x64: [291, 233], arm64: [20, 21] }[process.arch as "x64"] ?? [0, 0];
 
-/** What an app does until it is stopped. */
+/** Start commands of apps that use resources until they are stopped. */
 const greed = {
   "eight busy loops and a flood of log lines":
     "for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & done; yes & exec node server.js",
@@ -36,7 +36,7 @@ function commit(name: string, start: string): void {
     execFileSync("git", ["-c", "user.name=b", "-c", "user.email=b@acme.test", ...words], { cwd: at, stdio: "pipe" });
 }
 
-/** The 99th percentile of requests on four connections from another process. */
+/** The 99th percentile of response times, on four connections from another process. */
 async function p99(url: string, path: string, headers: Record<string, string> = {}): Promise<number> {
   const sender = fork(join(import.meta.dirname, "load.js"), [], { execArgv: [] });
   const round: Round = { url, ms: 2_000, connections: 4, requests: [{ path }], keys: [key], headers };
@@ -46,7 +46,7 @@ async function p99(url: string, path: string, headers: Record<string, string> = 
   return p99_ms;
 }
 
-/** Times of the same app, in the box and without one, through the proxy. */
+/** The most requests a second that an app serves through the proxy, in the sandbox or without it. */
 async function ratesOf(isolation: "bubblewrap" | "none"): Promise<number> {
   const service = await begin(isolation, join(folder, `${isolation}.db`));
   await deploy(service, "plain", "node server.js");
@@ -79,7 +79,7 @@ async function call(service: Service, method: string, path: string, body?: objec
   return (await response.json()) as { id: string; status: string };
 }
 
-/** Deploys an app, and answers what stops it. */
+/** Deploys an app and returns a function that stops it. */
 async function deploy(service: Service, name: string, start: string): Promise<() => Promise<unknown>> {
   commit(name, start);
   const { id: project_id } = await call(service, "POST", "/v1/projects", { name, region: "eu-west-1" });

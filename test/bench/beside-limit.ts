@@ -3,16 +3,21 @@ import { type Figure, figure, type Goal } from "./figures.ts";
 import { type Bench, inTurns, type Load, type Measured, type Rows, ratios, requests, type Server } from "./servers.ts";
 
 const connections = [1, 8, 32, 256] as const;
-/** The number of connections at which the goals count. */
+/** The goals apply at this number of connections. */
 const goalsAt = 32;
 
-/** Goals of requests a second, as a share of the limit's; for all of them, the 99th percentile is at most twice the limit's. */
+/**
+ * Goals for requests a second, as a share of the limit's. All share one goal for the 99th percentile: twice the limit's
+ * at most.
+ */
 export type Goals = Readonly<Record<"get" | "list" | "post", Goal>>;
 const ofTail: Goal = { floor: 2, aim: 1.3 };
 
 const kinds = { get: "GET by id", list: "GET the list of 20", post: "POST a deployment" } as const;
 
-/** A ratio is valid only where both servers do the same work: the same key gets the same records, apart from `meta`. */
+/**
+ * A ratio is valid only if both servers do the same work: a key gets the same records from both, apart from `meta`.
+ */
 async function compareAnswers(ours: string, limit: string, { key, ids, project_id }: Rows): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const ask = async (url: string, path: string, body?: object) => {
@@ -29,8 +34,8 @@ async function compareAnswers(ours: string, limit: string, { key, ids, project_i
 }
 
 /**
- * The packed program beside the limit, with the same load: requests a second, latencies, processor, and their ratios. Above
- * 1 the service is better, except in the ratio of the 99th percentile.
+ * The packed program and the limit under the same load: requests a second, latencies, processor time, and their ratios.
+ * Above 1 the service is better, except in the ratio of the 99th percentile.
  */
 export async function besideLimit(
   bench: Bench,

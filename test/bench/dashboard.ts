@@ -4,15 +4,18 @@ import { chromiumProgram, quiet } from "../helpers/browser.ts";
 import { type Figure, figure, percentile } from "./figures.ts";
 
 /**
- * The dashboard in Chromium, over loopback: the first load, a change until it is on the screen, 10,000 lines of a log, and
- * as many deployments as the database has.
+ * The dashboard in Chromium, over loopback: the first load, the latency of a change, a log of 10,000 lines, and the
+ * list of all deployments in the database.
  */
 const [database = "", key = "", count = "0"] = process.argv.slice(2);
 if (chromiumProgram === undefined) throw new Error("there is no Chromium on this machine (apt-get install chromium)");
 const rounds = 7;
 const lines = 10_000;
 
-/** Notes when an element first is on the screen, in milliseconds of the page and of the machine. Text: it runs in the page. */
+/**
+ * Source text that runs in the page: records when an element first appears, in milliseconds by the page's clock and the
+ * machine's.
+ */
 const watch = (selector: string) => `
   globalThis.seen = new Promise((done) => {
     const look = () => {
@@ -41,7 +44,7 @@ async function opened(url: string, selector: string): Promise<Page> {
   return page;
 }
 
-/** The milliseconds of each document from its start to its first data, without and with the browser's cache. */
+/** The milliseconds from the start of each page load to its first data, with or without the browser's cache. */
 async function paints(page: Page, session: CDPSession, url: string, cacheDisabled: boolean): Promise<number[]> {
   await session.send("Network.setCacheDisabled", { cacheDisabled });
   const all: number[] = [];
@@ -126,7 +129,7 @@ async function manyDeployments(): Promise<Figure[]> {
   ];
 }
 
-/** From the call that changes a deployment to the frame that shows it: the write, the socket, the read and the paint. */
+/** From the call that changes a deployment to the frame that shows the change: write, socket, read and paint. */
 async function changesOf(
   page: Page,
   url: string,
@@ -136,7 +139,7 @@ async function changesOf(
   const source = { type: "git", repo: "acme/web" } as const;
   const all: number[] = [];
   for (let i = 0; i < 3 * rounds; i++) {
-    // Another environment each time: no deployment waits for one before it.
+    // A new environment each time, so that no deployment queues behind another.
     const made = await client.deployments.create({ project_id: project?.id ?? "", environment: `bench-${i}`, source });
     await page.goto(`${url}/dashboard/deployments/${made.id}`);
     await page.locator(".facts .status.queued").waitFor();

@@ -1,6 +1,6 @@
 import { createConnection, createServer, type Socket } from "node:net";
 
-/** A network between the servers and their database: what comes in goes out so many milliseconds later, both ways. */
+/** A network between the servers and their database: delays data in both directions by a number of milliseconds. */
 const [port = "0", ms = "0"] = process.argv.slice(2);
 
 const later = (from: Socket, to: Socket) => {

@@ -45,8 +45,8 @@ async function receiver(): Promise<{ child: ChildProcess; url: string }> {
 }
 
 /**
- * The minimum of any sender: one signature and one request on a connection that stays open, between rounds too. It sends
- * a delivery's headers and body as the contract has them, with the same number of bytes.
+ * The minimum of any sender: signs each delivery and sends it once, on connections kept open between rounds. The
+ * headers and body follow the contract, with the same number of bytes as a delivery.
  */
 function bareLoop(url: string) {
   const agent = new Agent({

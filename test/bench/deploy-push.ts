@@ -28,7 +28,7 @@ function write(at: string, version: string): void {
   for (const [name, text] of Object.entries(app(version))) writeFileSync(join(at, name), text);
 }
 
-/** `svc-server deploy` of a folder that changes, from the start of the program to its end. */
+/** `svc-server deploy` of a folder that changes, from the program's start to its exit. */
 function deploys(url: string, { folder, key }: Given): Promise<number[]> {
   const shop = join(folder, "shop");
   const env = { ...process.env, SVC_URL: url, SVC_API_KEY: key };
@@ -59,7 +59,7 @@ async function gitPushes(url: string, { folder, key }: Given): Promise<number[]>
   return took;
 }
 
-/** From the hook that closes a request until its preview no longer answers. */
+/** From the hook that closes a pull request until its preview stops responding. */
 async function previewEnds(service: Service, { folder, key, project_id }: Given): Promise<number[]> {
   const json = { "content-type": "application/json" };
   const bearer = { ...json, authorization: `Bearer ${key}` };
@@ -98,7 +98,9 @@ async function previewEnds(service: Service, { folder, key, project_id }: Given)
   return took;
 }
 
-/** By the command and by git, each from another program; then previews of requests that open and close. */
+/**
+ * Deployments by the command and by git, each from another program; then previews of pull requests that open and close.
+ */
 export async function pushes(service: Service, given: Given) {
   const { url } = await service.listen();
   const deployed = await deploys(url, given);

@@ -13,14 +13,14 @@ import { type Figure, figure, repeated, timed } from "./figures.ts";
 import type { Loaded, Round } from "./load.ts";
 
 /**
- * Deployments that run for real, with the runtime `process` and its sandbox, and with `engine` where there is one; git
- * repositories lie on the same disk. Each app keeps data and has a worker.
+ * Deployments that run for real, with the runtime `process` and its sandbox, and with `engine` where Docker Engine is
+ * available. Git repositories are on the same disk. Each app stores data and has a worker.
  */
 const [folder = "", role = "bench"] = process.argv.slice(2);
 const repos = join(folder, "repos");
 const host = "production-web0.localhost";
 const key = "sk_live_demo_bench";
-/** The load goes on until both are reached. */
+/** The load goes on until both numbers are reached. */
 const switches = 20;
 const requests = 10_000;
 
@@ -68,7 +68,7 @@ setInterval(() => writeFileSync(process.env.DATA_DIR + "/worked", String(Date.no
   git("commit", "--quiet", "--message", version);
 }
 
-/** Asks the first app; answers the status and the body. */
+/** Sends a request to the first app; returns the status and the body. */
 const ask = (url: string, path = "/") =>
   new Promise<string>((resolve) => {
     const headers = { host };
@@ -110,7 +110,7 @@ type Client = ReturnType<typeof client>;
 
 const sum = (rounds: readonly Loaded[]) => rounds.reduce((all, one) => all + one.requests, 0);
 
-/** Load from another process, by the way that is given, beside some work, which is given the requests sent so far. */
+/** Sends load to `url` from another process while `work` runs. `work` can read the number of requests sent so far. */
 async function underLoad(url: string, ms: number, work: (sent: () => number) => Promise<unknown>): Promise<Loaded[]> {
   const sender = fork(join(import.meta.dirname, "load.js"), [], { execArgv: [] });
   const round: Round = { url, ms, requests: [{ path: "/" }], keys: ["none"], headers: { host } };
@@ -173,7 +173,7 @@ async function cancels(here: Client, project: string): Promise<number[]> {
   return took;
 }
 
-/** From the start of a process whose predecessor was killed until the app answers. */
+/** From the start of a process whose predecessor was killed until the app responds. */
 async function revivals(): Promise<number[]> {
   const took: number[] = [];
   for (let i = 0; i < 4; i++) {

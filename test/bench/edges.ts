@@ -14,14 +14,14 @@ import { mailServer } from "../helpers/mail-server.ts";
 import { pixel } from "../helpers/openai-backend.ts";
 import { type Figure, figure, timed } from "./figures.ts";
 
-/** Where the service meets people and other programs: mail, the audit log, sign-in, and events of generations. */
-// The provider of OpenID Connect prints advice here, where the figures go.
+/** The service with people and other programs: mail, the audit log, sign-in, and events of generations. */
+// The OpenID Connect provider prints advice to stdout, where the figures go.
 console.info = console.warn = () => {};
 const [folder = ""] = process.argv.slice(2);
 const endings: (() => unknown)[] = [];
 const t = { after: (end: () => unknown) => void endings.push(end) };
 const key = "sk_live_bench";
-/** Requests at a time. */
+/** Concurrent requests. */
 const atOnce = 32;
 const organization = {
   name: "acme",
@@ -47,7 +47,7 @@ async function service(name: string, options: Options = {}) {
   return { send, me, listen: made.listen, settle: made.settle, close: made.close, clock: () => made.clock };
 }
 
-/** From the answer to an invitation until the mail server has its mail. */
+/** From the response to an invitation until the mail server has the mail. */
 async function mail(): Promise<Figure> {
   const server = await mailServer(t);
   const here = await service("mail", { outbound: { send: true }, mail: { url: `smtp://127.0.0.1:${server.port}` } });
@@ -72,8 +72,9 @@ async function processorOf(call: () => Promise<unknown>): Promise<number> {
 }
 
 /**
- * Processor time of a change, and of the entry that it adds. The entry takes less than two rounds of changes differ by. So it
- * is measured in the same database without the rest of a request: transactions that change a project, with and without it.
+ * Processor time of a change, and of its audit entry. The entry costs less than the difference between two rounds of
+ * changes. So it is measured in the same database without the rest of a request: transactions that change a project,
+ * with and without the entry.
  */
 async function audit(): Promise<Figure[]> {
   const here = await service("audited");
@@ -108,7 +109,7 @@ async function audit(): Promise<Figure[]> {
     });
   const added: number[] = [];
   for (let round = -5; round < 60; round++) {
-    // In turn first, because a round pays for the garbage of the one before.
+    // The order alternates, because a round pays for the garbage of the one before.
     const first = await processorOf(changing(round % 2 === 0));
     const second = await processorOf(changing(round % 2 !== 0));
     if (round >= 0) added.push(round % 2 === 0 ? first - second : second - first);
@@ -127,7 +128,7 @@ async function audit(): Promise<Figure[]> {
   ];
 }
 
-/** From the provider's answer at the service until the browser has its session. */
+/** From the arrival of the provider's response until the browser has its session. */
 async function signIn(): Promise<Figure[]> {
   const at = await realIssuer(t);
   const here = await service("sign-in", {
@@ -160,11 +161,11 @@ async function signIn(): Promise<Figure[]> {
   ];
 }
 
-/** A model that answers at once. */
+/** A model that responds at once. */
 const answer = async () => ({ state: "done", bytes: pixel, cost_usd: null }) as const;
 const driver = { delay: () => 0, submit: answer, poll: answer, cancel: async () => {} };
 
-/** Events of generations to one receiver: the tries that were needed. */
+/** Events of generations to one receiver: the time, and the deliveries that are missing or were tried twice. */
 async function told(): Promise<Figure[]> {
   const receiver: ChildProcess = fork(join(import.meta.dirname, "receiver.js"), [], { execArgv: [] });
   const [{ url }] = (await once(receiver, "message")) as [{ url: string }];

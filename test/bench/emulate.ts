@@ -30,7 +30,7 @@ const idOf = (i: number) => `dep_01${String(i).padStart(24, "0")}`;
 const path = "/v1/deployments";
 const headers = { "content-type": "application/json" };
 
-/** A deployment in this service's responses. */
+/** A deployment in the form of this service's responses. */
 const record = (id: string) => ({
   ...{ id, project_id: "proj_01KDVDNA00CFHJ6ADY54JFJCFD", environment: "production", status: "active" },
   source: { type: "git", repo: "acme/web", branch: "main", tag: null, image_url: null },
@@ -39,7 +39,7 @@ const record = (id: string) => ({
   ...{ completed_at: "2026-01-01T00:00:06.000Z", deployed_at: "2026-01-01T00:00:06.000Z" },
 });
 
-/** A thousand deployments with the same calls, without keys, rules, events or time. */
+/** A thousand deployments with the same calls, without keys, rules, events or a clock. */
 const definition = {
   name: "bench",
   state: () => ({
@@ -55,7 +55,7 @@ const definition = {
   },
 };
 
-/** Imported from a folder of peer packages by its file, since its exports serve `import` only. */
+/** Imports `emulate` from a folder of peer packages by its file, because its exports allow only `import`. */
 async function load(peers: string): Promise<Emulate> {
   const folder = join(peers, "node_modules/emulate");
   const { main, version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
@@ -64,7 +64,7 @@ async function load(peers: string): Promise<Emulate> {
   return { ...module, version };
 }
 
-/** The same for `emulate`: start, calls, and instead of a fork a snapshot that is restored. */
+/** The same measurements for `emulate`: start, calls, and a restored snapshot instead of a fork. */
 export async function emulated(peers: string): Promise<Figure[]> {
   if (peers === "") {
     process.stderr.write("emulate is not measured: name the folder where it is with --peers\n");

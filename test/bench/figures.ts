@@ -1,10 +1,12 @@
-/** The goal of a figure: the floor is good enough, the aim is the target. An aim below the floor means that less is better. */
+/**
+ * The goal of a figure: the floor is acceptable, the aim is the target. If the aim is below the floor, less is better.
+ */
 export interface Goal {
   readonly floor: number;
   readonly aim: number;
 }
 
-/** One line of the result: the median of some measurements, and their spread. */
+/** One line of the result: the median and the spread of some measurements. */
 export interface Figure {
   readonly name: string;
   readonly unit: string;

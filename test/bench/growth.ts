@@ -1,7 +1,7 @@
 import { type Figure, figure } from "./figures.ts";
 import { type Bench, createLoad, inTurns, type Rows, ratios, requests, start } from "./servers.ts";
 
-/** The service on a large database against itself on a small one: 1 means that the cost does not grow. */
+/** The service on a large database against the service on a small one: at 1 the cost does not grow. */
 export async function growth(bench: Bench, small: Rows, large: Rows, counts: string): Promise<Figure[]> {
   const load = createLoad(bench);
   const [few, many] = [await start(bench, small, "few"), await start(bench, large, "many")];

@@ -13,7 +13,7 @@ import { createStore } from "../../lib/store/store.ts";
 import { type Figure, figure, percentile } from "./figures.ts";
 import { graphileWorker, type Other, plainjob } from "./queues.ts";
 
-/** The job queue on a file, durable: latency, throughput, and the cost of an idle queue. */
+/** The job queue on a file, with durable commits: latency, throughput, and the cost of an idle queue. */
 const [folder = "", peers = "", postgres = ""] = process.argv.slice(2);
 const rounds = 5;
 const count = 10_000;
@@ -40,7 +40,7 @@ const loop = createLoop({ clock, runner, log: aloud, storeClock: async () => {} 
 let awake = false;
 const queue = createQueue({ store, clock, ids, wake: (at) => awake && loop.wake(at) });
 
-/** From the commit of a job's row to the start of its run; the claim between is a commit too. */
+/** From the commit of a job's row to the start of its run, including the commit of the claim. */
 async function pickUp(): Promise<Figure[]> {
   const [commits, waited]: [number[], number[]] = [[], []];
   for (let i = 0; i < pickUps + warmUp; i++) {
@@ -83,9 +83,9 @@ async function idle(): Promise<Figure> {
   return figure("processor while no job is due", "‰", costs);
 }
 
-/** The milliseconds for our empty jobs, without the time to add them. */
+/** The milliseconds that this service's queue takes for empty jobs, without the time to add them. */
 async function ours(number: number): Promise<number> {
-  // A loop that still polls would start these while they are added.
+  // Waits until the loop is idle: a loop that still polls would start jobs while they are added.
   await loop.settle();
   awake = false;
   for (let added = 0; added < number; added += 1_000)
@@ -98,7 +98,7 @@ async function ours(number: number): Promise<number> {
     const from = performance.now();
     ran = () => {
       left -= 1;
-      // A job that ran is not settled yet: the last one is when no job is claimed any more.
+      // The last job has run but is not settled yet; `settle()` resolves when no job is claimed any more.
       if (left === 0) void loop.settle().then(() => resolve(performance.now() - from));
     };
     loop.wake(clock.now());

@@ -3,21 +3,21 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 /**
- * The limit: the same interface written by hand, with `node:http` and prepared statements only, on tables of its own that
- * store the same facts. It reads the key of each request, sets the same headers, and answers a write after its commit, which
- * all writes of one tick share. The database writes the JSON of records.
+ * The limit: the same interface written by hand with only `node:http` and prepared statements, on its own tables with
+ * the same facts. It checks the key of each request, sets the same headers, and responds to a write after its commit.
+ * All writes of one tick share a commit. The database builds the JSON of records.
  */
 export interface LimitStore {
-  /** The text of a record or of a whole page, as `done` wants it; undefined where the key or the record is unknown. */
+  /** Passes the text of a record to `done`, or undefined if the key or the record is unknown. */
   get(key: string, id: string, done: (text: string | undefined) => void): void;
   /** 21 records at most. */
   list(key: string, done: (records: readonly string[] | undefined) => void): void;
-  /** Writes all orders in one transaction, and answers their records in their order. */
+  /** Writes all orders in one transaction and returns their records in the same order. */
   create(orders: readonly Order[], done: (texts: readonly (string | undefined)[]) => void): void;
   close(): unknown;
 }
 
-/** A deployment to make. The texts are those of the record and the event. */
+/** A deployment to insert. The texts are those of the record and of the event. */
 export interface Order {
   readonly key: string;
   readonly id: string;
@@ -33,7 +33,7 @@ export interface Order {
 }
 
 let last = 0;
-// Of 26 digits, and after all those of `rows.ts`.
+// 26 digits, sorted after all identifiers of `rows.ts`.
 const next = (prefix: string) => `${prefix}_02${String(++last).padStart(24, "0")}`;
 
 const day_ms = 86_400_000;
@@ -57,7 +57,7 @@ function orderOf(key: string, text: string): Order | undefined {
   };
 }
 
-/** The record of an order that was written. */
+/** The record of a written order. */
 export const recordOf = ({ id, project_id, environment, source, at }: Order): string =>
   `{"id":"${id}","project_id":"${project_id}","environment":${JSON.stringify(environment)},"status":"queued","source":${source},"version":null,"created_at":"${at}","updated_at":"${at}","completed_at":null}`;
 
@@ -75,7 +75,10 @@ function answer(response: ServerResponse, status: number, body: string, more = "
 }
 
 let leaving: (() => void)[] | undefined;
-/** Reads of one tick leave together, as in the service: without it the limit is the slower one of the two. */
+/**
+ * Responses to reads of one tick leave together, as in the service. Otherwise the limit would be slower than the
+ * service.
+ */
 function leave(send: () => void): void {
   if (leaving) return void leaving.push(send);
   leaving = [];
@@ -90,7 +93,7 @@ const refuse = (response: ServerResponse, status: number) => answer(response, st
 
 const path = "/v1/deployments";
 
-/** Serves a store, and prints its address as `start --json` does. */
+/** Serves a store and prints the address as `start --json` does. */
 export function serveLimit(store: LimitStore): void {
   let waiting: { readonly order: Order; readonly response: ServerResponse }[] = [];
   let isWriting = false;
@@ -136,7 +139,7 @@ export function serveLimit(store: LimitStore): void {
     }
     store.list(key, (records) => {
       if (!records) return refuse(response, 401);
-      // The service's cursor is opaque; the text of an identifier is as long.
+      // Stands in for the service's opaque cursor, at the same length.
       const cursor = records.length > 20 ? JSON.stringify(records[19]?.slice(7, 37)) : "null";
       const shown = records.length > 20 ? records.slice(0, 20) : records;
       answer(response, 200, `{"data":[${shown.join()}]}`, `,"per_page":20,"next_cursor":${cursor}`);

@@ -2,8 +2,8 @@ import { Client } from "pg";
 import { type LimitStore, type Order, recordOf, serveLimit } from "./limit-http.ts";
 
 /**
- * The limit on PostgreSQL, in a schema of its own of the service's database, from which it copies keys, projects and
- * deployments. A read is one statement; the writes of one moment are five statements and a commit in one packet.
+ * The limit on PostgreSQL, in its own schema of the service's database, with copies of the service's keys, projects and
+ * deployments. A read is one statement; all writes of one tick are five statements and a commit in one packet.
  */
 const [url = ""] = process.argv.slice(2);
 const connect = async () => {

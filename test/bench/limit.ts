@@ -1,7 +1,10 @@
 import Database from "better-sqlite3";
 import { type LimitStore, type Order, recordOf, serveLimit } from "./limit-http.ts";
 
-/** The limit on SQLite. A new file gets the keys, projects and deployments of `service`, a database of the service. */
+/**
+ * The limit on SQLite. Copies the keys, projects and deployments of `service`, a database of the service, into a new
+ * file.
+ */
 const [file = "", service] = process.argv.slice(2);
 const db = new Database(file);
 for (const pragma of ["journal_mode = WAL", "synchronous = FULL", "temp_store = MEMORY"]) db.pragma(pragma);
@@ -33,7 +36,7 @@ if (service !== undefined)
 
 const common = "'id', id, 'project_id', project_id, 'environment', environment, 'status', status";
 const rest = "'version', version, 'created_at', created_at, 'updated_at', updated_at, 'completed_at', completed_at";
-/** `deployed_at` is left out where it is null. */
+/** Leaves out `deployed_at` if it is null. */
 const json = (fields: string) =>
   `case when deployed_at is null then json_object(${fields}) else json_object(${fields}, 'deployed_at', deployed_at) end`;
 const statement = {
@@ -62,7 +65,7 @@ const statement = {
   commit: db.prepare("commit"),
 };
 
-/** The organization of a key; undefined for one that is not valid. */
+/** The organization of a key, or undefined for an invalid key. */
 function organizationOf(key: string): string | undefined {
   const row = statement.key.get(key) as [string, string, string, string] | undefined;
   return row && row[3] === "active" && (JSON.parse(row[1]) as string[]).length > 0 ? row[0] : undefined;

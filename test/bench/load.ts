@@ -5,13 +5,13 @@ import { percentile } from "./figures.ts";
 export interface Asked {
   readonly path: string;
   readonly body?: object;
-  /** Instead of one of the round's. */
+  /** Used instead of the round's keys. */
   readonly key?: string;
 }
 /** One round of load. */
 export interface Round {
   readonly url: string;
-  /** More servers: each connection is to one of all. */
+  /** More servers: each connection goes to one of all servers. */
   readonly others?: readonly string[];
   readonly ms: number;
   /** Default: 32. */
@@ -29,9 +29,9 @@ export interface Loaded {
 }
 
 /**
- * Sends one request after the other on each connection until the time is up. A response that is no success ends the
- * bench. Requests are written by hand: Node's client takes longer for one than the servers do, and would distort the
- * measurement.
+ * Sends one request after the other on each connection until the time is up. An unsuccessful response ends the bench.
+ * Requests are written by hand: Node's client needs more time for a request than the servers do, which would distort
+ * the measurement.
  */
 async function round({ url, others = [], ms, connections = 32, requests, keys, headers = {} }: Round): Promise<Loaded> {
   const { host } = new URL(url);
@@ -46,7 +46,7 @@ async function round({ url, others = [], ms, connections = 32, requests, keys, h
   });
   let turn = 0;
   const next = () => {
-    // Steps of a prime, so that successive requests read distant rows.
+    // Steps by a prime, so that successive requests read distant rows.
     const text = texts[(turn * 7919) % texts.length] ?? String;
     return text(keys[turn++ % keys.length] ?? "");
   };
@@ -73,7 +73,7 @@ async function round({ url, others = [], ms, connections = 32, requests, keys, h
   };
 }
 
-/** Reads one response to its end, by its length or its last chunk. */
+/** Reads one response to its end, by its content length or its last chunk. */
 function answered(socket: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     let head = "";

@@ -1,7 +1,7 @@
 import { render } from "../../lib/drivers/painter/render.ts";
 import { type Figure, figure } from "./figures.ts";
 
-/** The files of built-in models in their default sizes, as a warm thread of the painter makes them; in processor time. */
+/** The files of built-in models in their default sizes, made by a warm thread of the painter; in processor time. */
 const picture = {
   kind: "image",
   prompt: "a cat on a sofa",

@@ -2,8 +2,8 @@ import { createService } from "../../lib/index.ts";
 import { serve } from "./server.ts";
 
 /**
- * The service as `start` runs it: durable, on a file, or on PostgreSQL with its key. Deployments stay queued, so only HTTP is
- * measured.
+ * The service as `start` runs it, with durable commits: on a file, or on PostgreSQL with its key. Deployments stay
+ * queued, so only HTTP is measured.
  */
 const [database = "", encryptionKey, seed = ""] = process.argv.slice(2);
 const day_ms = 86_400_000;

@@ -16,7 +16,7 @@ import {
 const times = 7;
 const manyRequests = 100_000;
 
-/** Milliseconds from the start of a program to its first page of rows. */
+/** Milliseconds from the start of a program to the end of its first response, a page of rows. */
 async function cold(start: () => Promise<Program>, key: string): Promise<Program & { readonly ms: number }> {
   const from = performance.now();
   const started = await start();
@@ -72,7 +72,7 @@ export async function packed(bench: Bench, rows: Rows): Promise<Figure[]> {
   ];
 }
 
-/** What `svc-server exec` adds to a command that does nothing: each pair of runs gives one difference. */
+/** The time that `svc-server exec` adds to a command that does nothing. Each pair of runs gives one difference. */
 async function addedByExec(): Promise<Figure> {
   const nothing = ["-e", "0"];
   const run = (words: readonly string[]) => timed(() => execFileSync(process.execPath, words, { stdio: "inherit" }));

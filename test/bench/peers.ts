@@ -22,14 +22,14 @@ import {
   start,
 } from "./servers.ts";
 
-/** Alternatives with the same rows. Each is called in its own way, and checks less than this service. */
+/** Alternatives with the same rows. Each is called by its own interface, and checks less than this service. */
 interface Peer {
   readonly name: string;
   readonly package: string;
-  /** Its command line; throws where a requirement is missing. */
+  /** The peer's command line; throws if a requirement is missing. */
   words(port: number): string[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** Its requests, and the ones of ours that they are compared with. */
+  /** The peer's requests, each with the request of this service to compare with. */
   readonly tasks: readonly (readonly [ours: keyof typeof requests, asked: readonly Asked[], goal: Goal])[];
 }
 
@@ -90,7 +90,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Starts a peer, and waits until it answers the requests of the bench. */
+/** Starts a peer and waits until it responds to the requests of the bench. */
 async function launch(peer: Peer, folder: string, key: string): Promise<Server> {
   const home = join(folder, "node_modules", peer.package);
   if (!existsSync(home)) throw new Error(`there is none in ${folder}`);
@@ -131,14 +131,14 @@ async function compare(bench: Bench, load: Load, ours: Server, theirs: Server, p
       figure(name, "a second", of("per_second")),
       figure(`${name}: how many times as many we answer`, "×", ratios(mine, their, "per_second", "more")),
     );
-    // Other load on the machine slows both, so processor time is the better measure where it is known.
+    // Other load on the machine slows both, so the comparison uses processor time where it is known.
     if (of("cpu_us").every(Number.isFinite))
       figures.push(figure(`${name}: ratio, processor`, "×", ratios(mine, their, "cpu_us", "less"), goal));
   }
   return figures;
 }
 
-/** Compares with the peers installed in `installed`, and prints a line for each missing one. */
+/** Compares with the peers installed in `installed`; prints a line for each missing peer. */
 export async function besidePeers(bench: Bench, rows: Rows, installed: string, postgres: string): Promise<Figure[]> {
   const load = createLoad(bench);
   const ours = await start(bench, rows, "beside-peers");

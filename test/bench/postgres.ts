@@ -18,11 +18,11 @@ import {
 } from "./servers.ts";
 import { conditions, severalServers } from "./several-on-postgres.ts";
 
-/** The service of the tests loses much in a power cut; a service for people does not. */
+/** The tests' PostgreSQL gives up durability for speed; these settings restore it, as in production. */
 const durable = { fsync: "on", full_page_writes: "on", synchronous_commit: "on", autovacuum: "on" };
 const [few, many] = [1_000, 1_000_000];
 
-/** Makes deployments that are copies of one, with the identifiers of `rows.ts`. */
+/** Inserts copies of the first deployment, with the identifiers of `rows.ts`. */
 async function copyRow(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -45,8 +45,8 @@ async function ask(url: string, text: string): Promise<void> {
 }
 
 /**
- * The service on PostgreSQL: reads among 1,000,000 deployments against 1,000, and what several servers do. `given` is a
- * server of the machine; without it one is started. `small` has 1,000 deployments.
+ * The service on PostgreSQL: reads among 1,000,000 deployments against 1,000, and several servers on one database.
+ * `given` is a running server; without it the bench starts one. `small` has 1,000 deployments.
  */
 export async function onPostgres(bench: Bench, small: Rows, given: string): Promise<Figure[]> {
   const own = given === "" ? await startServer(durable) : undefined;
@@ -89,7 +89,7 @@ type Load = ReturnType<typeof createLoad>;
 type Server = Awaited<ReturnType<typeof forkServer>>;
 type Pair<T> = readonly [T, T];
 
-/** The packed program beside the limit, in one database. */
+/** The packed program and the limit, in one database. */
 async function overHttp(bench: Bench, load: Load, url: string, key: string, rows: Rows): Promise<Figure[]> {
   const ours = await startPacked(url, key);
   const limit = await startLimitOnPostgres(bench, url);

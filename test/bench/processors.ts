@@ -6,7 +6,7 @@ const last = availableParallelism() - 1;
 const processors = {
   load: "0",
   servers: "1",
-  /** Without three processors it has no own one. */
+  /** Shares the load's processor if there are fewer than four. */
   database: last >= 3 ? String(last) : "0",
   several: last >= 3 ? `1-${last - 1}` : "1",
 };
@@ -14,14 +14,14 @@ type Part = keyof typeof processors;
 const canPin = availableParallelism() >= 2 && spawnSync("taskset", ["-V"]).error === undefined;
 
 /**
- * Pins a process with all its threads to one processor: the servers to one, the load to another, so that neither takes
- * time from the other. Without Linux's `taskset` the system decides.
+ * Pins a process with all its threads to one processor. Servers and load get different processors, so that neither
+ * slows the other. Without Linux's `taskset` the system decides.
  */
 export function pin({ pid }: { readonly pid?: number | undefined }, part: Part): void {
   if (canPin) spawnSync("taskset", ["-a", "-c", "-p", processors[part], String(pid)], { stdio: "ignore" });
 }
 
-/** The command line of a program on its processor. */
+/** The command line that runs a program on its processor. */
 export const pinned = (part: Part, program: string): string[] =>
   canPin ? ["taskset", "-c", processors[part], program] : [program];
 

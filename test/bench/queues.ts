@@ -4,16 +4,16 @@ import { pathToFileURL } from "node:url";
 import type { Database as Opened } from "better-sqlite3";
 import type { Goal } from "./figures.ts";
 
-/** Another queue, which runs empty jobs. */
+/** Another job queue, which runs empty jobs. */
 export interface Other {
   readonly name: string;
   readonly goal: Goal;
-  /** The milliseconds for so many jobs, without the time to add them. */
+  /** The milliseconds for `number` jobs, without the time to add them. */
   run(number: number): Promise<number>;
   close(): Promise<unknown>;
 }
 
-/** A package from a folder of peer packages. */
+/** Imports a package from a folder of peer packages. */
 async function load<T>(peers: string, name: string): Promise<T> {
   const require = createRequire(join(peers, "package.json"));
   const module = (await import(pathToFileURL(require.resolve(name)).href)) as { default?: T };
@@ -32,7 +32,7 @@ interface Plainjob {
 
 const logger = { error: console.error, warn: console.error, info() {}, debug() {} };
 
-/** On the same disk with the same durability, and its default settings otherwise. */
+/** plainjob on the same disk with the same durability, otherwise with its default settings. */
 export async function plainjob(peers: string, file: string): Promise<Other> {
   const { better, defineQueue, defineWorker } = await load<Plainjob>(peers, "plainjob");
   const { default: Database } = await import("better-sqlite3");
@@ -74,7 +74,10 @@ interface Graphile {
   run(options: object): Promise<{ stop(): Promise<void> }>;
 }
 
-/** With its documented settings for throughput: ten at a time, from a queue in memory, completed in batches. */
+/**
+ * Graphile Worker with its documented settings for throughput: concurrency ten, a local queue in memory, batched
+ * completion.
+ */
 export async function graphileWorker(peers: string, connectionString: string): Promise<Other> {
   if (connectionString === "") throw new Error("it needs a PostgreSQL, named with --postgres postgres://…");
   const { makeWorkerUtils, run, Logger } = await load<Graphile>(peers, "graphile-worker");

@@ -8,10 +8,13 @@ export interface Read {
   readonly url: string;
   readonly key: string;
   readonly times: number;
-  /** The text of messages to report. */
+  /** Only messages that contain this text are reported. */
   readonly holds: string;
 }
-/** When a message arrived, by the clock that all processes of the machine share; `open` when the streams were open. */
+/**
+ * When a message arrived, by the clock that all processes of the machine share. With `open`: when the streams were
+ * open.
+ */
 export interface Arrived {
   readonly open?: true;
   readonly ms: number;

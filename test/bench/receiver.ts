@@ -2,7 +2,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { certificate } from "../helpers/certificates.ts";
 
-/** A receiver in its own process: it reads each request whole and responds 200. */
+/** A receiver in its own process: reads each request to its end and responds with 200. */
 const server = createServer({ ...certificate(), keepAliveTimeout: 60_000 }, (request, response) => {
   request.resume();
   request.on("end", () => response.end("ok"));

@@ -4,8 +4,8 @@ import { source } from "./request-body.ts";
 import type { Rows } from "./servers.ts";
 
 /**
- * Makes the initial database of the servers: fifty keys, one project, and the given number of finished deployments. The
- * rows are copies of a row that the service itself wrote, so they have its columns and indices.
+ * Makes the servers' initial database: fifty keys, one project, and the given number of finished deployments. The rows
+ * are copies of a row that the service wrote, so they have its columns and indices.
  */
 const [file = "", count = "0"] = process.argv.slice(2);
 const service = await createService({

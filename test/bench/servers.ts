@@ -8,7 +8,7 @@ import { pin, processorOf } from "./processors.ts";
 import { source } from "./request-body.ts";
 import { hasWrk, loadByWrk } from "./wrk.ts";
 
-/** The folders of the bench, and how long it measures. */
+/** The folders of the bench, and the number and length of rounds. */
 export interface Bench {
   /** The bundled scripts of this folder. */
   readonly built: string;
@@ -19,15 +19,15 @@ export interface Bench {
   readonly ms: number;
 }
 
-/** The report of `rows.ts` about its database. */
+/** The output of `rows.ts` about its database. */
 export interface Rows {
   readonly file: string;
-  /** The owner's. */
+  /** The owner's key. */
   readonly key: string;
   /** Keys of the same organization, each with its own rate window. */
   readonly keys: readonly string[];
   readonly project_id: string;
-  /** Ten thousand of them at most, spread over the table. */
+  /** Ten thousand identifiers at most, spread over the table. */
   readonly ids: readonly string[];
 }
 
@@ -35,9 +35,9 @@ export interface Rows {
 export interface Server {
   readonly name: string;
   readonly url: string;
-  /** Its database, if any. */
+  /** The file of its database, if any. */
   readonly file?: string;
-  /** Processor time so far, in microseconds; NaN where it is unknown. */
+  /** Processor time so far, in microseconds; NaN if unknown. */
   cpu(): Promise<number>;
   end(): Promise<unknown>;
 }
@@ -55,7 +55,7 @@ const ended = (child: ChildProcess) => {
   return exit;
 };
 
-/** A copy of the database, with its key. */
+/** Copies the database and its key. */
 export function copyOf({ folder }: Bench, rows: Rows, name: string): string {
   const file = join(folder, `${name}.db`);
   copyFileSync(rows.file, file);
@@ -67,7 +67,7 @@ export function copyOf({ folder }: Bench, rows: Rows, name: string): string {
 export const start = (bench: Bench, rows: Rows, name: string): Promise<Server> =>
   forked(bench, name, "own-service", [copyOf(bench, rows, name)]);
 
-/** A program in its own process that prints its address in its first line, as JSON. */
+/** Starts a program in its own process; the first line of its output holds its address, as JSON. */
 export interface Program extends Server {
   readonly child: ChildProcess;
 }
@@ -82,7 +82,7 @@ async function launch(
     env: { ...process.env, ...env },
   });
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-  // A pipe that nobody reads fills up.
+  // Unread output would fill the pipe.
   child.stdout.resume();
   pin(child, "servers");
   const { url } = JSON.parse(line) as { url: string };
@@ -101,7 +101,7 @@ export function packedProgram(): string {
   return program;
 }
 
-/** The packed program as users start it, but for its rate limit and its log. */
+/** The packed program as users start it, apart from its rate limit and its log. */
 export function startPacked(database: string, encryptionKey?: string): Promise<Program> {
   const words = ["--database", database, "--port", "0", "--json", "--log-level", "error", "--rate-limit", "1000000000"];
   const env = encryptionKey === undefined ? {} : { SVC_ENCRYPTION_KEY: encryptionKey };
@@ -147,7 +147,9 @@ export interface Measured extends Loaded {
   readonly cpu_us: number;
 }
 
-/** The load generator, in its own process: wrk, or one of Node where there is none, which hides differences of fast servers. */
+/**
+ * The load generator, in its own process: wrk if installed, else Node's, which hides differences between fast servers.
+ */
 export function createLoad({ built, folder }: Bench) {
   const child = hasWrk() ? undefined : fork(join(built, "load.js"), [], { execArgv: [] });
   if (child) pin(child, "load");
@@ -163,15 +165,18 @@ export function createLoad({ built, folder }: Bench) {
 }
 export type Load = ReturnType<typeof createLoad>;
 
-/** The requests to one server in every round. */
+/** The requests of every round to one server. */
 export type Task = readonly [server: Server, round: Omit<Round, "url" | "ms">];
 
 const warm_ms = 4_000;
 
-/** Short interleaved rounds, so that a slow moment of the machine affects all servers. Returns the rounds of each. */
+/**
+ * Runs short interleaved rounds, so that a slow moment of the machine affects all servers. Returns the rounds of each
+ * server.
+ */
 export async function inTurns({ rounds, ms }: Bench, load: Load, tasks: readonly Task[]): Promise<Measured[][]> {
   const results: Measured[][] = tasks.map(() => []);
-  // V8 finishes optimizing a path only after some ten thousand requests.
+  // V8 finishes optimizing a path only after about ten thousand requests.
   for (const [server, round] of tasks) await load.measure(server, { ...round, ms: warm_ms });
   for (let i = 0; i < rounds; i++)
     for (const [at, [server, round]] of i % 2 ? [...tasks.entries()].reverse() : tasks.entries())
@@ -179,7 +184,7 @@ export async function inTurns({ rounds, ms }: Bench, load: Load, tasks: readonly
   return results;
 }
 
-/** One measure of each round of two servers as a ratio: above 1 where `mine` is better. */
+/** The ratio of two servers in one measure, for each round: above 1 if `mine` is better. */
 export function ratios(
   mine: readonly Measured[],
   theirs: readonly Measured[],
@@ -192,7 +197,7 @@ export function ratios(
   });
 }
 
-/** The measured requests; every server has these rows. */
+/** The measured requests; every server has the rows that they read. */
 export const requests = {
   get: ({ ids }: Rows): Asked[] => ids.map((id) => ({ path: `/v1/deployments/${id}` })),
   list: (): Asked[] => [{ path: "/v1/deployments" }],

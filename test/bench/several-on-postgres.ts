@@ -9,7 +9,7 @@ import { pin } from "./processors.ts";
 import { source } from "./request-body.ts";
 import { type Bench, createLoad, forkServer, type Measured, ratios, type Server } from "./servers.ts";
 
-/** One way, as between the machines of a data centre that are not beside each other. */
+/** One way, as between distant machines of one data centre. */
 const delay_ms = 2;
 const organizations = 16;
 const counts = [1, 2, 4] as const;
@@ -51,11 +51,11 @@ export const conditions = () => {
 
 interface Databases {
   readonly near: string;
-  /** For the claimers, who end when nothing is due. */
+  /** A database for the claimers, which exit when no job is due. */
   readonly empty: string;
 }
 
-/** Servers of one database that is beside them, and others of the same database behind a delay. */
+/** Several servers beside one database, and several behind a delay. */
 export async function severalServers(
   bench: Bench,
   { near, empty }: Databases,
@@ -89,7 +89,7 @@ export async function severalServers(
 
 type Load = ReturnType<typeof createLoad>;
 
-/** Several servers as one, for the load. */
+/** Several servers that the load treats as one. */
 function together(servers: readonly Server[]): Server {
   const cpu = async () => (await Promise.all(servers.map((one) => one.cpu()))).reduce((a, b) => a + b, 0);
   return { name: "several", url: servers[0]?.url ?? "", cpu, end: async () => {} };
@@ -157,7 +157,7 @@ async function throughput(bench: Bench, load: Load, servers: readonly Server[], 
   return figures;
 }
 
-/** From the sending of a change at one server to the answer of a request that waits for it at another one. */
+/** From sending a change to one server until a request waiting at another server gets its response. */
 async function waiting(servers: readonly Server[]): Promise<Figure[]> {
   const [one = "", two = ""] = servers.map(({ url }) => url);
   const key = keyOf(0);
@@ -171,7 +171,7 @@ async function waiting(servers: readonly Server[]): Promise<Figure[]> {
       if (status !== "cancelled") throw new Error(`the request waited for ${status}`);
       return performance.now();
     });
-    // So it waits for sure.
+    // These requests give the first one time to start waiting.
     for (let pause = 0; pause < 3; pause++) await call(two, key, "GET", `/v1/deployments/${id}`);
     const from = performance.now();
     const cancelled = call(one, key, "POST", `/v1/deployments/${id}/cancel`).then(() => performance.now());
@@ -184,7 +184,7 @@ async function waiting(servers: readonly Server[]): Promise<Figure[]> {
     figure(`${name}, from the sending of the change, median`, "ms", [percentile(took, 0.5)]),
     figure(`${name}, from the sending of the change, 99th percentile`, "ms", [percentile(took, 0.99)]),
     figure(`${name}, from the sending of the change, the longest`, "ms", [Math.max(...took)]),
-    // The commit is a moment before its answer.
+    // The commit happens shortly before its response.
     figure(`${name}, after the answer of the change, 99th percentile`, "ms", [percentile(after, 0.99)], {
       floor: 100,
       aim: 50,
@@ -192,7 +192,7 @@ async function waiting(servers: readonly Server[]): Promise<Figure[]> {
   ];
 }
 
-/** Jobs that do nothing, taken by claimers that are processes of their own; throws unless each job ran exactly once. */
+/** Empty jobs, run by claimers in their own processes; throws unless each job ran exactly once. */
 async function claimed({ built }: Bench, url: string): Promise<Figure> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { figure, repeated, timed } from "./figures.ts";
 
 /**
- * One fresh process: the time of the import, of the first service, and of later ones. The file to import is given by its
- * URL, because a static import would load it before the measurement starts.
+ * One new process: the time to import the package, to create the first service, and to create later ones. The file to
+ * import is given by URL, because a static import would load it before the measurement starts.
  */
 const [url = ""] = process.argv.slice(2);
 if (!url.startsWith("file:") || !existsSync(new URL(url))) throw new Error(`there is no file ${url}`);

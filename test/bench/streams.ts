@@ -42,7 +42,7 @@ async function open(kind: Read["open"], path: string, holds: string, times = 1):
 }
 
 const ms = () => Number(process.hrtime.bigint()) / 1e6;
-/** From the request for a change, through its commit, to its arrival at the reader. */
+/** From sending a change until it arrives at the reader; its commit is between. */
 async function latency(kind: string, prepare: (i: number) => Promise<() => Promise<unknown>>): Promise<Figure> {
   const waited: number[] = [];
   for (let i = 0; i < rounds + warmUp; i++) {

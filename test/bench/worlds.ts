@@ -5,7 +5,7 @@ import { createService, type Service } from "../../lib/index.ts";
 import { emulated } from "./emulate.ts";
 import { type Figure, figure, type Goal, repeated, timed } from "./figures.ts";
 
-/** The emulator's instruments, in process: calls of the typed client, snapshots and forks, and an advanced clock. */
+/** The emulator's tools, in process: calls of the typed client, snapshots, forks, and an advanced clock. */
 const [folder = "", peers = ""] = process.argv.slice(2);
 const key = "sk_live_demo_bench";
 const options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", rateLimit: 1e9, key } as const;
@@ -15,12 +15,12 @@ const clientOf = (service: Service) => service.client({ apiKey: key });
 
 const atMost = (value: number): Goal => ({ floor: value, aim: value });
 
-/** Rows of one finished deployment: itself, three events, and ten log lines. */
+/** The rows of one finished deployment: its own, three events, and ten log lines. */
 const rowsOfOne = 14;
 const copied = ["deployments", "deployment_logs", "events"] as const;
 
 let databases = 0;
-/** A service in memory with so many rows: copies of a deployment that it ran itself, with its events and log. */
+/** A service in memory with so many rows: copies of a deployment that it ran, with the events and log. */
 async function withRows(count: number) {
   databases += 1;
   const database = join(folder, `worlds-${databases}.db`);
@@ -47,7 +47,7 @@ function multiply(database: string, id: string, copies: number): void {
       const insert = db.prepare(`insert into ${table} (${names}) values (${names.map(() => "?")})`);
       for (let i = 0; i < copies; i++) {
         const number = String(i).padStart(24, "0");
-        // A new id, and the new id of the deployment wherever it occurs.
+        // Gives the row a new id, and replaces the deployment's id wherever it occurs.
         const other = (value: unknown, name: string) => {
           if (typeof value !== "string") return value;
           return table === "events" && name === "id"
@@ -63,7 +63,7 @@ function multiply(database: string, id: string, copies: number): void {
 
 const micro = async (name: string, work: () => Promise<unknown>, goal?: Goal): Promise<Figure> => {
   const per = 50;
-  // V8 finishes optimizing a call only after some thousand of them.
+  // V8 finishes optimizing a call only after several thousand of them.
   for (let i = 0; i < 3_000; i++) await work();
   const batches = await repeated(20, async () => {
     for (let i = 0; i < per; i++) await work();
@@ -114,7 +114,7 @@ async function states(count: number, times: number, goal: Goal): Promise<Figure[
     if (i % 2 === 0) bares.push(await bareCopy());
     same.push(await fork());
   }
-  // Last, because snapshots stay in memory, which the measurements above need.
+  // Snapshots come last: they stay in memory, which the other measurements need.
   for (let i = 0; i < times; i++) {
     await change();
     let id = "";
@@ -167,7 +167,7 @@ const each = async (times: number, measure: () => Promise<number>) => {
 };
 
 const sideBySide = 30;
-/** Worlds side by side, as a suite makes them: each runs a deployment until it is active, and closes. */
+/** Concurrent worlds, as in a test suite: each runs a deployment until it is active, then closes. */
 const inParallel = () =>
   timed(() =>
     Promise.all(
@@ -184,7 +184,7 @@ const inParallel = () =>
   );
 
 const figures: Figure[] = [
-  // First, because it is the figure of a process that has done nothing yet.
+  // Comes first, because it needs a process that has done nothing yet.
   figure(`${sideBySide} worlds with a deployment each, the first`, "ms", [await inParallel()], atMost(600)),
   figure(`${sideBySide} worlds with a deployment each, warm`, "ms", await each(10, inParallel), atMost(600)),
   figure("a service in process, up", "ms", await each(50, up), { floor: 5, aim: 1 }),

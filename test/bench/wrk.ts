@@ -5,12 +5,12 @@ import { promisify } from "node:util";
 import type { Loaded, Round } from "./load.ts";
 import { pinned } from "./processors.ts";
 
-/** Whether wrk is there: it takes a few microseconds a request, so that it measures the servers and not itself. */
+/** Whether wrk is installed. It needs only a few microseconds for a request, so the servers are the bottleneck. */
 export const hasWrk = (): boolean => spawnSync("wrk", ["-v"]).error === undefined;
 
 const run = promisify(execFile);
 
-/** Lua reads the escapes of JSON, but for `\\u`, which no request of the bench has. */
+/** Lua reads all escapes of JSON except `\\u`, which no request of the bench contains. */
 const quoted = (text: string) => JSON.stringify(text);
 
 function script({ url, others = [], requests, keys, headers = {} }: Round): string {
@@ -63,8 +63,8 @@ end
 }
 
 /**
- * One round, in whole seconds. Any error, and any answer that is no success, ends the bench. A round without an answer is 0 a
- * second: on a busy machine the writes of 256 connections to one organization can last longer.
+ * One round, in whole seconds. Any error or unsuccessful response ends the bench. A round without a response counts as
+ * 0 a second: on a busy machine the writes of 256 connections to one organization can outlast a round.
  */
 export async function loadByWrk(round: Round, folder: string): Promise<Loaded> {
   const file = join(folder, "requests.lua");
