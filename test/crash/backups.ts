@@ -6,7 +6,7 @@ import { databaseIn, ended, type Place, textOf } from "./server.ts";
 
 const factsIn = (folder: string): Fact[] => parseFacts(textOf(join(folder, "acks")));
 
-/** What a copy must hold that was begun after so many facts: what came later may be in it, and need not be. */
+/** The facts for a copy begun after the first `before` facts: a copy must hold those, and may hold later ones. */
 function factsAt(all: readonly Fact[], before: number): Facts {
   const facts = createFacts();
   for (const [i, [when, what, ...rest]] of all.entries()) {
@@ -19,7 +19,10 @@ function factsAt(all: readonly Fact[], before: number): Facts {
 const failure = (name: string, { code, output }: { code: number | null; output: string }) =>
   code === 0 ? [] : [`${name} ended with ${code}: ${output}`];
 
-/** Backs up a server under load, restores each copy, and looks for what was acknowledged before the backup began. */
+/**
+ * Backs up a server under load and restores each copy. A copy must hold everything acknowledged before its backup
+ * began.
+ */
 export async function backups(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const folder = join(place.folder, "backups");
   mkdirSync(folder);
@@ -55,7 +58,7 @@ export async function backups(place: Place, { count, seed, until, progress }: Si
   return { figures, wrong };
 }
 
-/** Makes a database with facts of its own. */
+/** Makes a database from its own seed, with the facts about it. */
 async function made(place: Place, name: string, seed: string): Promise<{ folder: string; facts: Facts }> {
   const folder = join(place.folder, name);
   mkdirSync(folder);
@@ -65,7 +68,10 @@ async function made(place: Place, name: string, seed: string): Promise<{ folder:
   return { folder, facts };
 }
 
-/** Kills `restore --force` so often, spread evenly over its calls: the old set is whole, or the new one. */
+/**
+ * Kills `restore --force` `count` times, spread evenly over its calls. After each, either the old set or the new one is
+ * whole.
+ */
 export async function restores(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const old = await made(place, "old", `${seed} old`);
   const fresh = await made(place, "new", `${seed} new`);
@@ -86,7 +92,7 @@ export async function restores(place: Place, { count, seed, until, progress }: S
     const { signal } = await restore({ at });
     if (signal !== "SIGKILL") wrong.push(`the restore was not killed at call ${at}`);
     rmSync(join(target, "acks"), { force: true });
-    // The next start ends what was begun.
+    // The next start completes or undoes the interrupted restore.
     const next = await ended(place.load([target], { seed, writers: 1, projects: 1 }));
     if (next.output !== "ready\nclosed\n") wrong.push(`the next start: ${next.output}`);
     const [losses = [], others = []] = [old.facts, fresh.facts].map((facts) => facts.losses(databaseIn(target)));

@@ -5,10 +5,10 @@ import { createFacts, type Facts, parseFacts } from "./facts.ts";
 import { inLanes, type Report, type Size } from "./report.ts";
 import { databaseIn, type Ended, ended, type Faults, type Place, textOf } from "./server.ts";
 
-/** One writer, so that the calls come in much the same order each time. */
+/** One writer, so that the order of calls is almost the same each time. */
 const load = (seed: string) => ({ seed, writers: 1, projects: 6 });
 
-/** Runs the load once, and answers how many calls it makes that change a file. */
+/** Runs the load once and returns the number of its calls that change a file. */
 async function countCalls(place: Place, seed: string): Promise<number> {
   const folder = join(place.folder, "count");
   mkdirSync(folder);
@@ -19,7 +19,7 @@ async function countCalls(place: Place, seed: string): Promise<number> {
   return Number(textOf(count));
 }
 
-/** The numbers of calls to hit: each one, or so many of them spread at random. */
+/** The numbers of the calls to hit: all of them, or `count` drawn at random. */
 function chosen(calls: number, count: number, seed: string): number[] {
   const random = createRandom(`${seed} calls`);
   const drawn = Array.from({ length: calls }, (_, i) => ({ call: i + 1, lot: random.fraction() }));
@@ -33,14 +33,14 @@ interface Case {
   readonly name: string;
   readonly faults: Faults;
 }
-/** So many cases share the process of the next start. */
+/** The number of cases that share the process of the next start. */
 const casesTogether = 8;
 const grouped = (cases: readonly Case[]): Case[][] =>
   Array.from({ length: Math.ceil(cases.length / casesTogether) }, (_, i) =>
     cases.slice(i * casesTogether, (i + 1) * casesTogether),
   );
 
-/** Runs the load with the fault of each case, and looks at what it left, before and after the next start. */
+/** Runs the load with the fault of each case, and checks the files it left, before and after the next start. */
 async function faulty(place: Place, seed: string, cases: readonly Case[], expect: (run: Ended) => string[]) {
   const wrong: string[] = [];
   const left: { folder: string; facts: Facts; name: string }[] = [];
@@ -65,7 +65,7 @@ async function faulty(place: Place, seed: string, cases: readonly Case[], expect
     left.push({ folder, facts, name });
   }
   look();
-  // The next start goes on with what is there.
+  // The next start continues on the files that the load left.
   const folders = left.map(({ folder }) => folder);
   const again = await ended(place.load(folders, { ...load(`${seed} again`), projects: 1 }));
   if (again.output !== "ready\nclosed\n")
@@ -76,7 +76,7 @@ async function faulty(place: Place, seed: string, cases: readonly Case[], expect
   return wrong.map((line) => `seed ${seed}: ${line}`);
 }
 
-/** Kills at the Nth call that changes a file: a write, a sync, a truncation, a new file, a renaming, a removal. */
+/** Kills at the Nth call that changes a file: a write, sync, truncation, creation, rename or removal. */
 export async function killsAtCalls(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const calls = await countCalls(place, seed);
   let killed = 0;
@@ -97,7 +97,10 @@ export async function killsAtCalls(place: Place, { count, seed, until, progress 
   return { figures: figures(wrong.length), wrong };
 }
 
-/** Lets three calls fail from the Nth on, with EIO or ENOSPC. The server answers 503 or ends in order; nothing is lost. */
+/**
+ * Makes three calls fail from the Nth on, with EIO or ENOSPC. The server answers 503 or exits cleanly, and loses
+ * nothing.
+ */
 export async function errorsAtCalls(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const calls = await countCalls(place, seed);
   const done = { runs: 0, ended: 0 };
@@ -118,7 +121,7 @@ export async function errorsAtCalls(place: Place, { count, seed, until, progress
         done.runs += 1;
         if (code === 1) done.ended += 1;
         if (output.includes("wrong")) return [output];
-        // A start that cannot write says so, and ends with 1.
+        // A server that cannot write at start-up reports it and exits with 1.
         const inOrder = signal === null && (code === 0 || (code === 1 && output.startsWith("refused")));
         return inOrder ? [] : [`ended with ${code ?? signal}: ${output}`];
       });

@@ -5,14 +5,14 @@ import type { Random } from "../../lib/kernel/random.ts";
 /** One call that changed a file, as the shim recorded it. */
 export interface Call {
   readonly name: "create" | "mkdir" | "write" | "truncate" | "sync" | "rename" | "remove";
-  /** An offset for `write`, a size for `truncate`. */
+  /** The offset of a `write`, or the size of a `truncate`. */
   readonly at: number;
   readonly bytes: Buffer;
   readonly path: string;
   readonly other: string;
 }
 
-/** Reads the log of the shim. */
+/** Parses the log of the shim. */
 export function* readCalls(log: Buffer): Generator<Call> {
   for (let start = 0; start < log.length; ) {
     const end = log.indexOf("\n", start);
@@ -23,7 +23,7 @@ export function* readCalls(log: Buffer): Generator<Call> {
   }
 }
 
-/** A change of a file's bytes: some at a place, or without bytes a new size. */
+/** A change of a file: bytes at an offset, or without bytes a new size. */
 interface Change {
   readonly at: number;
   readonly bytes?: Buffer;
@@ -34,7 +34,7 @@ class File {
 }
 class Folder {
   durable = new Map<string, File | Folder>();
-  /** The names after each change that is not durable yet. */
+  /** The names in the folder after each change that is not yet durable. */
   pending: Map<string, File | Folder>[] = [];
   get now(): Map<string, File | Folder> {
     return this.pending.at(-1) ?? this.durable;
@@ -58,14 +58,14 @@ function changed(before: Buffer, changes: readonly Change[]): Buffer {
 const sector = 512;
 
 /**
- * A disk that loses what was not synced. The model: a sync makes all earlier changes of that file, or of the names in that
- * folder, durable, and nothing else. In a power cut each other change of a file is lost or kept by itself, and a write may
- * be torn at a sector; the names in a folder change in order, so some of the last changes are lost.
+ * A disk that loses unsynced changes. The model: a sync makes all earlier changes of one file durable, or those of the
+ * names in one folder, and nothing else. A power cut loses or keeps each other change of a file independently, and may
+ * tear a write at a sector. The names in a folder change in order, so a power cut loses only the last changes.
  */
 export class Disk {
   readonly #path: string;
   readonly #root = new Folder();
-  /** What the last cut wrote. */
+  /** The files that the last cut wrote. */
   #cut: Files = new Map();
   constructor(path: string) {
     this.#path = path;
@@ -91,7 +91,7 @@ export class Disk {
     else if (name === "remove") this.#rename(path, (names, own) => names.delete(own));
     else if (!node) throw new Error(`${name} of ${path}, which was never made`);
     else if (name === "rename") {
-      // Within a folder it is one change.
+      // A rename within one folder is a single change.
       if (dirname(path) !== dirname(other)) throw new Error(`${path} moved to another folder, ${other}`);
       this.#rename(path, (names, own) => names.delete(own) && names.set(basename(other), node));
     } else if (name === "sync") {
@@ -102,8 +102,8 @@ export class Disk {
   }
 
   /**
-   * Writes what is left after a power cut to a folder, which holds nothing or an earlier cut as it was written; without
-   * `random` all that was not synced is lost.
+   * Writes the state after a power cut to a folder. The folder is empty, or holds an earlier cut, unchanged. Without
+   * `random` all unsynced changes are lost.
    */
   cut(target: string, random?: Random): void {
     const lost = (changes: readonly Change[]) =>
@@ -114,28 +114,28 @@ export class Disk {
     };
     const files = contents(this.#root, target, names, lost);
     const before = this.#cut;
-    // A reader rolls a journal back, and so changes its database.
+    // A reader rolls a journal back, which changes the database on the disk.
     this.#cut = [...files.keys()].some((path) => path.endsWith("-journal")) ? new Map() : files;
     for (const path of [...before.keys()].reverse())
       if (!files.has(path)) rmSync(path, { recursive: true, force: true });
-    // Most files are those of the cut before: their bytes are the same buffer.
+    // Most files are the same as in the cut before: they share the same buffer.
     write(new Map([...files].filter(([path, bytes]) => !before.has(path) || before.get(path) !== bytes)));
   }
 
-  /** Writes everything, as a program sees it that runs on. */
+  /** Writes all changes, synced or not, as a running program sees them. */
   copy(target: string): void {
     const all = (changes: readonly Change[]) => changes;
     write(contents(this.#root, target, (folder) => folder.now, all));
   }
 }
 
-/** One write in five that is kept is kept in part. */
+/** Tears one in five of the kept writes. */
 function torn({ at, bytes }: Change, random: Random): Change {
   if (!bytes || random.fraction() > 0.2) return bytes ? { at, bytes } : { at };
   return { at, bytes: bytes.subarray(0, Math.floor((random.fraction() * bytes.length) / sector) * sector) };
 }
 
-/** The folders below a path, without bytes, and the files. */
+/** The folders (without bytes) and the files below a path. */
 type Files = ReadonlyMap<string, Buffer | undefined>;
 
 function contents(
@@ -145,7 +145,7 @@ function contents(
   kept: (changes: readonly Change[]) => readonly Change[],
 ): Files {
   const below = [...names(folder)].flatMap(([name, node]): [string, Buffer | undefined][] => {
-    // The acknowledgements are no file of the server.
+    // The load writes the acknowledgements, not the server.
     if (name === "acks") return [];
     if (node instanceof Folder) return [...contents(node, join(path, name), names, kept)];
     return [[join(path, name), changed(node.durable, kept(node.pending))]];
@@ -160,7 +160,9 @@ function write(files: Files): void {
   }
 }
 
-/** The bytes of every file of the server below a folder, but for the index of the WAL, which the next start makes anew. */
+/**
+ * The bytes of every file of the server below a folder, except the index of the WAL, which the next start rebuilds.
+ */
 export function filesIn(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && !/-shm$|^acks$/.test(entry.name),

@@ -9,8 +9,8 @@ export type Table = "projects" | "deployments" | "api_keys" | "generations" | "i
 type Column = "description" | "status" | "TOKEN";
 
 /**
- * What the load writes down: `try` before it asks for a change, `ack` once the change was acknowledged. `made` and `gone`
- * are about rows, the value of `made` being the project that a row goes with; the others are about what a row holds.
+ * A note of the load: `try` before it requests a change, `ack` after the acknowledgement. `made` and `gone` are about a
+ * row; the value of `made` is the project with which the row is deleted. Any other `what` is a column, with its value.
  */
 export type Fact = readonly [
   when: "try" | "ack",
@@ -25,15 +25,15 @@ interface Row {
   readonly within: string;
 }
 
-/** What was acknowledged, and what may have been done although it was not. */
+/** The acknowledged changes, and the unacknowledged ones that may have happened. */
 export interface Facts {
   add(fact: Fact): void;
   readonly acknowledged: number;
-  /** Everything acknowledged that a database and the files beside it lack, and every rule that they break. */
+  /** All acknowledged changes that a database and its files lack, and all rules that they break. */
   losses(path: string): string[];
 }
 
-/** The facts in the lines of an `acks` file. A kill may leave half a line, which acknowledged nothing. */
+/** Parses an `acks` file. A kill may leave half a line, which acknowledges nothing. */
 export const parseFacts = (text: string): Fact[] =>
   text
     .split("\n")
@@ -42,9 +42,9 @@ export const parseFacts = (text: string): Fact[] =>
 
 export function createFacts(): Facts {
   const made = new Map<string, Row>();
-  /** Deleted for sure (`ack`), or perhaps. */
+  /** `ack` if certainly deleted, `try` if perhaps. */
   const gone = new Map<string, Fact[0]>();
-  /** What a column may hold: the acknowledged value, and those that were asked for since. */
+  /** The values that a column may hold: the acknowledged value and all values requested since. */
   const values = new Map<string, { readonly sure: boolean; readonly any: readonly string[] }>();
   let acknowledged = 0;
 
@@ -107,12 +107,12 @@ export function createFacts(): Facts {
     },
     losses(path) {
       if (!existsSync(path)) return acknowledged > 0 ? ["the database is lost"] : [];
-      // Readers leave the files as they are: the last writer that closes them would write the WAL back. A journal can only
-      // be rolled back by a writer.
+      // Read-only, to leave the files as they are: the last writer to close them would write the WAL back. Only a
+      // writer can roll a journal back.
       const database = new Database(path, { readonly: !existsSync(`${path}-journal`) });
       try {
         if (isNew(database)) return acknowledged > 0 ? ["all tables are lost"] : [];
-        // A start that was cut off before it made the key: the next one makes it.
+        // The start was interrupted before it made the key; the next start makes it.
         const isBegun = database.prepare("select 1 from settings where name = 'vault'").get() === undefined;
         if (isBegun && acknowledged === 0) return violations(database);
         const wrong = [...violations(database), ...lostRows(database)];
@@ -129,7 +129,7 @@ export function createFacts(): Facts {
   };
 }
 
-/** The two webhooks that exist from the beginning, and stay, take every event: each has a delivery to each of them. */
+/** Finds events without a delivery to each of the two permanent webhooks, which take every event. */
 function lostPairs(database: Database.Database): string[] {
   const rows = database
     .prepare(

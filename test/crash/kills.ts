@@ -11,26 +11,28 @@ import { startReceivers } from "./receivers.ts";
 import { inLanes, type Report, type Size } from "./report.ts";
 import { databaseIn, ended, type Place, textOf } from "./server.ts";
 
-/** So many kills hit one database, one process after the other. */
+/** The number of kills of one database, one process after the other. */
 const killsOfDatabase = 10;
-/** So many servers run in a process, and die together: starting a process costs more than anything else here. */
+/** The number of servers in one process, killed together: starting a process is the most expensive step. */
 const serversOfProcess = 16;
 
 export const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** How long a process has run on a core; on a busy machine that is less than the time that has passed. */
+/** Time of a process on a core, in milliseconds; on a busy machine less than the elapsed time. */
 function busyTime({ pid }: ChildProcess): number {
   const text = textOf(`/proc/${pid}/schedstat`);
   return text ? Number(text.split(" ", 1)[0]) / 1e6 : performance.now();
 }
 
-/** Lets a process work for so long. */
+/** Waits until a process has used so much processor time. */
 export async function workFor(child: ChildProcess, ms: number): Promise<void> {
   const begun = busyTime(child);
   while (child.exitCode === null && busyTime(child) - begun < ms) await pause(3);
 }
 
-/** Kills servers at a random moment: one time in ten while they start, else after up to half a second of their work. */
+/**
+ * Kills servers at a random moment: one time in ten during their start, else within their first half second of work.
+ */
 async function killAtRandom(child: ChildProcess, random: Random): Promise<string> {
   const end = ended(child);
   const early = random.fraction() < 0.1;
@@ -40,7 +42,10 @@ async function killAtRandom(child: ChildProcess, random: Random): Promise<string
   return (await end).output;
 }
 
-/** A copy as the crash left it, so that reading it changes nothing for the next start. The index of the WAL is left out. */
+/**
+ * Copies the files after a crash, so that reading them changes nothing for the next start. Leaves out the index of the
+ * WAL.
+ */
 export function copyOf(folder: string): string {
   const copy = `${folder}-copy`;
   rmSync(copy, { recursive: true, force: true });
@@ -48,14 +53,14 @@ export function copyOf(folder: string): string {
   return copy;
 }
 
-/** What was written down since the facts were read last. */
+/** Reads the facts noted since the last call. */
 function readFacts(facts: Facts, folder: string, before: number): number {
   const all = parseFacts(textOf(join(folder, "acks")));
   for (const fact of all.slice(before)) facts.add(fact);
   return all.length;
 }
 
-/** Lets the work that is left come to its end, on a manual clock, and looks whether all of it did. */
+/** Runs the remaining work on a manual clock, and returns the work that did not end. */
 async function finish(folder: string, receivers: Awaited<ReturnType<typeof startReceivers>>): Promise<string[]> {
   receivers.calm();
   const database = databaseIn(folder);
@@ -77,15 +82,15 @@ async function finish(folder: string, receivers: Awaited<ReturnType<typeof start
   return [...broken, ...left, ...unsent, ...receivers.missing(succeeded), ...receivers.wrong];
 }
 
-/** A database that is hit again and again. */
+/** A database that is killed repeatedly. */
 interface Target {
   readonly folder: string;
   readonly facts: Facts;
-  /** How many of its facts were read. */
+  /** The number of its facts read so far. */
   read: number;
 }
 
-/** Random kills of servers under load; after each, everything acknowledged is there and no rule is broken. */
+/** Random kills of servers under load. After each kill, every acknowledged change is there and no rule is broken. */
 export async function kills(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const done = { kills: 0, acknowledged: 0, databases: 0 };
   const figures = (losses: number) =>
@@ -127,7 +132,7 @@ export async function kills(place: Place, { count, seed, until, progress }: Size
     return wrong.map((line) => `batch ${number} of seed ${seed}: ${line}`);
   };
 
-  // A few kills hit a few databases again and again too.
+  // A small number of kills goes to few databases, so that each is still killed repeatedly.
   const servers = Math.min(serversOfProcess, Math.ceil(count / 5));
   const rounds = Math.min(killsOfDatabase, Math.ceil(count / servers));
   const batches = Array.from({ length: Math.ceil(count / servers / rounds) }, (_, number) => number);

@@ -1,8 +1,8 @@
 /**
- * Servers under load, in a process of their own, for the tests that kill it: writers that change everything that the
- * interface can change, jobs, and deliveries. Each appends a line to the file `acks` beside its database before each
- * change, and one after the response. Arguments: a seed, the writers of each server, the projects that each of them makes
- * (0 for no end), `FULL` or `NORMAL`, the address of a receiver, and the databases.
+ * Servers under load in their own process, which the tests kill: writers that make every change the interface offers,
+ * jobs, and deliveries. Each writer appends a line to the file `acks` beside its database before each change, and one
+ * after the response. Arguments: a seed, the writers per server, the projects per writer (0 for no limit), `FULL` or
+ * `NORMAL`, the address of a receiver, and the databases.
  */
 import { openSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,7 +16,9 @@ import type { Fact, Table } from "./facts.ts";
 const [, , chance = "", writers = "1", projects = "0", synchronous = "FULL", receiver = "", ...databases] =
   process.argv;
 
-/** What better-sqlite3 does by itself, and the service forbids: the power-loss simulator must see what it loses. */
+/**
+ * `NORMAL` is better-sqlite3's default, which the service overrides. The power-loss simulator must detect its losses.
+ */
 if (synchronous === "NORMAL") {
   const { pragma } = Database.prototype;
   Database.prototype.pragma = function (text, options) {
@@ -25,7 +27,7 @@ if (synchronous === "NORMAL") {
   };
 }
 
-// A pipe takes this synchronously, so a printed line survives a kill right after it.
+// A write to a pipe is synchronous, so a printed line survives a kill right after it.
 const say = (word: string) => void process.stdout.write(`${word}\n`);
 
 const quick = { queued: "1ms", building: "2ms", deploying: "1ms" };
@@ -46,7 +48,7 @@ const picture: GenerationDriver = {
   cancel: async () => {},
 };
 
-/** Appends facts to the file beside a database, which exists from the first fact on. */
+/** Appends facts to the file beside a database. The first fact creates the file. */
 function notesBeside(database: string) {
   let acks: number | undefined;
   return (...fact: Fact) => {
@@ -64,16 +66,16 @@ const callsOf =
       ...(body && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    // A store that cannot write at the moment answers 503, and what is gone or has ended 404 or 409. Else it is a fault.
+    // A store that cannot write answers 503; deleted rows and ended work answer 404 or 409. Any other error is a fault.
     if (!response.ok && ![404, 409, 503].includes(response.status))
       say(`wrong ${method} ${path}: ${response.status} ${text}`);
     return { done: response.ok, body: (text ? JSON.parse(text) : {}) as { id: string; data: object[] } };
   };
 
-/** Changes that are written down. */
+/** Changes that are noted in `acks`. */
 function changesOf(call: ReturnType<typeof callsOf>, note: ReturnType<typeof notesBeside>) {
   return {
-    /** Creates something, and notes its row once it is acknowledged. */
+    /** Creates something and notes its row after the acknowledgement. */
     async make(table: Table, path: string, body: object, within = "", name = ""): Promise<string | undefined> {
       if (name) note("try", "made", table, name, "");
       const made = await call("POST", path, body, name ? { "idempotency-key": name } : {});
@@ -81,7 +83,7 @@ function changesOf(call: ReturnType<typeof callsOf>, note: ReturnType<typeof not
       note("ack", "made", table, made.body.id, within);
       return made.body.id;
     },
-    /** Changes a column of a row, which holds `value` from the acknowledgement on. */
+    /** Changes a column of a row; from the acknowledgement on, it must hold `value`. */
     async change(column: string, id: string, value: string, method: string, path: string, body?: object) {
       note("try", column, "", id, value);
       if ((await call(method, path, body)).done) note("ack", column, "", id, value);
@@ -130,7 +132,7 @@ function actsOf({ make, change, remove }: ReturnType<typeof changesOf>): readonl
   ];
 }
 
-/** Starts a server; the answer is its load, which ends with it. */
+/** Starts a server; returns its load, which closes the server at its end. */
 async function serve(database: string, number: number): Promise<() => Promise<void>> {
   const service = await createService({
     database,
@@ -156,7 +158,7 @@ async function serve(database: string, number: number): Promise<() => Promise<vo
     }
   };
   return async () => {
-    // They exist before the first event, and stay, so every event has a delivery to each.
+    // Both webhooks exist before the first event and are never deleted, so every event has a delivery to each.
     const base = receiver || "https://receiver.inbox.test";
     const answers = Array.from({ length: 1_000 }, (_, i) => (i % 3 === 0 ? 500 : 200));
     if (!receiver) service.inbox.script("receiver", answers);

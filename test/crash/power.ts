@@ -8,18 +8,18 @@ import type { Report, Size } from "./report.ts";
 import { databaseIn, ended, type Place } from "./server.ts";
 
 type Synchronous = "FULL" | "NORMAL";
-/** At each moment the power is cut so often: once with all lost that was not synced, then with parts of it kept. */
+/** The number of power cuts at each moment: the first loses all unsynced changes, the others keep some of them. */
 const trials = 3;
 
 interface Found {
-  /** How many states were looked at. */
+  /** The number of states checked. */
   states: number;
-  /** The states that lack something acknowledged, or are damaged, each with its first sentence. */
+  /** The states that lack acknowledged changes, or are damaged, each with its first sentence. */
   readonly bad: string[];
   readonly damaged: string[];
 }
 
-/** Runs the load under the shim, and answers everything that it did to its files. */
+/** Runs the load under the shim and returns all calls that changed its files. */
 async function record(place: Place, name: string, seed: string, synchronous: Synchronous) {
   const folder = join(place.folder, name);
   const log = join(place.folder, `${name}.log`);
@@ -29,10 +29,10 @@ async function record(place: Place, name: string, seed: string, synchronous: Syn
   return { folder, calls: [...readCalls(readFileSync(log))] };
 }
 
-/** What one cut leaves, looked at as the next start would find it. The files stay as they are. */
+/** Checks the state after a cut, as the next start would find it, without changing the files. */
 function lossesAfter(cut: string, facts: Facts): { damaged: boolean; losses: string[] } {
   try {
-    // The index of the WAL of another cut.
+    // This index of the WAL belongs to an earlier cut.
     rmSync(`${databaseIn(cut)}-shm`, { force: true });
     const losses = facts.losses(databaseIn(cut));
     return { damaged: losses.some((one) => /whole|reference/.test(one)), losses };
@@ -41,7 +41,7 @@ function lossesAfter(cut: string, facts: Facts): { damaged: boolean; losses: str
   }
 }
 
-/** Cuts the power at moments spread over the whole run, until there are so many states. */
+/** Cuts the power at moments spread over the whole run, for about `states` states. */
 async function cutAll(place: Place, seed: string, synchronous: Synchronous, states: number): Promise<Found> {
   const { folder, calls } = await record(place, `power-${seed}-${synchronous}`, seed, synchronous);
   const disk = new Disk(folder);
@@ -52,7 +52,7 @@ async function cutAll(place: Place, seed: string, synchronous: Synchronous, stat
   const chance = states / trials / calls.length;
   for (const [number, call] of calls.entries()) {
     disk.apply(call);
-    // The line is whole in one write.
+    // One write holds the whole line.
     if (call.path.endsWith("/acks") && call.name === "write")
       for (const fact of parseFacts(String(call.bytes))) facts.add(fact);
     if (random.fraction() > chance) continue;
@@ -74,12 +74,12 @@ async function cutAll(place: Place, seed: string, synchronous: Synchronous, stat
   return found;
 }
 
-/** So many states come from one run of the load. */
+/** The number of states from one run of the load. */
 const statesOfRun = 5000;
 
 /**
- * The power is cut at any call: with `synchronous=FULL` nothing acknowledged is lost. With `NORMAL` something must be, or
- * the simulator would see nothing.
+ * Cuts the power at any call. With `synchronous=FULL` nothing acknowledged may be lost. With `NORMAL` something must be
+ * lost: otherwise the simulator would detect nothing.
  */
 export async function power(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const full: Found = { states: 0, bad: [], damaged: [] };

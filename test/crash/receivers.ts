@@ -4,11 +4,14 @@ import { start } from "../helpers/webhook-receiver.ts";
 interface Delivery {
   readonly attempts: Set<number>;
   readonly body: string;
-  /** The connection was broken off at the last attempt, so the same one may come again on a new connection. */
+  /** The last attempt broke the connection, so the same attempt may arrive again on a new connection. */
   isBroken: boolean;
 }
 
-/** Receivers of webhooks: `/fine` takes everything; `/flaky` refuses, breaks off or never answers, until `calm()`. */
+/**
+ * Receivers of webhooks: `/fine` accepts everything; until `calm()`, `/flaky` refuses, breaks the connection or never
+ * answers.
+ */
 export async function startReceivers(random: Random) {
   const deliveries = new Map<string, Delivery>();
   const wrong: string[] = [];
@@ -32,12 +35,12 @@ export async function startReceivers(random: Random) {
   return {
     url: `https://localhost:${receiver.port}`,
     close: receiver.close,
-    /** From now on every delivery is taken. */
+    /** From now on `/flaky` accepts every delivery. */
     calm() {
       isCalm = true;
     },
     wrong,
-    /** The deliveries that say they succeeded, and never arrived. */
+    /** Deliveries that are marked succeeded but never arrived. */
     missing: (ids: readonly string[]) =>
       ids.filter((id) => !deliveries.has(id)).map((id) => `${id} succeeded, and never arrived`),
   };

@@ -1,22 +1,22 @@
-/** What a part of the suite found. */
+/** The result of one part of the suite. */
 export interface Report {
-  /** One line: what was done, how often, and what came of it. */
+  /** One line: the actions, their number, and the outcome. */
   readonly figures: string;
-  /** A line for each loss or broken rule, with what repeats it. */
+  /** A line for each loss or broken rule, with the seed or call that reproduces it. */
   readonly wrong: readonly string[];
 }
 
 export interface Size {
-  /** How often: kills, calls, states, backups. */
+  /** The number of kills, calls, states or backups. */
   readonly count: number;
   readonly seed: string;
-  /** When the time is up, however many were done; by `performance.now()`. */
+  /** When to stop, even before `count` is reached; by `performance.now()`. */
   readonly until: number;
-  /** Takes the figures so far. */
+  /** Receives the figures so far. */
   readonly progress: (figures: string) => void;
 }
 
-/** Runs jobs one after the other in each of so many lanes; stops at the first failure, and when the time is up. */
+/** Runs jobs in `lanes` lanes, one after the other in each. Stops at the first failure or when the time is up. */
 export async function inLanes(
   lanes: number,
   until: number,

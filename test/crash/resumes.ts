@@ -7,9 +7,9 @@ import { startReceivers } from "./receivers.ts";
 import type { Report, Size } from "./report.ts";
 import { databaseIn, ended, type Place } from "./server.ts";
 
-/** So many kills hit one database. */
+/** The number of kills of one database. */
 const killsOfDatabase = 10;
-/** Work that has not gone on by then never does. */
+/** Work that has not resumed by then counts as lost. */
 const longest_ms = 10_000;
 
 interface Job {
@@ -17,7 +17,7 @@ interface Job {
   readonly attempt: number;
 }
 
-/** The jobs that a kill cut off, or that were due and had not begun. */
+/** The jobs that a kill interrupted, or that were due and not started. */
 function cutOff(database: string): Job[] {
   const raw = new Database(database, { readonly: true });
   const now = new Date().toISOString();
@@ -26,7 +26,9 @@ function cutOff(database: string): Job[] {
   return jobs;
 }
 
-/** Waits until each of these jobs has begun again. The answer is how long each took from now on, in milliseconds. */
+/**
+ * Waits until each of these jobs has started again. Returns the milliseconds that each took, counted from this call.
+ */
 async function resumed(database: string, jobs: readonly Job[]): Promise<number[]> {
   const begun = performance.now();
   const raw = new Database(database, { readonly: true });
@@ -48,8 +50,8 @@ const quantile = (sorted: readonly number[], part: number) =>
   Math.round(sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0);
 
 /**
- * How soon the work goes on that a kill cut off, from the readiness of the next start. One server at a time, unlike in
- * `kills`, and none is killed before that work has begun again.
+ * Time from the readiness of the next start until the interrupted work resumes. Unlike in `kills`, one server runs at a
+ * time, and its work must resume before the next kill.
  */
 export async function resumes(place: Place, { count, seed, until, progress }: Size): Promise<Report> {
   const random = createRandom(seed);

@@ -5,22 +5,22 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { compiled } from "../helpers/bundle.ts";
 
-/** What the shim does to a program: see `shim.c`. */
+/** The faults that the shim causes in a program: see `shim.c`. */
 export interface Faults {
-  /** The call that kills it, or the first that fails. */
+  /** The number of the call at which it is killed, or of the first call that fails. */
   readonly at?: number;
   readonly error?: "EIO" | "ENOSPC";
   readonly times?: number;
-  /** The file that every call is written to. */
+  /** The file in which the shim logs every call. */
   readonly log?: string;
-  /** The file that the number of calls is written to at the end. */
+  /** The file to which the shim writes the number of calls at the end. */
   readonly count?: string;
 }
 
 export interface Load {
   readonly seed: string;
   readonly writers: number;
-  /** The projects that each writer makes; 0 for no end. */
+  /** The projects that each writer makes; 0 for no limit. */
   readonly projects: number;
   readonly synchronous?: "FULL" | "NORMAL";
   readonly receiver?: string;
@@ -32,18 +32,18 @@ export interface Ended {
   readonly output: string;
 }
 
-/** The programs that the suite runs, compiled, and the folder that everything happens in. */
+/** The suite's folder, and functions that start its compiled programs. */
 export interface Place {
   readonly folder: string;
-  /** Starts the load on the database of each folder, all in one process. Faults hit what happens in the first one. */
+  /** Starts the load on the database of each folder, all in one process. Faults affect only the first folder. */
   load(folders: readonly string[], load: Load, faults?: Faults): ChildProcess;
-  /** Starts the command line. */
+  /** Starts the command-line program. */
   program(words: readonly string[], faults?: Faults & { readonly folder: string }): ChildProcess;
 }
 
 export const databaseIn = (folder: string) => join(folder, "svc.db");
 
-/** Compiles the shim with the machine's C compiler; a sentence where it has none, or is not Linux. */
+/** Compiles the shim with the machine's C compiler. Returns an error without a compiler or off Linux. */
 function shimIn(folder: string): string | Error {
   if (process.platform !== "linux") return new Error("the shim needs Linux");
   const file = join(folder, "shim.so");
@@ -55,7 +55,7 @@ function shimIn(folder: string): string | Error {
   }
 }
 
-/** Makes the place of a run; it goes with this process. */
+/** Makes the place of a run; it is deleted when this process exits. */
 export function createPlace(): Place & { readonly shim: string | Error } {
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "svc-crash-"));
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -89,7 +89,7 @@ export function createPlace(): Place & { readonly shim: string | Error } {
   };
 }
 
-/** Resolves with all that a program printed, once it has ended. */
+/** Resolves with all output of a program once it has ended. */
 export async function ended(child: ChildProcess): Promise<Ended> {
   let output = "";
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
@@ -99,5 +99,5 @@ export async function ended(child: ChildProcess): Promise<Ended> {
   return { code, signal, output };
 }
 
-/** The text of a file; empty without one. */
+/** The text of a file; empty if there is no file. */
 export const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");

@@ -11,7 +11,7 @@ import { createPlace, type Place } from "./server.ts";
 interface Part {
   readonly run: (place: Place, size: Size) => Promise<Report>;
   readonly needsShim: boolean;
-  /** How often in a run by hand, and in the short one of CI. */
+  /** The count in a manual run; `short` is the count in CI. */
   readonly count: number;
   readonly short: number;
 }
