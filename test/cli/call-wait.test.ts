@@ -6,7 +6,7 @@ import { launch, stream, temporaryFolder } from "../helpers/program.ts";
 
 const start = "2026-01-01T00:00:00.000Z";
 
-/** An emulator whose clock stands, and `call` for its owner. */
+/** An emulator with a standing clock, and `call` with its owner's key. */
 async function desk(t: TestContext) {
   const server = await launch(t, ["dev", "--port", "0", "--seed", "demo", "--clock", `manual@${start}`]);
   const home = temporaryFolder(t);

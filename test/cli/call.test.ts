@@ -14,7 +14,7 @@ import { launch, run as spawned, stream, temporaryFolder } from "../helpers/prog
 const demo = resolve("fixtures/demo.json");
 const words = ["dev", "--port", "0", "--seed", demo, "--clock", "manual@2026-01-01T00:00:00Z"];
 
-/** A server, and the program as somebody who holds its owner's key. Nothing of this machine's profiles is seen. */
+/** A server, and the program with its owner's key. The program sees no profiles of this machine. */
 async function desk(t: TestContext) {
   const server = await launch(t, words);
   const home = temporaryFolder(t);

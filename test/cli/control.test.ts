@@ -43,7 +43,7 @@ test("clock shows the time and moves it, by a duration or to an instant", async 
     (await program("clock", "advance", "--to", "2026-01-02T00:00:00Z")).stdout,
     /^2026-01-02T00:00:00.000Z, \d+ job/,
   );
-  // Nothing waits, so the clock stays.
+  // No job waits, so the clock stays.
   assert.match((await program("clock", "advance", "--to", "idle")).stdout, /^2026-01-02T00:00:00.000Z, 0 jobs/);
   const past = await program("clock", "advance", "--to", "2026-01-01T00:00:00Z", "--url", `${server.base_url}/`);
   assert.equal(past.status, 1);
@@ -72,7 +72,7 @@ test("snapshots keep the whole state and bring it back, and reset brings back th
   );
 });
 
-/** Runs a command in this process, which takes a tenth of the time of a program. Its output is dropped. */
+/** Runs a command in this process, which takes a tenth of the time of a program. Drops its output. */
 async function quietly(env: Readonly<Record<string, string>>, words: readonly string[]) {
   const before = { ...process.env };
   const { write } = process.stdout;
@@ -90,7 +90,7 @@ async function quietly(env: Readonly<Record<string, string>>, words: readonly st
 for (const clock of ["manual", "real"])
   test(`trigger makes each of the events happen under a ${clock} clock`, async (t) => {
     const { program, env, events } = await emulator(t, "--clock", clock);
-    // A schedule fails where an app runs, which this emulator has none of.
+    // `schedule.failed` needs a running app, which this emulator does not have.
     for (const name of Object.keys(catalog).filter((one) => one !== "schedule.failed")) {
       const { length } = await events();
       const outcome = await quietly(env, ["trigger", name]);
@@ -115,7 +115,7 @@ test("trigger makes its project in the first region that the service has", async
   );
 });
 
-/** What trigger leaves: projects, scenarios, and deployments that have not ended. */
+/** The numbers of projects and scenarios that trigger left. */
 async function leftBy({ program }: Awaited<ReturnType<typeof bareEmulator>>) {
   const list = async (...words: string[]) => JSON.parse((await program(...words, "--json")).stdout).data.length;
   return [await list("call", "projects.list"), await list("scenarios")];

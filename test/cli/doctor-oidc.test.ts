@@ -14,7 +14,7 @@ test("doctor asks the issuer for its description, the redirect address and its t
   const look = async (more: object) => {
     writeFileSync(config, JSON.stringify({ dashboard: { oidc: { issuer: at.issuer, ...client } }, ...more }));
     const words = ["doctor", "--database", join(folder, "svc.db"), "--port", "0", "--json", "--config", config];
-    // The issuer prints notices of its own to the same place.
+    // The issuer also prints notices to stdout.
     const { status, stdout } = await run(words);
     assert.ok(!stdout.includes(client.clientSecret), stdout);
     const findings = JSON.parse(stdout.slice(stdout.search(/^\[/m))) as { check: string; ok: boolean; says: string }[];

@@ -12,7 +12,7 @@ interface Declared {
   readonly subCommands?: Readonly<Record<string, Declared | (() => Promise<Declared>)>>;
 }
 
-/** Every command with its flags, by the words of its name. */
+/** Every command by its full name, with its flags. */
 async function allCommands(
   { args = {}, subCommands = {} }: Declared,
   path: string[] = [],
@@ -30,7 +30,9 @@ interface Flag {
   readonly type: "string" | "boolean";
 }
 
-/** What each command needs beside the flag that is tried. Nothing of it works: there is no server and no such file. */
+/**
+ * The words that each command needs beside the flag under test. None of them work: there is no server and no such file.
+ */
 const words: Readonly<Record<string, readonly string[]>> = {
   call: ["me.get"],
   users: ["list"],
@@ -53,12 +55,14 @@ const words: Readonly<Record<string, readonly string[]>> = {
   "keys revoke": ["key_1"],
 };
 
-/** Printable text that is no right value. It may begin with a hyphen. */
+/** Printable text that is not a valid value. It may begin with a hyphen. */
 const textBut = (right: RegExp) => fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !right.test(text));
 const port = { values: ["65536", "-1", "1.5", "1e3", "0x10", "٣", "NaN"], random: textBut(/^\d+$/) };
 const path = { values: ["none.json", "."], random: textBut(/^demo$/) };
 const instant = { values: ["noon", "2027-02-30T00:00:00Z", "2027-01-01", "0"], random: textBut(/T/) };
-/** Wrong values of each flag that not every text is right for; of a command's own where its name comes before. */
+/**
+ * Wrong values for each flag that checks its value. A key that starts with a command's name is for that command only.
+ */
 const wrong: Readonly<Record<string, { readonly values: readonly string[]; readonly random?: fc.Arbitrary<string> }>> =
   {
     port,
@@ -124,7 +128,7 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     "record host": { values: ["0.0.0.0", "example.com"] },
     events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
   };
-/** Flags of which every text is right, or only tried out later. */
+/** Flags that accept any text, or check it only later. */
 const free = [
   "field",
   "new-key-file",
@@ -140,7 +144,7 @@ const free = [
   "out",
 ];
 
-/** One sentence about this flag, and where to read on. */
+/** Expects one sentence about this flag, and the command that shows more. */
 function explains(message: string, name: string): void {
   assert.match(message, /^svc-server: .+\nSee svc-server [\w -]*--help\.\n$/s);
   assert.ok(
@@ -150,7 +154,9 @@ function explains(message: string, name: string): void {
   assert.doesNotMatch(message, /\n\s+at |TypeError|undefined|\[object|SQLITE|Invalid/, message);
 }
 
-/** `login` makes the profile that it is given. The options of `doctor` are those of `start`, and it goes on to try much. */
+/**
+ * `login --profile` accepts new names. `doctor` has the options of `start`, and runs many checks after reading them.
+ */
 const isUntried = (name: string, flag: string) =>
   (name === "login" && flag === "profile") || (name === "doctor" && flag !== "port" && !isLong);
 
@@ -164,7 +170,7 @@ test("every flag takes a value that is checked, or none", async (t) => {
     explains(message, name);
   };
   Object.assign(process.env, { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_demo", XDG_CONFIG_HOME: folder });
-  // Each command listens for signals anew.
+  // Each command adds its own signal listeners.
   process.setMaxListeners(0);
   const classified = [...Object.keys(wrong).filter((flag) => !flag.includes(" ")), ...free];
   const tried = new Set<string>();

@@ -7,7 +7,7 @@ import { refuses, userFolder } from "../helpers/cli-refusals.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 
-/** An emulator, and the program in an empty folder of a user without profiles. */
+/** An emulator, and the program in an empty folder, for a user without profiles. */
 async function desk(t: TestContext, mode: readonly string[] = ["dev", "--seed", "demo", "--clock", "manual"]) {
   const server = await launch(t, [...mode, "--port", "0"]);
   const home = temporaryFolder(t);

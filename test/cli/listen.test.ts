@@ -30,7 +30,7 @@ async function receiver(t: TestContext) {
   return { got, to: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks` };
 }
 
-/** A fixed address in front of services that come and go; without one it breaks every connection. */
+/** A fixed address in front of services that come and go. Without a service it breaks every connection. */
 async function relay(t: TestContext) {
   let port: number | undefined;
   const open = new Set<Socket>();
@@ -77,7 +77,7 @@ const post = async (url: string, key: string | null, path: string, body: object)
 };
 
 test("listen forwards signed events to a receiver over plain http, retries, and prints each result", async (t) => {
-  // Listening takes two requests of the key's window, however long it lasts.
+  // Listening takes two requests of the key's rate window, however long it lasts.
   const server = await launch(t, ["dev", "--port", "0", "--seed", demo, "--rate-limit", "5"]);
   const { got, to } = await receiver(t);
   const { next, stop, ended } = listening(

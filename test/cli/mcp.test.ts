@@ -14,7 +14,7 @@ import { within } from "../helpers/cli-refusals.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { program, temporaryFolder } from "../helpers/program.ts";
 
-/** The official client and `svc-server mcp`, which it starts as an editor does. */
+/** The official client, which starts `svc-server mcp` as an editor does. */
 async function editor(t: TestContext, env: Readonly<Record<string, string>>, mode: "legacy" | "auto" = "auto") {
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
   const home = temporaryFolder(t);

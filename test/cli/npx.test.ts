@@ -15,15 +15,17 @@ const skip =
 
 const dev = ["dev", "--port", "0", "--clock", "manual", "--json"];
 
-/** `npx svc-server dev`, or another command, in a project that has the package, once it listens. */
+/**
+ * Starts `npx svc-server dev`, or another command, in a project with the package. Resolves once the server listens.
+ */
 async function begin(t: TestContext, command = ["npx", "--no-install", "svc-server", ...dev]) {
   const folder = temporaryFolder(t);
   const bin = join(folder, "node_modules/.bin");
   mkdirSync(bin, { recursive: true });
-  // The script goes on until its stdin ends.
+  // The script runs until its stdin ends.
   const scripts = { service: `svc-server ${dev.join(" ")} & cat` };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "mine", scripts }));
-  // As npm links the command of the package.
+  // The same link to the command as npm makes.
   writeFileSync(join(bin, "svc-server"), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
   chmodSync(join(bin, "svc-server"), 0o755);
   const [file = "", ...words] = command;
@@ -33,7 +35,7 @@ async function begin(t: TestContext, command = ["npx", "--no-install", "svc-serv
     try {
       process.kill(-(npx.pid ?? 0), "SIGKILL");
     } catch {
-      // Nothing of its group is left.
+      // No process of the group is left.
     }
   });
   const output = createInterface({ input: npx.stdout });
@@ -42,14 +44,14 @@ async function begin(t: TestContext, command = ["npx", "--no-install", "svc-serv
   return { npx, ended, output, url, client: createClient({ baseUrl: `${url}/v1`, apiKey: api_key }) };
 }
 
-/** A terminal sends Ctrl+C to all of its group; npx alone waits for the command after it. */
+/** A terminal sends Ctrl+C to the whole group. npx alone would wait until the command ends. */
 const toGroup = ["SIGINT"];
 
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const)
   test(`npx svc-server dev leaves nothing behind after ${signal}`, { skip }, async (t) => {
     const { npx, ended, output, url } = await begin(t);
     assert.ok((await fetch(`${url}/healthz`)).ok);
-    // The pipe closes when the last process that holds it has ended.
+    // The pipe closes when the last process with an open end of it exits.
     const closed = once(output, "close");
     process.kill(toGroup.includes(signal) ? -(npx.pid ?? 0) : (npx.pid ?? 0), signal);
     await ended;
@@ -64,7 +66,7 @@ test("a script of npm run that puts the server in the background leaves it runni
   const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
   const source = { type: "git", repo: "acme/web", branch: "main" } as const;
   const { id } = await client.deployments.create({ project_id, environment: "production", source });
-  // Nothing moves the clock, so this takes two seconds: a server that watches npm looks several times.
+  // Nothing moves the clock, so this takes two seconds. A server that watches npm checks several times meanwhile.
   assert.equal((await client.deployments.get({ id, wait: 2 })).status, "queued");
   assert.ok((await fetch(`${url}/healthz`)).ok);
   const closed = once(output, "close");

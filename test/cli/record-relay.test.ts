@@ -12,7 +12,7 @@ import { bearer } from "../helpers/headers.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { openStream } from "../helpers/stream-client.ts";
 
-/** A server that answers as it is told, in place of a service. */
+/** A server that answers with the listener, in place of a service. */
 async function answering(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -139,7 +139,7 @@ test("a full envelope, compressed answers, and answers that break rules are unde
   const [organization] = seed.organizations;
   assert.deepEqual([organization?.name, organization?.plan], ["acme", "pro"]);
   assert.deepEqual(organization?.projects, [{ name: "web", region: "eu" }]);
-  // Nobody saw who owns it, so the recording has an owner of its own.
+  // The recorder saw no owner, so the recording gets one of its own.
   assert.deepEqual(
     organization?.users?.map(({ role }) => role),
     ["owner"],

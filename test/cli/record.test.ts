@@ -35,7 +35,7 @@ const member = (name: string, email: string, role: "owner" | "developer", key: s
   keys: [{ name: "main", key }],
 });
 
-/** A service with a manual clock at a port: the account that is recorded. */
+/** The account to record: a service with a manual clock, on a port. */
 async function account(t: TestContext): Promise<{ service: Service; url: string }> {
   const users = [
     member(secretOf("a name"), secretOf("an address"), "owner", secretOf("the caller's key")),
@@ -49,7 +49,7 @@ async function account(t: TestContext): Promise<{ service: Service; url: string 
 
 const source = { type: "git", repo: "acme/web", branch: "main" };
 
-/** What a team does at its real service, through the recorder. */
+/** A team's work at its real service, through the recorder. */
 async function work(service: Service, base: string) {
   const key = secretOf("the caller's key");
   const call = async (method: string, path: string, body?: unknown) => {
@@ -159,7 +159,7 @@ test("an emulator starts from what the account looks like, and no secret of it i
   assert.equal((await get("/integrations")).data.length, 4);
   assert.equal((await get("/webhooks")).data[0].url, "https://hooks.real-company.com/recorded");
 
-  // The first deployment fails as the real one did, and the second one takes as long.
+  // The first deployment fails as the real one did, and the second takes as long as the real one.
   const post = async (path: string, body: object) => {
     const headers = jsonBearer(emulator.api_key);
     return json(await fetch(emulator.url + path, { method: "POST", headers, body: JSON.stringify(body) }));

@@ -68,7 +68,7 @@ async function useSecrets({ secretOf, receiver, call, reveal }: SecretsWorld) {
   return { project, webhook, deployment, picture };
 }
 
-/** Calls that are wrong, each with a secret where one could be by mistake. */
+/** Wrong calls, each with a secret where a caller could put one by mistake. */
 async function misuse({ secretOf, call }: SecretsWorld, { webhook, project }: Awaited<ReturnType<typeof useSecrets>>) {
   const secret = secretOf("the secret of a webhook");
   const value = secretOf("a secret variable");
@@ -113,7 +113,7 @@ test("no secret is in an answer, a stream, the log, a file, an argument or the o
   const stream = new WebSocket(streamed, { headers: bearer(here.secretOf("the first key")) });
   shown.set("the WebSocket", String(await once(stream, "message")));
   stream.terminate();
-  // What a delivery carries in its body is read by anybody behind the receiver.
+  // Anybody behind the receiver can read the bodies of deliveries.
   for (const { body: sent, path } of receiver.requests)
     shown.set(`${shown.size}: the delivery to ${path.slice(0, 6)}`, sent);
 
@@ -123,7 +123,7 @@ test("no secret is in an answer, a stream, the log, a file, an argument or the o
     const { stdout, stderr } = await runHere([...words, "--database", "svc.db"], folder);
     shown.set(`svc-server ${words.join(" ")}`, stdout + stderr);
   }
-  // A fault of the store makes a stack in the log.
+  // A broken store puts a stack trace into the log.
   const file = new Database(join(folder, "svc.db"));
   file.exec("alter table endpoints rename to elsewhere");
   file.close();

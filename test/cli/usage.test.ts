@@ -121,7 +121,7 @@ test("correct words that fail for another reason end with 1, and create nothing"
     [["keys", "create"], /A server in memory \(svc-server dev\) has no file: svc-server call keys\.create name=ci/],
     [["keys", "create", "--database", "far/none.db"], /far\/none\.db cannot be used: it does not exist/],
     [["keys", "list"], /here\.db cannot be used: it does not exist/, { SVC_DATABASE: "here.db" }],
-    // Without it, the answer would be that of an emulator at the default address, which a developer may well have.
+    // Without SVC_DATABASE, `mail` would ask the emulator at the default address, which a developer may be running.
     [["mail"], /here\.db cannot be used: it does not exist/, { SVC_DATABASE: "here.db" }],
     [["backup", "copy.db"], /svc-data cannot be used: it does not exist; name the database with --database/],
     [["restore", "copy.db"], /copy\.db cannot be used: it does not exist/],

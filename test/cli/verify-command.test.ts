@@ -8,7 +8,7 @@ import { launch, stream, temporaryFolder } from "../helpers/program.ts";
 
 const key = "sk_live_demo_owner";
 
-/** Runs the command to its end. */
+/** Runs the command until it exits. */
 async function verify(t: TestContext, url: string, words: readonly string[] = [], env: Record<string, string> = {}) {
   const home = temporaryFolder(t);
   const nobody = { SVC_API_KEY: "", XDG_CONFIG_HOME: home, APPDATA: home };
@@ -38,7 +38,7 @@ test("the command tries an emulator, writes JUnit, and ends with 0", async (t) =
   const { said: json } = await verify(t, server.url, ["--json", "--key", key]);
   assert.ok(JSON.parse(json).every(({ result }: { result: string }) => ["holds", "untried"].includes(result)));
 
-  // The key of a viewer reads; what it may not change cannot be tried.
+  // A viewer's key can read; the writes that it may not make stay untried.
   const viewer = await verify(t, server.url, ["--write", "--json"], { SVC_API_KEY: "sk_live_demo_viewer" });
   assert.deepEqual([viewer.code, viewer.errors], [0, ""]);
   assert.match(viewer.said, /the key may not POST \/projects \(403\)/);

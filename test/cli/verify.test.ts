@@ -32,7 +32,7 @@ test("without --write nothing is changed, and what is left out says so", async (
   const findings = await trial(
     service,
     (request, serve) => {
-      // A write without a key is refused, whatever it says.
+      // Counts only requests with the key: a write without a key is always refused.
       if (request.key === keyOf("owner")) asked.add(request.method);
       return serve(request);
     },
@@ -131,7 +131,7 @@ test("each of the wrong servers is found", withSnapshots, async (t) => {
     [],
     "sentences that no wrong server breaks",
   );
-  // These look back at what the other sentences were answered.
+  // These sentences check the answers to all other sentences.
   const isAboutAll = new Set(everyAnswer.map(({ sentence }) => sentence));
   const service = await emulator(t);
   const unnoticed: string[] = [];

@@ -5,7 +5,7 @@ import { finishedGeneration, small } from "../helpers/painter.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf } from "../helpers/test-service.ts";
 
-/** Node's types for version 20 lack what every browser has. */
+/** The WebSocket of browsers, which Node's types for version 20 lack. */
 interface BrowserSocket {
   send(text: string): void;
   addEventListener(name: "open" | "message" | "error", run: (event: { data: string }) => void): void;
@@ -38,7 +38,7 @@ async function callsApi({ api, key }: Call) {
   ];
 }
 
-/** A page with the typed client: it returns two events, and the id of the first. */
+/** A page with the typed client. It returns two events, and the id of the first. */
 async function usesClient({ api, key }: Call): Promise<string | undefined> {
   const { createClient }: Client = await import(`${"/lib/client.js"}`);
   const { projects, events } = createClient({ baseUrl: `${api}/v1`, apiKey: key });
@@ -46,7 +46,7 @@ async function usesClient({ api, key }: Call): Promise<string | undefined> {
   return (await events.list()).data.at(-1)?.id;
 }
 
-/** The first event that a page hears on the stream, of those since `after`. */
+/** The first event after `after` that a page receives on the stream. */
 function hearsStream({ api, key, after }: Call & { readonly after: string | undefined }): Promise<string> {
   const { WebSocket } = globalThis as unknown as { WebSocket: Socket };
   const socket = new WebSocket(`${api.replace("http", "ws")}/v1/stream?after=${after}`);
@@ -57,7 +57,7 @@ function hearsStream({ api, key, after }: Call & { readonly after: string | unde
   });
 }
 
-/** The type and length of a file, as a script reads it; the browser's reason where it may not. */
+/** The type and length of a file that a script may read, else the browser's error message. */
 const loads = (url: string) =>
   fetch(url).then(
     async (response) => `${response.headers.get("content-type")} ${(await response.arrayBuffer()).byteLength}`,

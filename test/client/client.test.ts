@@ -16,7 +16,7 @@ const clientOf = ({ service }: World, more: Partial<ClientOptions> = {}) =>
 
 const git = { type: "git", repo: "acme/web", tag: "v1.4.2" } as const;
 
-/** The same calls without a request. */
+/** The client that makes the same calls without HTTP. */
 const insideOf = ({ service }: World) => service.client({ apiKey: keyOf("owner") });
 
 const ways = [
@@ -79,7 +79,7 @@ test("a log is followed to its end, through connections that break", async (t) =
       asked.push(new Headers(init.headers).get("last-event-id"));
       const response = await service.fetch(url, init);
       if (asked.length > 1 || !response.ok) return response;
-      // The first connection breaks within its second entry.
+      // The first connection breaks inside its second entry.
       const text = await response.text();
       return new Response(text.slice(0, text.indexOf("\n\n", text.indexOf("data:")) + 9), response);
     },
@@ -142,7 +142,7 @@ test("invalid input is refused before anything is sent, and no error shows a key
   assert.equal(client.projects.explode, undefined);
   await assert.rejects(client.call("projects.explode"), /no operation is called projects.explode/);
   await assert.rejects(client.call("toString"), /no operation is called toString/);
-  // An identifier is one part of a path, whatever is in it.
+  // An identifier is a single path segment, whatever it contains.
   await assert.rejects(client.projects.get({ id: "../users" }), { code: "not_found" });
 });
 

@@ -6,16 +6,16 @@ import { type Json, jsonSchema } from "../../lib/openapi/json-schema.ts";
 import { operations } from "../../lib/operations.ts";
 import { startLanguageService } from "../helpers/language-service.ts";
 
-/** A field that an editor must document: the code that leads to it, and what its schema says. */
+/** A field that editors must document: the code that reaches it, and its description in the schema. */
 interface Documented {
-  /** As people read it: `ProjectsCreateInput.name`. */
+  /** The name for people: `ProjectsCreateInput.name`. */
   readonly place: string;
   /** An expression that ends with the name of the field. */
   readonly code: string;
   readonly meaning: string | undefined;
-  /** Objects have none: their fields have. */
+  /** False for objects: their fields have the examples. */
   readonly needsExample: boolean;
-  /** Whether callers may leave it out, and must learn what happens then. */
+  /** Whether callers may leave it out, so that its description must tell what happens then. */
   readonly needsDefault: boolean;
 }
 
@@ -67,7 +67,7 @@ function fieldsIn(schema: Json, place: string, code: string, isInput: boolean, u
   ];
 }
 
-/** What an object says of all its fields that are left out. */
+/** The phrase with which an object describes all fields left out. */
 const staysWithout = /left out stay/;
 
 async function everyField(): Promise<Documented[]> {
@@ -77,7 +77,7 @@ async function everyField(): Promise<Documented[]> {
   const inputs = operations.flatMap((operation) => of(inputName(operation), inputOf(operation), true));
   const events = Object.entries(catalog).flatMap(([name, data]) => of(eventDataName(name), jsonSchema(data), false));
   const leaves = optionLeaves();
-  /** The expression of an option. Something else may stand in place of a group. */
+  /** The expression of an option. `branch` picks the group, because its type may be a union. */
   const codeOf = (path: string): string =>
     path.split(".").reduce((above, name) => `branch(${above}, "${name}")!.${name}`, "of<types.Options>()");
   const options = leaves.flatMap(({ path, schema, help, fallback, required }) => {
@@ -93,7 +93,7 @@ async function everyField(): Promise<Documented[]> {
   return [...new Map(all.map((one) => [one.code, one])).values()];
 }
 
-/** What a description says about leaving a field out. */
+/** Words that tell what happens if a field is left out. */
 const aboutDefault = /\bdefault|\bleft out|\bleaves? out|\bwithout|\bunless\b|\bonly\b|\binstead\b/i;
 
 test("the schema of every option, input, answer and event says what each field means", async (t) => {

@@ -5,7 +5,7 @@ import { withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { keyOf, type World, world } from "../helpers/test-service.ts";
 
-/** `service.client()`: how a call without a request resembles a request, and how it differs. */
+/** `service.client()`: calls without a request, and how they compare with requests. */
 const insideOf = ({ service }: World, apiKey = keyOf("owner")) => service.client({ apiKey });
 const problemOf = async (call: Promise<unknown>) => {
   const error = await call.catch((error: unknown) => error);

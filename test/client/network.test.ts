@@ -10,7 +10,7 @@ import { createClient } from "../../lib/client.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf, world } from "../helpers/test-service.ts";
 
-/** A server that is not ours. */
+/** A server other than svc-server. */
 async function serverOf(t: TestContext, answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -119,7 +119,7 @@ test("JSON that breaks off, as where an answer ends with its connection, is aske
 });
 
 test("an answer whose body never ends fails after the timeout or at its signal", async (t) => {
-  // The limit's timer alone keeps no process up, as a connection would.
+  // Keeps the process alive as a connection would: the timer of the limit does not.
   const { port1: up } = new MessageChannel();
   up.ref();
   t.after(() => up.close());

@@ -8,7 +8,7 @@ import { createService } from "../../lib/index.ts";
 
 const id = "dep_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
-/** A client of a server that never answers, and the signals that limit its requests, by the end of their URL. */
+/** A client of a server that never answers, and the abort signals of its requests, by the end of their URL. */
 async function hanging(t: TestContext, timeout: number) {
   const server = createServer(() => {}).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -32,7 +32,7 @@ test("the limit of a request with wait is the wait and the limit of any other", 
   const waits = ["1", "60", "1e9"].map((wait) =>
     assert.rejects(client.call("deployments.get", { id, wait }, { signal: control.signal }), { message: "enough" }),
   );
-  // Timers of one process fire in order: a shorter one of the waits would be first.
+  // Timers of one process fire in order: a shorter limit of a request above would fire first.
   await assert.rejects(client.deployments.get({ id }), { code: "timed_out", message: /not answered within 10 ms/ });
   await assert.rejects(client.call("generations.get", { id, wait: "soon" }), { message: /not answered within 10 ms/ });
   await assert.rejects(client.call("generations.get", { id, wait: -5 }), { message: /not answered within 10 ms/ });

@@ -8,7 +8,7 @@ import { keyOf, world } from "../helpers/test-service.ts";
 const hostedOptions = { mode: "start", clock: "real", random: undefined } as const;
 const json = { "content-type": "application/json" };
 
-/** Signs in, and answers the cookie. */
+/** Signs in and returns the cookie. */
 async function signedIn({ send }: ListeningWorld, key: string): Promise<Record<string, string>> {
   const reply = await send("POST", "/dashboard/session", { headers: json, body: JSON.stringify({ key }) });
   assert.equal(reply.status, 201, reply.text);
@@ -16,7 +16,7 @@ async function signedIn({ send }: ListeningWorld, key: string): Promise<Record<s
   return { cookie: line.split(";", 1)[0] ?? "" };
 }
 
-/** How a connection to the live socket ends, or that it opened. */
+/** Connects to the live socket. Returns the kind of the first message, or how the connection failed. */
 const opens = (port: number, headers: Record<string, string>, path = "/dashboard/live") =>
   new Promise<string>((resolve) => {
     const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
@@ -84,7 +84,7 @@ test("start: only pages of this very origin may use a session", async (t) => {
   ]) {
     assert.equal(await as({ origin }), 403, origin);
     assert.equal(await opens(port, { ...cookie, origin }), "403", origin);
-    // The same path written in another way reaches no socket.
+    // The same path in another spelling reaches no socket.
     assert.notEqual(await opens(port, { ...cookie, origin }, "/dashboard/%6Cive"), "hello", origin);
   }
   for (const site of ["same-site", "cross-site"]) assert.equal(await as({ "sec-fetch-site": site }), 403, site);
@@ -145,7 +145,7 @@ test("dev: this machine acts as the first owner or any person, and signs in nowh
     send("POST", "/dashboard/api/projects", { headers: { ...json, ...headers }, body });
   assert.equal((await create({ "x-svc-person": viewer })).status, 403);
   assert.equal((await create({ "x-svc-person": "org_1.usr_1" })).status, 401);
-  // No key, so the idempotency key has nothing to belong to.
+  // Without an API key, an idempotency key has no owner.
   const made = await create({ "idempotency-key": "one" });
   assert.deepEqual([made.status, made.headers["location"]], [201, `/dashboard/api/projects/${made.body.id}`]);
   const key = await send("POST", "/dashboard/api/api-keys", { headers: json, body: JSON.stringify({ name: "mine" }) });

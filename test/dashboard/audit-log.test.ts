@@ -41,7 +41,7 @@ test("A refused sign-in has an entry of the key's organization, or of the only o
     },
   );
   assert.match(entry.key_id, /^key_/);
-  // Nothing says to which of the two organizations it belongs.
+  // An unknown key does not show which of the two organizations it concerns.
   assert.equal((await signIn("sk_live_nobody")).status, 401);
   assert.equal((await refused()).length, 1);
 

@@ -14,7 +14,7 @@ function call(method: string, path: string, body?: unknown): RecordedCall {
   return found;
 }
 
-/** The words and the input that a shell makes of a command. */
+/** The words and the stdin that a shell makes of a command. */
 function inShell(name: string, text: string): { words: string[]; input: string } {
   const { stdout } = spawnSync(
     "sh",

@@ -14,10 +14,10 @@ import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf } from "../helpers/test-service.ts";
 
 const execute = promisify(execFile);
-/** Where programs find the package. */
+/** The folder in which programs find the package. */
 const packageFolder = compiled("../");
 
-/** Runs what was copied as people would: in a shell, or as a module. */
+/** Runs copied text as people would: in a shell, or as a module. */
 function pasteInto(t: TestContext, variables: Readonly<Record<string, string>>) {
   const folder = temporaryFolder(t);
   writeFileSync(join(folder, ".curlrc"), "fail-with-body\nsilent\n");
@@ -32,7 +32,7 @@ function pasteInto(t: TestContext, variables: Readonly<Record<string, string>>) 
       : execute("sh", ["-c", text], options);
 }
 
-/** Makes a project, a deployment, variables and a webhook, with texts that a shell takes apart. */
+/** Makes a project, a deployment, variables and a webhook, with texts that a shell would split or expand. */
 async function act(page: Page): Promise<void> {
   const button = (name: string) => page.getByRole("button", { name, exact: true });
   const fill = (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text);
@@ -152,7 +152,7 @@ test("Chromium: calls and recordings", {
     const button = (name: string) => page.getByRole("button", { name, exact: true });
     await page.keyboard.press(".");
     await page.getByLabel("webhooks.list").waitFor({ state: "attached" });
-    // A page shows its own readings and no others.
+    // The drawer shows only the reads of the current page.
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "API keys", exact: true }).click();
     await page.getByRole("heading", { name: "API keys" }).waitFor();

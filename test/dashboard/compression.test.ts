@@ -7,7 +7,7 @@ import { listeningWorld } from "../helpers/raw-sockets.ts";
 
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync } as const;
 
-/** The bytes of an answer as they came, which fetch would decode. */
+/** The bytes of a response as received; fetch would decode them. */
 const get = (port: number, path: string, accepted?: string) =>
   new Promise<{ encoding: string | undefined; vary: string | undefined; bytes: Buffer }>((resolve, reject) => {
     const headers = accepted === undefined ? {} : { "accept-encoding": accepted };

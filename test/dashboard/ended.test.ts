@@ -9,7 +9,7 @@ import { isLong } from "../helpers/properties.ts";
 import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
 import { expect } from "../helpers/test-service.ts";
 
-/** Every string that the page's program can still reach, and every one that waits for the garbage collector. */
+/** All strings in the page's heap, including those not yet collected. */
 async function memoryOf(page: Page): Promise<string> {
   const debug = await page.context().newCDPSession(page);
   const parts: string[] = [];
@@ -56,7 +56,7 @@ test("Chromium: nothing stays of a session that has ended", {
     return { page, secret };
   };
   const clear = async (page: Page, secret: string, end: () => Promise<unknown>) => {
-    // A page that is not loaded anew may be clear as well.
+    // The page may also be cleared without a reload.
     const loaded = page.waitForEvent("load", { timeout: 5_000 }).catch(() => {});
     await end();
     await loaded;

@@ -8,7 +8,7 @@ import { listeningWorld } from "../helpers/raw-sockets.ts";
 
 const skip = noBrowser || (!isLong && "npm run test:dashboard runs it");
 
-/** Drawn lines and areas that do not stand out from the page. Text, because these tests know no types of a browser. */
+/** Lines and areas that do not stand out from the page. A string, because these tests have no browser types. */
 const faint = `(() => {
   const probe = document.body.appendChild(document.createElement("i"));
   const systemColor = (name) => { probe.style.color = name; return getComputedStyle(probe).color; };
@@ -57,7 +57,7 @@ test("Chromium: forced colours", { skip }, async (suite) => {
       await page.goto(`${origin}/dashboard/deployments/${made.failed}?line=58`);
       await page.locator(".line.linked").waitFor();
       assert.deepEqual(await page.evaluate(outlined(".line.linked")), ["solid"]);
-      // What cannot be pressed looks so, and what has the focus shows it.
+      // Disabled buttons look disabled, and the focus is visible.
       const styleOf = (name: string, property: string) =>
         page.evaluate<string>(
           `getComputedStyle([...document.querySelectorAll("button")].find((one) => one.textContent === "${name}")).${property}`,

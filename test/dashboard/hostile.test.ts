@@ -13,7 +13,9 @@ const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script><a href="j
 const short = "<img src=x onerror=alert(1)>\u202Egnp\u001b[31m";
 const endless = "y".repeat(100_000);
 
-/** Records whose texts are as hostile and as long as the interface takes them. Answers the paths that show them. */
+/**
+ * Makes records with texts as hostile and as long as the interface accepts. Returns the paths of pages that show them.
+ */
 async function fillHostile(service: Service): Promise<string[]> {
   const client = service.client();
   service.webhooks.sink("hook", () => new Response(hostile + endless, { status: 500 }));
@@ -67,7 +69,7 @@ interface Shown {
   querySelectorAll(selector: string): { readonly length: number };
 }
 
-/** What a page must not hold or do, whatever it shows. */
+/** Finds what no page may contain or do. */
 async function wrongsOf(page: Page, path: string): Promise<string[]> {
   const found = await page.evaluate(() => {
     const { document } = globalThis as unknown as { document: Shown };
@@ -81,7 +83,7 @@ async function wrongsOf(page: Page, path: string): Promise<string[]> {
   ];
 }
 
-/** Opens a page, and waits until it has all of its records. */
+/** Opens a page and waits until it has all of its records. */
 async function visit(page: Page, origin: string, path: string) {
   await page.goto(`${origin}/dashboard${path}`);
   await page.getByRole("heading", { level: 1 }).waitFor();

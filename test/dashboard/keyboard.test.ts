@@ -8,7 +8,10 @@ import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf } from "../helpers/test-service.ts";
 
-/** What has the focus: its tag, and its name as people hear it. Text, because these tests know no types of a browser. */
+/**
+ * The focused element: its tag, and its name as screen readers announce it. A string, because these tests have no
+ * browser types.
+ */
 const focused = `(() => {
   const at = document.activeElement;
   const label = at.labels?.[0]?.textContent ?? at.getAttribute("aria-label") ?? at.textContent;
@@ -22,7 +25,7 @@ function keyboardOf(page: Page) {
     press,
     at,
     type: (text: string) => page.keyboard.type(text),
-    /** Goes on with Tab until this has the focus. */
+    /** Presses Tab until this element has the focus. */
     async to(wanted: string, key = "Tab"): Promise<void> {
       const seen: string[] = [];
       for (let i = 0; i < 80; i++) {
@@ -113,7 +116,7 @@ test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:da
     await press("Escape");
     assert.match(await at(), /^div Overview/);
 
-    // By the end of an identifier, as tables show it, and by the whole.
+    // Finds it by the end of its identifier, as tables show it, and by the whole identifier.
     for (const text of [`…${deployment.slice(-8)}`, deployment]) {
       await press("Control+k");
       await type(text);
@@ -144,7 +147,7 @@ test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:da
     await press("Escape");
     assert.match(await at(), /^a Line \d+$/, "the drawer gives the focus back");
 
-    // The palette offers what the page offers.
+    // The palette offers the actions of the page.
     const url = page.url();
     await press("Control+k");
     await type("roll");

@@ -18,7 +18,7 @@ test("what announces no event reaches other tabs too", async (t) => {
     heard();
   });
   await once(socket, "message");
-  /** Does it, and waits until the page was told of this record. */
+  /** Makes a call and waits until the page hears of this record. */
   const tells = async (of: string, method: string, path: string, body?: object) => {
     told.length = 0;
     const reply = await call("owner", method, `/v1${path}`, body);

@@ -82,7 +82,7 @@ test("a token of a clock that is far away, or signed by another issuer, lets nob
   const { now } = Date;
   let ahead = 0;
   t.mock.method(Date, "now", () => now() + ahead);
-  // The clock of the service, as it reads the token, is two hours ahead of the issuer's.
+  // While the service reads the token, its clock is two hours ahead of the issuer's.
   at.replace((request, response) => {
     if (request.url === "/token") response.on("finish", () => (ahead = milliseconds("2h")));
     at.pass(request, response);
@@ -93,7 +93,7 @@ test("a token of a clock that is far away, or signed by another issuer, lets nob
   assert.match(reply.text, /The clocks of this service and of Acme ID differ too much/);
 
   const stranger = await realIssuer(t);
-  // Under the name of the key that the other issuer has by default.
+  // The key has the name that the other issuer's key has by default.
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const jwk = { ...privateKey.export({ format: "jwk" }), kid: "keystore-CHANGE-ME", use: "sig", alg: "RS256" };
   stranger.serve(origin, {}, { jwks: { keys: [jwk as never] } });
@@ -101,7 +101,7 @@ test("a token of a clock that is far away, or signed by another issuer, lets nob
   const dora = visitor();
   const callback = await dora.signIn(other, "dora");
   mixed.replace(async (request, response) => {
-    // The keys of another issuer.
+    // Serves the keys of another issuer.
     const from = await fetch(`${stranger.issuer}/jwks`);
     if (request.url === "/jwks") response.writeHead(200, json).end(await from.text());
     else mixed.pass(request, response);
@@ -142,7 +142,7 @@ test("behind TLS the public URL is the way back, its cookie is bound to it, and 
   const back = await second.send("GET", path, { headers: { ...host, cookie } });
   assert.equal(back.status, 303, back.text);
   assert.match(String(back.headers["set-cookie"]), /^__Host-svc=\w{43}; Path=\/; .*; SameSite=Strict; Secure$/);
-  // Over plain http from another machine there is no cookie to keep.
+  // Over plain http from another machine, browsers keep no secure cookie.
   const named = await listeningWorld(t, { ...hosted, ...basic, hosts: ["svc.internal"] });
   const plain = await named.send("GET", "/dashboard/oidc", { headers: { host: "svc.internal" } });
   assert.deepEqual([plain.status, /Sign in over https/.test(plain.text)], [403, true]);

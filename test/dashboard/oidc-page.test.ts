@@ -18,7 +18,7 @@ test("in a browser: to the issuer, back to the same page, out, and a refusal", {
   await page.waitForURL(`${origin}/dashboard/projects`);
   await page.getByRole("heading", { name: "Projects" }).waitFor();
   await page.getByText("dora", { exact: false }).first().waitFor();
-  // The page itself goes on with its session, after a reload too.
+  // The page keeps its session, after a reload too.
   await page.reload();
   await page.getByRole("heading", { name: "Projects" }).waitFor();
   const cookies = await page.context().cookies(`${origin}/dashboard`);

@@ -189,7 +189,7 @@ test("an answer of the issuer is good once, and in the browser that began", asyn
   restored();
   await refused(dora, callback, /was used already/);
 
-  // The code once more, in a sign-in of its own: the issuer refuses it.
+  // The same code in another sign-in: the issuer refuses it.
   const other = visitor();
   const again = other.located(await other.send(start)).searchParams;
   const replayed = new URL(callback);
@@ -214,7 +214,7 @@ test("an answer of the issuer is good for ten minutes", onMachineTime, async (t)
     told = resolve;
   });
   offset = milliseconds("11m");
-  // The clock notices at a reading that the machine's was set, and says so once it has followed.
+  // Reading the clock makes it notice the machine's new time; it logs a line once it has followed.
   here.service.clock.now();
   await followed;
   await refused(dora, late, /took longer than ten minutes/);

@@ -42,7 +42,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click();
     await page.getByRole("button", { name: "Cancel deployment" }).waitFor();
     await page.getByText("acme/web branch main").waitFor();
-    // The real clock builds it in six seconds; what is asked for here is there at once.
+    // With the real clock a build takes six seconds; user actions take effect at once.
     await button("Cancel deployment").click();
     await page.locator(".facts").getByText("cancelled").waitFor();
     assert.equal(await button("Cancel deployment").isDisabled(), true);
@@ -99,7 +99,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await page.locator(".line.chosen").getByText("lib/part-7.ts").waitFor();
     assert.equal(await page.getByRole("checkbox", { name: "Follow" }).isChecked(), false);
 
-    // Roll back from the release that follows the first; a viewer could not.
+    // Rolls back from the release after the first; a viewer may not.
     assert.notEqual(live, running);
     await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${running}`);
     await page.getByRole("button", { name: "Roll back" }).click();
@@ -118,7 +118,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     let bytes = 0;
     const files = new Set<string>();
     session.on("Network.responseReceived", ({ requestId, type, response }) => {
-      // Calls that the reload interrupts are of the type Other as well.
+      // Calls that the reload interrupts also have the type Other.
       const isCall = /^\/(dashboard\/(api|session)|_svc)\b/.test(new URL(response.url).pathname);
       if (!isCall && /^(Document|Script|Stylesheet|Image|Other)$/.test(type)) files.add(requestId);
     });
@@ -159,7 +159,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
       await page.getByRole("heading", { level: 1 }).waitFor();
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        // The themes differ in nothing but their colours.
+        // The themes differ only in their colours.
         found.push(...(await findingsOf(page, colorScheme === "light" ? undefined : "color-contrast")));
       }
       for (const width of [390, 768, 1280, 2560]) found.push(...(await cutAt(page, width)));

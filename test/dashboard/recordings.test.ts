@@ -14,7 +14,7 @@ import { isLong } from "../helpers/properties.ts";
 import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
 
 const skip = noBrowser || (!isLong && "npm run test:dashboard runs it");
-/** Where programs find the package. */
+/** The folder in which programs find the package. */
 const packageFolder = compiled("../");
 
 interface Prepared extends ListeningWorld {
@@ -123,7 +123,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
             await page.getByRole("link", { name, exact: true }).click();
             await page.getByRole("heading", { name, level: 1 }).waitFor();
           };
-          // An older delivery, endpoints that were off, one that is new.
+          // An older delivery, endpoints that were off, and a new endpoint.
           await button("Send again").click();
           await visit("Webhooks");
           await page.getByRole("link", { name: "https://old.inbox.test" }).click();
@@ -139,7 +139,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
           await fill("Secret", "hunter2");
           await submit("Create");
           await page.getByRole("heading", { name: "https://new.inbox.test/hooks" }).waitFor();
-          // A project that was archived, a key and an invitation.
+          // An archived project, a key and an invitation.
           await visit("Projects");
           await page.getByRole("link", { name: "shelved" }).click();
           await button("Restore").click();
@@ -156,7 +156,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
           await fill("Name", "Grace");
           await submit("Accept");
           await page.getByLabel("The API key of the new member").waitFor();
-          // Work that ran, and scenarios.
+          // Work in progress, and scenarios.
           await visit("Scenarios");
           await button("Remove").click();
           await page.getByText("No scenario. Simulated", { exact: false }).waitFor();
@@ -190,7 +190,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
     await page.waitForURL((url) => !url.pathname.endsWith(second));
     await button("+10s").click();
     await state.getByText("active").waitFor();
-    // What is undone is in no recording.
+    // No recording contains undone changes.
     await button("+2h").click();
     await button("Undo").click();
     await page.getByRole("link", { name: "Projects", exact: true }).click();
@@ -230,7 +230,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
   });
 });
 
-/** A test file has no syntax of types, so it runs as it is. */
+/** Runs a recorded test file, which has no type syntax, so Node runs it directly. */
 async function passes(text: string): Promise<void> {
   const file = join(packageFolder, `recorded-${process.pid}.test.mjs`);
   writeFileSync(file, text);

@@ -8,7 +8,7 @@ import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
 import { comparable, malformed, twoOrganizations, unknownOf } from "../helpers/tenancy.ts";
 import { keyOf } from "../helpers/test-service.ts";
 
-/** The operations of `/v1` once more, for sessions of the dashboard. */
+/** The operations of `/v1`, called with sessions of the dashboard. */
 
 const hosted = { mode: "start", clock: "real", random: undefined, rateLimit: 0, addressRateLimit: 0 } as const;
 const json = ["Content-Type", "application/json"] as const;
@@ -56,7 +56,7 @@ test("every operation is for exactly the roles and scopes of the table in a sess
   for (const role of roles) {
     for (const set of sets) {
       const cookie = await signIn(`sk_live_${role}_${set}`);
-      // As for `/metrics`: the role alone counts.
+      // As for `/metrics`, only the role counts.
       const isManager = role === "owner" || role === "admin";
       assert.equal((await call("GET", "/session/metrics", cookie)).status, isManager ? 200 : 403, role);
       const answers = await Promise.all(rules.map((rule) => call(rule.method, pathOf(rule.path), cookie)));
@@ -115,7 +115,7 @@ test("no operation of the dashboard takes a request without a living session, or
 test("a session finds no record of another organization", async (t) => {
   const made = await listeningWorld(t, { rateLimit: 0 });
   const { own, foreign } = await twoOrganizations(made);
-  // In dev a person stands for a session: both are callers of one organization.
+  // In dev a person takes the place of a session. Like a session, it acts for one organization.
   const { data: people } = (await made.send("GET", "/dashboard/session/people")).body;
   const { person } = people.find(
     (one: { organization: string; role: string }) => one.organization === "acme" && one.role === "owner",

@@ -36,21 +36,21 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
     await output.getByText("acme/web", { exact: false }).first().waitFor();
     assert.deepEqual(await findingsOf(page), []);
 
-    // The app prints, and answers at the address that the page shows.
+    // The app prints output and responds at the address that the page shows.
     await page.goto(`${url}/dashboard/projects/${id}/production`);
     await starts("one", 1);
     const address = page.getByRole("link", { name: /^http:\/\/production-web\.localhost:\d+$/ });
     assert.equal(await here.ask(new URL((await address.getAttribute("href")) ?? "").host), "200 one");
     assert.equal(await address.getAttribute("rel"), "noreferrer noopener");
 
-    // A restart is asked for here, a crash happens; both are seen without a reload.
+    // The page shows a requested restart and a crash without a reload.
     await button("Restart").click();
     await starts("one", 2);
     await here.ask("production-web.localhost", "/crash").catch(() => "");
     await sees("ended with the exit code 3");
     await starts("one", 3);
 
-    // The next release takes over while the page is open, and takes its variables along.
+    // The next release takes over while the page is open, with its variables.
     await button("Set a variable").click();
     await fill("Variable", "TOKEN");
     await fill("Value", "plain-text");
@@ -81,7 +81,7 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
       const { id } = await before.project("web");
       await before.release(id);
       await before.service.close();
-      // Its schedule missed a run.
+      // The schedule missed a run.
       const file = new Database(database);
       file.prepare("update schedules set next_at = '2026-01-01T00:00:00.000Z'").run();
       file.close();
@@ -138,7 +138,7 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
     assert.deepEqual(await findingsOf(page), []);
     await page.goto(`${url}/dashboard/snapshots`);
     await page.getByRole("alert").getByText("start without --runtime", { exact: false }).waitFor();
-    // The time axis needs no copy, nor does the clock.
+    // The time axis and the clock work without a fork.
     await page.goto(`${url}/dashboard/timeline`);
     await page.getByRole("application", { name: "Time axis" }).locator(".moment.good").first().waitFor();
     await page.getByRole("button", { name: "Look ahead" }).click();

@@ -40,7 +40,7 @@ test("Chromium: scale", { skip: noBrowser || (!isLong && "npm run test:dashboard
       await page.getByText("10000 lines", { exact: true }).waitFor();
       assert.ok((await shown.count()) < 120, `${await shown.count()} elements`);
       assert.equal(await linked.count(), 1, "more lines move nothing");
-      // Within the window, and under nothing else: what lies at the place of its number is the number.
+      // The number is within the window and nothing covers it: the element at its centre is the number itself.
       const isSeen = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
         const number = document.querySelector(".line.linked .number");
         const { left, top, width, height } = number.getBoundingClientRect();
@@ -82,7 +82,7 @@ test("Chromium: scale", { skip: noBrowser || (!isLong && "npm run test:dashboard
       await page.getByRole("button", { name: "Older" }).click();
       await page.getByTitle(last ?? "").waitFor({ state: "detached" });
     }
-    // On an older page the list stays where it is while others deploy.
+    // On an older page the list does not move while others deploy.
     const top = await links.first().getAttribute("title");
     await service.clock.advance("10s");
     await page.locator(".rows .status.active").first().waitFor();

@@ -54,7 +54,7 @@ test("a session that ends closes its live connection and what it follows, and op
   const database = join(folderOf(t), "svc.db");
   const here = await listeningWorld(t, { ...hosted, seed, database });
   const { id: project } = await here.project();
-  // Its log goes on, because it waits for the other one.
+  // The log of the second deployment stays open, because that deployment waits for the first.
   const [, queued] = [await here.deploy(project), await here.deploy(project)];
   await Promise.all(
     Object.entries(ends).map(async ([name, end]) => {
@@ -82,7 +82,7 @@ test("a key that is revoked during the sign-in opens no session", async (t) => {
     here.call("owner", "DELETE", `/v1/api-keys/${id}`),
     here.service.fetch("/dashboard/session", { method: "POST", headers: { ...json, host: "localhost" }, body }),
   ]);
-  // Transactions of PostgreSQL are no group: where the sign-in comes first, its session ends with the key.
+  // On PostgreSQL the sign-in may commit first; its session then ends with the key.
   const [cookie = ""] = (signedIn.headers.get("set-cookie") ?? "").split(";");
   const { status } = await here.send("GET", "/dashboard/session", { headers: { cookie } });
   assert.deepEqual([isPostgres || signedIn.status === 401, status], [true, 401]);
@@ -110,7 +110,7 @@ test("a session ends with the time of its key, and thirty days after its sign-in
       told = resolve;
     });
     offset += wait;
-    // The clock notices at a reading that the machine's was set, and says so once it has followed.
+    // Reading the clock makes it notice the machine's new time; it logs a line once it has followed.
     here.service.clock.now();
     await followed;
     return (await here.send("GET", "/dashboard/session", { headers: { cookie } })).status;

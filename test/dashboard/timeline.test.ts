@@ -101,7 +101,7 @@ test("Chromium: the time axis", { skip }, async (suite) => {
       await plot.locator(".moment").first().waitFor();
       assert.ok(asked.filter((path) => path.endsWith(".js")).length > first.length, "its code comes with it");
 
-      // It stays while pages change, shows what happens, and leads there.
+      // The plot stays while pages change, shows new moments, and links to them.
       await page.getByRole("link", { name: "Deployments", exact: true }).click();
       const { id } = await deploy(parent);
       await service.clock.advance("1m");
@@ -116,7 +116,7 @@ test("Chromium: the time axis", { skip }, async (suite) => {
       assert.deepEqual(await findingsOf(page), []);
       for (const width of [390, 768, 1280]) assert.deepEqual(await cutAt(page, width), []);
 
-      // It is remembered, and the page of the timeline has its own.
+      // The plot stays open after a reload; the page of the timeline shows only its own.
       await load();
       await plot.waitFor();
       await page.getByRole("link", { name: "Timeline", exact: true }).click();

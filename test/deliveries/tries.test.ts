@@ -21,7 +21,7 @@ test("a delivery is tried once where its receiver succeeds, whenever the answers
     here.service.webhooks.sink(name, async ({ headers }) => {
       const id = headers.get("x-service-delivery") ?? "";
       received.set(id, (received.get(id) ?? 0) + 1);
-      // Answers arrive in between the statements of the transactions that other answers caused.
+      // Spreads the answers over the statements of the transactions that earlier answers caused.
       await turns((requests++ * 7) % 23);
       return new Response();
     });

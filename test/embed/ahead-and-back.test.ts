@@ -9,7 +9,7 @@ const subscribe = async (here: World, url: string) =>
   expect(await here.call("owner", "POST", "/v1/webhooks", { url, events: ["*"] }), 201);
 const notFound = { code: "not_found" };
 
-/** What a watcher could have changed: the next identifiers, the journal, the inbox, the clock. */
+/** The state that a look ahead must not change: the next identifiers, the journal, the inbox, the clock. */
 const stateOf = async (here: World) => [
   here.service.journal.list(),
   here.service.inbox.list(),
@@ -49,7 +49,8 @@ test("a preview says what would happen, and changes and sends nothing", withSnap
       assert.deepEqual(states, ["building 00:01", "deploying 00:04", "active 00:06"]);
       const events = ahead.entries.flatMap((one) => (one.kind === "event" ? [one.event] : []));
       assert.deepEqual(events.at(-1), "deployment.succeeded");
-      // The second try of what failed, by the script; what has a function, or a public address, counts as received.
+      // The second try of a failed delivery follows the script. Deliveries to a function or a public address count as
+      // received.
       const tries = ahead.entries.flatMap((one) => (one.kind === "try" ? [one.status] : []));
       assert.deepEqual([...new Set(tries)].sort(), [200, 500]);
     }

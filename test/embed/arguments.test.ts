@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { keyOf, world } from "../helpers/test-service.ts";
 
-/** What JavaScript hands in although the types say otherwise. */
+/** A value that JavaScript can pass although the types forbid it. */
 // biome-ignore lint/suspicious/noExplicitAny: the types would not let it pass
 const untyped = (value: unknown): any => value;
 
@@ -83,7 +83,7 @@ test("a function that takes no arguments refuses some, but for those that a test
   ];
   const hooks: typeof answers = [
     ...[service.settle, clock.advanceToNext, clock.runUntilIdle].map((one) => [one.name, one] as const),
-    // The last one replaces the state to which the others belong.
+    // `reset` comes last, because it replaces the state that the others use.
     ...[inbox.clear, scenarios.clear, faults.clear, ...(hasSnapshots ? [service.reset] : [])].map(
       (one) => [one.name, one] as const,
     ),
@@ -94,7 +94,7 @@ test("a function that takes no arguments refuses some, but for those that a test
         code: "validation_failed",
         message: new RegExp(`^${name} takes no arguments; `),
       });
-  // What Node, Vitest and Jest hand to a hook.
+  // The arguments that Node, Vitest and Jest pass to a hook.
   for (const [, call] of hooks)
     for (const context of [
       t,

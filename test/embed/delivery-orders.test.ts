@@ -49,7 +49,7 @@ test(
     const seen: string[] = [];
     const here = await world(t);
     const [one, two] = (await pending(here, ["one", "two"])) as [string, string];
-    // A receiver that refuses whatever comes before the first event.
+    // A receiver that refuses anything that arrives before the first event.
     const known = new Set<string>();
     here.service.webhooks.sink("hook", async (request) => {
       const id = request.headers.get("x-service-delivery") ?? "";

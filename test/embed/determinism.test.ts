@@ -11,13 +11,13 @@ import { forked, type World, world } from "../helpers/test-service.ts";
 const steps = 200;
 const driver = sharedPainter();
 
-/** Everything that left the process, byte for byte; a fork shares it with the service that it was made of. */
+/** All requests that left the process, byte for byte. A fork shares the list with its parent service. */
 interface Prepared {
   readonly here: World;
   readonly sent: string[];
 }
 
-/** What goes out is answered by a function: pictures by a backend, everything else with success. */
+/** A function answers all outgoing requests: with pictures for the backend, with success for everything else. */
 async function prepared(t: TestContext, random = "world"): Promise<Prepared> {
   const sent: string[] = [];
   const transport = async (request: Request) => {
@@ -28,13 +28,13 @@ async function prepared(t: TestContext, random = "world"): Promise<Prepared> {
   };
   const backends = { mine: { type: "openai" as const, url: "https://images.test/v1", models: { "flux-dev": {} } } };
   const here = await world(t, { random, transport, generations: { driver: driver(), backends } });
-  // Deliveries go out in every world, and one endpoint of them fails now and then.
+  // Each of these endpoints fails three times.
   for (const letter of "abcdefghijklmnopqrstuvwxyz")
     here.service.inbox.script(`h${letter}`, [500, 503, { timeout: true }]);
   return { here, sent };
 }
 
-/** Runs the steps, and returns all results: answers, received deliveries, events and files. */
+/** Runs the steps and returns all results: answers, received deliveries, events and files. */
 async function outcome({ here, sent }: Prepared): Promise<string[]> {
   const before = sent.length;
   const { responses, succeeded, generations, call } = await runSteps(here, createRandom("script"), steps);

@@ -8,7 +8,7 @@ import { drainEventLoop } from "../helpers/engine.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 import { keyOf, start, type World, world } from "../helpers/test-service.ts";
 
-/** What JavaScript hands in although the types say otherwise. */
+/** A value that JavaScript can pass although the types forbid it. */
 // biome-ignore lint/suspicious/noExplicitAny: the types would not let it pass
 const untyped = (value: unknown): any => value;
 
@@ -90,7 +90,7 @@ test("waitUntilDone on a manual clock that is not advanced fails with the reason
     }
     await waiting;
   }
-  // A clock that is moved at times is waited for.
+  // The client waits as long as the clock moves now and then.
   const patient = client.waitUntilDone("deployments", id);
   for (let i = 0; i < 3; i++) {
     await turns(here);

@@ -20,7 +20,7 @@ import { expect, forked, type World, world } from "../helpers/test-service.ts";
 
 const rows = async (here: World) => expect(await here.call("owner", "GET", "/v1/projects"), 200).data;
 
-/** A world in a file, with a project, a deployment under way and a webhook whose secret is encrypted. */
+/** A world in a file, with a project, a running deployment and a webhook whose secret is encrypted. */
 async function inFile(t: TestContext) {
   const database = join(folderOf(t), "svc.db");
   const here = await world(t, { database });
@@ -56,7 +56,7 @@ test("a snapshot holds no file that is being written, nor one that vanishes mean
   mkdirSync(files);
   const half = join(files, `gen_${"0".repeat(26)}.half`);
   writeFileSync(half, "half");
-  // A file that is listed and then missing, as if a job had removed it between the two.
+  // A file that is listed but missing, as if a job had removed it in between.
   symlinkSync(join(files, "nothing"), join(files, `gen_${"1".repeat(26)}`));
   const { id } = await here.service.snapshot();
   rmSync(half);
@@ -104,7 +104,7 @@ test("reset goes back to a large file too, and says where one is too large to be
   assert.equal((await rows(next)).length, 1);
   await next.service.close();
 
-  // Pages that hold nothing, in a hole of the file: it has more than a GiB and takes no room.
+  // Extends the file with empty pages in a hole: more than 1 GiB that takes no disk space.
   const file = openSync(database, "r+");
   const pages = Buffer.alloc(4);
   pages.writeUInt32BE(300_000);

@@ -9,7 +9,7 @@ const subscribe = async (here: World, more: object = {}) =>
 const projects = async (here: World): Promise<string[]> =>
   expect(await here.call("owner", "GET", "/v1/projects"), 200).data.map(({ name }: { name: string }) => name);
 
-/** A promise that the test keeps in its hand. */
+/** A promise that the test resolves. */
 function held<T>() {
   let give: (value: T) => void = () => {};
   const promise = new Promise<T>((resolve) => {

@@ -87,7 +87,7 @@ test("a sink that moves the clock, or settles, throws instead of waiting for its
     refused,
     moves.map(() => `clock cannot be moved or settled within the sink "hook"; ${right}`),
   );
-  // Calls of another service are allowed, and so is any work after the sink has ended.
+  // Calls of another service are allowed. So is any work after the sink has ended.
   const other = hasSnapshots ? await service.fork() : await createService({ clock: "manual" });
   t.after(() => other.close());
   let later = (): Promise<unknown> => Promise.reject(new Error("the sink was not called"));

@@ -17,7 +17,7 @@ import { startBackend } from "../helpers/openai-backend.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { git, keyOf, seed } from "../helpers/test-service.ts";
 
-/** The real SDK, which keeps the spans in memory. */
+/** The real SDK, with an exporter that keeps the spans in memory. */
 function tracing(t: TestContext, { hasContexts = false } = {}) {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
@@ -87,7 +87,7 @@ for (const hasContexts of [true, false])
       ["project.created", 200],
     );
     assert.equal(caught()[0]?.headers["traceparent"], traceparent(delivery?.spanContext() ?? from));
-    // What nobody asked for makes no trace of its own.
+    // Work without a request starts no trace.
     const names = all().flatMap(({ name, parentSpanContext }) => (parentSpanContext ? [] : [name]));
     assert.deepEqual([...new Set(names)], ["POST /v1/webhooks"]);
   });

@@ -5,7 +5,7 @@ import { createTestService, forkTestService } from "../../lib/testing.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { seed, world } from "../helpers/test-service.ts";
 
-/** Compiles for a text alone. */
+/** Compiles only with a string. */
 const lengthOf = (text: string) => text.length;
 
 test("the key of a service is a string where each start has one", withSnapshots, async (t) => {

@@ -107,7 +107,7 @@ test("A command that never ends and ignores TERM is killed at its limit, with it
 });
 const isGone = (pid: string) => readFileSync(`/proc/${pid}/stat`, "latin1").includes(") Z ");
 
-/** Starts a program that never ends; it runs, and what it printed was read, once it has asked twice. */
+/** Starts a program that never ends. After two requests it is running, and its output was read. */
 async function started(t: TestContext) {
   let asked = () => {};
   const twice = new Promise<void>((resolve) => {

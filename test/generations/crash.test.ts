@@ -213,11 +213,11 @@ test("A generation that waits for the painter is not running, so a kill does not
   const jobs = "select count(*) from jobs where kind = 'generations.advance'";
   const count = (sql: string) => state.prepare(sql).pluck().get() as number;
   const [whole, part] = [jobs, `${jobs} and state = 'running'`];
-  // A claim takes all that are due, and each only asks: they wait again at once.
+  // A claim takes all due jobs. Each only asks for the painter, and then waits again.
   for (let left = 20; left > 0 && count(part) > 6; left--) await here.call("owner", "GET", "/v1/me");
   const [all, running] = [count(whole), count(part)];
   state.close();
   assert.ok(all >= many - 4, `${all} jobs`);
-  // Four threads at most, and some that are just asking.
+  // Four threads at most, and a few jobs that are asking.
   assert.ok(running <= 6, `${running} of ${all} run`);
 });

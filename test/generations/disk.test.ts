@@ -11,7 +11,7 @@ import { expect, world } from "../helpers/test-service.ts";
 const megabyte = 1024 * 1024;
 const picture = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(4 * megabyte, 7)]);
 
-/** A service whose backend answers a large picture after two seconds, and counts what it is asked. */
+/** A service whose backend answers a large picture after two seconds, and the list of requests to that backend. */
 async function pictures(t: TestContext, database: string) {
   const asked: string[] = [];
   const driver: GenerationDriver = {
@@ -53,7 +53,7 @@ test("A picture that finds the disk full is stored once there is room, whole, an
 });
 
 test("A generation whose file meets an I/O error fails with that reason, and nothing is served", async (t) => {
-  // Its first bytes are at an address that no process has.
+  // Reading it fails: no process has memory at address 0.
   const broken = "/proc/self/mem";
   if (!existsSync(broken)) return t.skip("this system has no file that fails");
   const database = join(folderOf(t), "svc.db");

@@ -10,7 +10,10 @@ const size = (kind: "image" | "video", asked: object) => {
   return `${width}x${height}`;
 };
 
-/** CONTRACT section 5: images by their long side, films by their short one, the other rounded to an even number. */
+/**
+ * CONTRACT section 5: the resolution is the long side of images and the short side of films. The other side is rounded
+ * to an even number.
+ */
 const sizes = [
   ["image", {}, "1024x1024"],
   ["image", { resolution: "512", aspect_ratio: "16:9" }, "512x288"],

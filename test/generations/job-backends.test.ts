@@ -117,7 +117,7 @@ for (const of of jobBackends) {
 
 for (const type of ["predictions", "openrouter"] as const) {
   const of = jobBackends.find((one) => one.type === type);
-  /** The finished job, whose file lies behind a URL: `trouble` answers the first requests for it. */
+  /** The finished job with its file behind a URL. `trouble` answers the first requests for the file. */
   const behindUrl = async (t: TestContext, trouble: BackendHandler, times: number) => {
     let fetched = 0;
     const file = type === "predictions" ? pixel : film;

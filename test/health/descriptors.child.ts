@@ -12,7 +12,7 @@ const open: number[] = [];
 try {
   for (;;) open.push(openSync("/dev/null", "r"));
 } catch {
-  // None is left.
+  // No descriptor is left.
 }
 const answer = await scrape();
 for (const fd of open) closeSync(fd);

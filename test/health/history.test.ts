@@ -20,7 +20,7 @@ test("the history holds one hour, with what happened between two samples", async
   const load = { waiting: 2, running: 1, due_at: Date.now() - 4000 };
   const { read } = createHistory({ meter, jobs: async () => load, now: Date.now, closing: closing.signal });
   for (let i = 0; i < 130; i++) {
-    // A sampling awaits the queue before it sets the next timer.
+    // Each sampling awaits the queue before it sets the next timer.
     await new Promise(setImmediate);
     count(i % 2 ? 200 : 500, 3);
     t.mock.timers.tick(30_000);

@@ -14,7 +14,7 @@ test("over loopback the metrics need no key, under a loopback name alone", async
   const named = await asked(here, { host: "svc.example.com" });
   assert.deepEqual([named.status, named.body.error.code], [401, "unauthorized"]);
   assert.equal((await asked(here, { host: "evil.example" })).status, 421);
-  // What is open without a key does not close for a wrong one.
+  // Where no key is needed, a wrong key is accepted too.
   for (const authorization of ["Basic eA==", "Bearer sk_live_unknown", `Bearer ${keyOf("viewer")}`]) {
     const got = await asked(here, { authorization });
     assert.deepEqual([got.status, /svc_info/.test(got.text)], [200, true], authorization);
@@ -80,7 +80,7 @@ test("an owner's or admin's key shows the numbers of that organization alone", a
   const others = await shown("stranger");
   const values = [...others.matchAll(/^svc_[^ ]+ (.*)$/gm)].map(([, value]) => value);
   assert.ok(values.length > 10 && values.every((value) => value === "0"), others);
-  // Nothing tells of the process, of the requests of others, or of the size of what they store.
+  // No metric reveals the process, the requests of other organizations, or the size of their data.
   assert.deepEqual(
     [...others.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name),
     [

@@ -222,7 +222,7 @@ test("the process is described: version, memory, processor, database, event loop
   assert.ok((first.get("svc_database_bytes") ?? 0) > 4096);
   const delayed = (of: Map<string, number>) => of.get("svc_event_loop_delay_seconds quantile=0.99");
   assert.equal(delayed(first), undefined, "it is watched from the first scrape on");
-  // The event loop is looked at every 20 ms, and measured from the second look on: here it is held up between them.
+  // The event loop is sampled every 20 ms, and measured from the second sample on. Here it is blocked between samples.
   for (let i = 0; i < 4; i++) {
     spawnSync(process.execPath, ["--eval", "0"]);
     await new Promise((go) => setImmediate(go));
@@ -239,7 +239,7 @@ test("the reference names every metric, and no other", async (t) => {
   const chapter = page.split("\n| metric | meaning |\n")[1]?.split("\n\n")[0] ?? "";
   const named = [...chapter.matchAll(/`((?:svc|process)_\w+)/g)].map(([, name = ""]) => name);
   for (const name of served) assert.ok(named.includes(name ?? ""), `${name} is missing`);
-  // Those of which nothing was counted yet are not served, so the source tells whether they exist.
+  // Metrics without a count are not served, so the source shows whether they exist.
   const source = readFileSync("lib/health/metrics.ts", "utf8");
   for (const name of named) assert.ok(source.includes(`"${name}"`), `${name} is none`);
 });

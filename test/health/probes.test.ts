@@ -54,7 +54,7 @@ test("a service whose database was overwritten is alive and not ready, and its l
   assert.equal((await here.call("nobody", "GET", "/readyz")).status, 200);
   // The reads of one turn see one state of the file.
   await yieldToEventLoop();
-  // A change by another process makes the service read the file again, which holds nonsense by then.
+  // A change by another process makes the service read the file again; by then the file is corrupt.
   const other = openRaw(database);
   other.exec("update settings set value = value");
   other.pragma("wal_checkpoint(TRUNCATE)");

@@ -17,9 +17,9 @@ const cases: readonly (readonly [text: string, left: string])[] = [
   ["\u0090q#0;2;0;0;0\u009ctext", "text"],
   [`${esc}_apc${esc}\\${esc}^pm${esc}\\${esc}Xsos${esc}\\text`, "text"],
   [`${esc}Ptmux;${esc}${esc}]0;title\u0007${esc}\\text`, `${esc}text`],
-  // The next sequence cancels a string that has no end.
+  // The next sequence ends an unterminated string.
   [`${esc}]0;title${esc}[31mred`, "red"],
-  // Nothing ends it: what follows may be the log's own text.
+  // An unterminated string stays: the rest may be the log's own text.
   [`${esc}]all of this stays`, "all of this stays"],
   [`${esc}(B${esc}7${esc}c${esc}#8${esc}=text`, "text"],
   ["[32m is text", "[32m is text"],

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { matchesGlob } from "../../lib/kernel/glob.ts";
 
-/** The definition of a match, character by character. */
+/** The definition of a match, one character at a time. */
 function means([first, ...pattern]: readonly string[], text: readonly string[]): boolean {
   if (first === undefined) return text.length === 0;
   if (first === "*") return means(pattern, text) || (text.length > 0 && means([first, ...pattern], text.slice(1)));

@@ -101,7 +101,7 @@ describe("instants", () => {
   });
 });
 
-/** A clock that shows the time of the test. */
+/** A clock whose time the test sets. */
 const shows = (now: () => number): Clock => ({ ...createClock("real"), now });
 
 describe("identifiers", () => {

@@ -162,7 +162,7 @@ test("each request is one entry, with its id and its key, and without its query"
       { level: "info", request_id: body.meta.request_id, method: "GET", path: "/v1/me", status: 200, key_id },
       { level: "info", request_id: "mine", method: "GET", path: "/v1/projects", status: 422, key_id },
       { level: "info", request_id: requests[2]?.request_id, method: "GET", path: "/v1/me", status: 401, key_id: null },
-      // An owner's key narrows the metrics to the organization; the others ask for none.
+      // An owner's key limits the metrics to its organization; the other two paths take no key.
       ...[["/healthz", null] as const, ["/readyz", null] as const, ["/metrics", key_id] as const].map(
         ([path, key_id], i) => ({
           ...{ level: "debug", request_id: requests[3 + i]?.request_id, method: "GET", path, status: 200, key_id },
@@ -175,7 +175,7 @@ test("each request is one entry, with its id and its key, and without its query"
 test("secrets in every field of the interface never get into the log, whether requests succeed or fail", async (t) => {
   const { entries, options } = listening();
   const canary = (name: string) => `CANARY${name}`;
-  // A receiver that fails with everything that it was sent in its error.
+  // A receiver that fails with an error that repeats the whole request.
   const transport = async (request: Request) => {
     throw new Error(`${request.url} ${JSON.stringify([...request.headers])} ${await request.text()}`);
   };

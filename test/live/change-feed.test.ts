@@ -6,7 +6,7 @@ import { newDatabase } from "../helpers/engines.ts";
 
 const change = (id: string): Change => ({ kind: "log", organization_id: "org_1", id });
 
-/** A feed on a store of its own, and the errors that it logged. */
+/** A feed on its own store, and the errors that it logged. */
 async function feedOf(t: TestContext) {
   const opened = await newDatabase(t);
   const store = createStore(opened.engine);

@@ -79,7 +79,7 @@ test("a connection that answers no ping is cut", async (t) => {
     const pinged = once(living.socket, "ping");
     t.mock.timers.tick(30_000);
     await pinged;
-    // The pong is on its way before this request is.
+    // The pong was sent before this request.
     await here.send("GET", "/v1/me");
   }
   const [code] = await closed;

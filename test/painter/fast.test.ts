@@ -75,7 +75,7 @@ test("the same placeholder has the same bytes; another prompt or seed gives othe
 
 test("a placeholder has the prompt's words on it: the same dots for small letters, capitals and accents", async () => {
   const order = { ...picture, prompt: "red", width: 160, height: 90 };
-  /** Where the ink is, as text. */
+  /** The pixels of the text, as characters. */
   const ink = async (prompt: string) => {
     const { data, width } = await decode("image/png", (await painter.paint({ ...order, prompt })).bytes);
     const dots = Array.from({ length: data.length / 3 }, (_, i) => (data[i * 3 + 2] === 255 ? "#" : "."));

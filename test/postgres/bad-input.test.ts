@@ -14,7 +14,7 @@ import { call, encryptionKey, severalServices } from "./several.ts";
 
 type Refusal = (database: string, sentence: RegExp, code?: number) => void;
 
-/** Starts that end with a sentence, and without a password. */
+/** Starts that fail with one sentence, which must not contain the password. */
 const refusals = (t: TestContext): Refusal => {
   const folder = temporaryFolder(t);
   return (database, sentence, code = 1) => {
@@ -80,7 +80,7 @@ test("a user that the server does not let in or who has no rights, and a replica
   refused(as("full"), /accepts no more connections, .*\(too many connections for role "full"\); raise the limit/);
   const port = String(await server.replica());
   refused(at(url, { port }), /its server is a read-only replica; name its primary/);
-  // The right password, and the first start after all these.
+  // The right password works: this is the first successful start.
   const service = await createService({ mode: "start", database: as("alice"), encryptionKey, logLevel: "silent" });
   await service.close();
   refused(as("eve"), /may not make or use the tables there \(permission denied for table \w+\); give that right/);
@@ -89,7 +89,7 @@ test("a user that the server does not let in or who has no rights, and a replica
 
 test("a server that is too old is refused by name", async (t) => {
   const { url, ask } = await emptyDatabase(t);
-  // There are no packages of so old a version: what the server says of itself is changed on its way.
+  // No package offers so old a version, so the proxy rewrites the version that the server reports.
   const old = await between(t, url, (data) => {
     const text = data
       .toString("latin1")

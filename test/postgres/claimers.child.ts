@@ -1,5 +1,5 @@
-// Claimers of jobs in one process: `claimers.child.js URL COUNT`. They begin with the first byte of stdin, and end when nothing
-// is due; stdout has what each ran.
+// Claimers of jobs in one process: `claimers.child.js URL COUNT`. They start at the first byte of stdin and exit when
+// no job is due. stdout lists the jobs that each ran.
 import { once } from "node:events";
 import * as v from "valibot";
 import { createRunner } from "../../lib/jobs/runner.ts";

@@ -31,7 +31,7 @@ test("2,000 jobs are taken by 8 claimers in two processes exactly once each", as
   const all = taken.flat();
   assert.equal(all.length, jobs);
   assert.equal(new Set(all).size, jobs);
-  // Each had a part of it.
+  // Claimers of both processes took jobs.
   assert.ok(
     taken.filter(({ length }) => length > 0).length > claimers,
     JSON.stringify(taken.map(({ length }) => length)),

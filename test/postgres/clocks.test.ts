@@ -5,7 +5,7 @@ import { bearer } from "../helpers/headers.ts";
 import { emptyDatabase } from "./databases.ts";
 import { followEvents, startProcesses } from "./processes.ts";
 
-/** What the answers below hold, each some of it. */
+/** The union of the answers below; each has some of these fields. */
 interface Answer {
   readonly id: string;
   readonly key: string;
@@ -33,7 +33,7 @@ test("three processes whose clocks are 30 s apart are one service", {
     const response = await fetch(base + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
     return { status: response.status, body: (await response.json()) as Answer, headers: response.headers };
   };
-  // The machines' clocks are really apart.
+  // The clocks of the machines really differ.
   const dates = await Promise.all(
     processes.urls().map(async (base) => Date.parse((await fetch(`${base}/healthz`)).headers.get("date") ?? "")),
   );
@@ -45,11 +45,11 @@ test("three processes whose clocks are 30 s apart are one service", {
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await send("POST", "/v1/deployments", order)).body.id);
   assert.deepEqual(ids, [...ids].sort(), "identifiers are in the order of the requests");
-  // A link or a key that another process made expires when it says so.
+  // A key made by one process is valid at all of them until its `expires_at`.
   const expires_at = new Date(Date.now() + 10_000).toISOString();
   const short = (await send("POST", "/v1/api-keys", { name: "short", scopes: ["*"], expires_at })).body.key;
   for (let i = 0; i < 3; i++) assert.equal((await send("GET", "/v1/me", undefined, short)).status, 200);
-  // All wait for the last one, each at another process, while leases are 30 s apart for their machines.
+  // Each request waits for the last deployment at another process, though the machines' clocks see leases 30 s apart.
   const ended = await Promise.all([0, 1, 2].map(() => send("GET", `/v1/deployments/${ids[2]}?wait=60`)));
   assert.deepEqual(
     ended.map(({ body }) => body.status),
@@ -67,7 +67,7 @@ test("three processes whose clocks are 30 s apart are one service", {
   assert.deepEqual(times, [...times].sort(), "times never go back");
   const begun = committed.filter(({ event }) => event === "deployment.started").map(({ data }) => data.deployment_id);
   assert.deepEqual(begun, ids, "first in, first out, each begun once");
-  // A rate window begins and ends for all at the same time.
+  // A rate window starts and ends at the same time for all processes.
   const made = (await send("POST", "/v1/api-keys", { name: "rated", scopes: ["*"] })).body.key;
   const asked = await Promise.all(Array.from({ length: 60 }, () => send("GET", "/v1/me", undefined, made)));
   assert.equal(asked.filter(({ status }) => status === 200).length, 40);

@@ -11,7 +11,7 @@ const variables: Readonly<Record<string, string>> = {
   POSTGRES_PASSWORD: "demo",
   SVC_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString("base64"),
 };
-/** The text as Compose reads it, with these variables. */
+/** The text with its variables filled in, as Compose does. */
 const filled = (text: string) =>
   text.replaceAll(/\$\{(\w+)(?::\?[^}]*)?\}/g, (_, name: string) => {
     assert.ok(variables[name], name);
@@ -33,7 +33,7 @@ test("the two servers of compose-servers.yaml answer behind its Caddy, and one a
   const { url } = await emptyDatabase(t);
   const start = ({ command, environment: env }: { command: string; environment: Record<string, string> }) => {
     const words = command.replace("postgres://svc@postgres/svc", url).split(" ");
-    // The password is that of this test's own database.
+    // The URL of this test's database has its own password.
     const { PGPASSWORD: _, ...more } = env;
     return launch(t, [...words, "--port", "0"], temporaryFolder(t), { env: more });
   };

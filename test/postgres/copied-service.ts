@@ -9,7 +9,7 @@ import { expect, type World, world } from "../helpers/test-service.ts";
 
 const draw = sharedPainter();
 
-/** The options of a service that goes on where another one with them has ended. */
+/** The options of a service that continues the work of an earlier one. */
 export const going = (more: Options): Options => ({
   clock: "manual",
   generations: { driver: draw() },
@@ -17,7 +17,7 @@ export const going = (more: Options): Options => ({
   ...more,
 });
 
-/** A service with something of everything, in the middle of its work. */
+/** A service with rows in every area and unfinished work. */
 export async function filled(t: TestContext, options: Options) {
   const here = await world(t, going(options));
   const { id } = await here.project();
@@ -40,7 +40,7 @@ export async function filled(t: TestContext, options: Options) {
 
 type Filled = Awaited<ReturnType<typeof filled>>;
 
-/** The work of a filled service that another one ends, on a copy of its database. */
+/** Checks that another service, on a copy of the database, finishes the work of a filled service. */
 export async function goesOn(next: World, { generation, keyed, once }: Filled): Promise<void> {
   const again = await next.call("owner", "POST", "/v1/projects", { name: "keyed", region: "eu-west-1" }, once);
   assert.deepEqual([again.status, again.body.id], [201, keyed.id], "the answer of the idempotency key");
@@ -60,7 +60,7 @@ export async function goesOn(next: World, { generation, keyed, once }: Filled): 
 const line = (row: object) =>
   JSON.stringify(Object.values(row).map((value) => (value === null ? null : String(value))));
 
-/** All rows as lines, without those of migrations and of files. */
+/** All rows as lines, except those of migrations and of files. */
 export function rowsOfFile(path: string): Record<string, string[]> {
   const database = new Database(path, { readonly: true });
   const names = database.prepare("select name from sqlite_schema where type = 'table' order by name").pluck().all();

@@ -13,7 +13,7 @@ import { around, world } from "../helpers/test-service.ts";
 import { filesOf, filled, going, rowsOfFile, rowsOfPostgres } from "./copied-service.ts";
 import { emptyDatabase } from "./databases.ts";
 
-/** Kills a copy with -9 at a line of its progress; answers whether it was still at work. */
+/** Kills a copy with SIGKILL at a line of its progress; returns whether the copy was still running. */
 async function killedAt(t: TestContext, words: readonly string[], line: number): Promise<boolean> {
   const child = stream(t, [...words, "--json"], {});
   for (let i = 0; i < line; i++) if ((await child.lines.next()).done) break;
@@ -21,7 +21,7 @@ async function killedAt(t: TestContext, words: readonly string[], line: number):
   return (await child.ended).code === null;
 }
 
-/** So many rows that some tables take several pages. */
+/** Adds enough rows for several pages of a table. */
 function addRows(path: string): void {
   const database = new Database(path);
   const insert = database.prepare("insert into app_logs values ('proj_1', 'production', ?, 'org_1', 't', 'info', ?)");
@@ -31,18 +31,18 @@ function addRows(path: string): void {
   database.close();
 }
 
-/** Lines of progress: at the first tables, within the largest one, at the files, and while both are compared. */
+/** Lines of progress: at the first tables, within the largest table, at the files, and during the comparison. */
 const lines = isLong ? Array.from({ length: 60 }, (_, i) => 1 + (i % 48)) : [1, 9, 21, 25, 40];
 
 interface Way {
   readonly newTarget: () => string | Promise<string>;
   readonly words: (to: string) => readonly string[];
   readonly options: (to: string) => Options;
-  /** Why no server starts on an unfinished copy. */
+  /** The reason that a server gives for not starting on an unfinished copy. */
   readonly refusal: RegExp;
 }
 
-/** Kills copies into one target at each of these lines, and starts a server on what they leave. Answers the target. */
+/** Kills copies into one target, one at each of these lines, and starts a server on the result. Returns the target. */
 async function killedInto(t: TestContext, { newTarget, words, options, refusal }: Way): Promise<string> {
   let to = await newTarget();
   let refused = 0;
@@ -50,7 +50,7 @@ async function killedInto(t: TestContext, { newTarget, words, options, refusal }
     await killedAt(t, words(to), line);
     const started = await createService(options(to)).catch((error) => void assert.match(String(error), refusal));
     if (!started) refused += 1;
-    // The kill came after the end.
+    // The copy had ended before the kill.
     else await started.close().then(async () => (to = await newTarget()));
   }
   assert.ok(refused >= lines.length - 1, `${refused} kills met a copy at work`);
@@ -134,10 +134,10 @@ test("a copy that is killed with -9 at any moment ends whole when it is run agai
     newTarget: async () => (await emptyDatabase(t)).url,
     words: there,
     options: (database) => ({ database, keyFile: `${file}.key`, logLevel: "silent" }),
-    // For a moment PostgreSQL may not know that its client was killed.
+    // PostgreSQL may need a moment to notice that its client was killed.
     refusal: /a copy into it is not finished; run svc-server copy again|svc-server copy works on it/,
   });
-  // A server may run on the source before the copy begins again.
+  // A server may run on the source before the copy restarts.
   const between = await world(t, going({ database: file }));
   await between.service.clock.advance("10m");
   assert.equal((await between.call("owner", "DELETE", `/v1/projects/${was.keyed.id}`)).status, 204);

@@ -17,7 +17,7 @@ test("a service goes to PostgreSQL and back with everything, and goes on with it
   const { url } = await emptyDatabase(t);
   const was = await filled(t, { database: file });
   await was.here.service.close();
-  // What a receiver may answer, and PostgreSQL does not store.
+  // PostgreSQL cannot store these characters, but a receiver may send them.
   const database = new Database(file);
   const changed = database.prepare(
     "update delivery_attempts set response = 'a' || char(0) || '\\u0000' where number = 1",

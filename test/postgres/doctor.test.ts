@@ -20,7 +20,7 @@ async function look(url: string, more: readonly string[] = [], env: Readonly<Rec
   return { status, findings, saysOf, wrong: findings.filter(({ ok }) => !ok).map(({ check }) => check) };
 }
 
-/** The server of the tests forgets much in a power cut. */
+/** The tests' server is not durable. */
 const unsafe = ["durability"];
 
 test("doctor looks at PostgreSQL, and says how to mend what is wrong", async (t) => {

@@ -50,7 +50,7 @@ test("a lost connection is opened again, and nothing but its transaction fails",
   await assert.rejects(interrupted, (error) => (error as Problem).status === 503);
   await engine.transaction("all", write("kept"));
   assert.deepEqual(await names(engine.connection), ["kept"]);
-  // Idle connections are lost too.
+  // Lost idle connections do no harm either.
   await ask(`${cut} and datname = current_database()`);
   await engine.transaction("all", write("later"));
   assert.deepEqual(await names(engine.connection), ["kept", "later"]);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createService, type Service } from "../../lib/index.ts";
 import { call, encryptionKey, severalServices } from "./several.ts";
 
-/** A driver that works until it is told to stop, as a program does. */
+/** A driver that works until it is stopped, as a program does. */
 function endless() {
   const works = new Map<string, () => void>();
   const began = new EventTarget();
@@ -28,7 +28,7 @@ function endless() {
 test("a cancel at any process stops the work in the process that began it", { timeout: 60_000 }, async (t) => {
   const [mine, other] = [endless(), endless()];
   let two: Service | undefined;
-  // Before the database goes.
+  // Closes the service before the database is dropped.
   t.after(() => two?.close());
   const { services, key, url } = await severalServices(t, 1, { generations: { driver: mine } });
   const one = services[0] as Service;

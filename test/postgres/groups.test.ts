@@ -9,7 +9,7 @@ import { emptyDatabase } from "./databases.ts";
 const own = { organization_id: "org_1" };
 const putIn = "insert into settings (name, value) values ($1, '')";
 const put = (connection: Connection, name: string) => connection.statement(putIn).run([name]);
-/** The number of the transaction of PostgreSQL. */
+/** The number of the current PostgreSQL transaction. */
 const numberOf = async (connection: Connection) =>
   ((await connection.statement("select txid_current()::text as number").first([])) as { number: string }).number;
 
@@ -25,7 +25,7 @@ async function openEmpty(t: TestContext) {
 
 type Works = readonly ((connection: Connection) => Promise<unknown>)[];
 
-/** Queues works while a transaction of their organization runs. */
+/** Queues works behind a running transaction of the same organization. */
 async function queue(engine: Engine, works: Works) {
   const [begun, mayEnd] = [deferred(), deferred()];
   const first = engine.transaction(own, async () => {
@@ -143,7 +143,7 @@ test("a group waits for no limit with rows that it has locked", async (t) => {
     await connection.lockLimit?.("deployments");
     isHeld.open();
     await mayEnd.promise;
-    // The row that the other one would have locked.
+    // The row that the other transaction would have locked.
     await put(connection, "a").catch(() => {});
   });
   await isHeld.promise;

@@ -11,7 +11,7 @@ const put = (connection: Connection, name: string) => connection.statement(putIn
 const [one, two] = [{ organization_id: "org_1" }, { organization_id: "org_2" }];
 const everything = "all" as const;
 
-/** Two processes on an empty database; `settled` waits until none holds or wants a lock of a transaction. */
+/** Two processes on an empty database. `settled` waits until no transaction holds or waits for a lock. */
 async function twoProcesses(t: TestContext) {
   const { url, ask } = await emptyDatabase(t);
   const open = async () => {
@@ -24,7 +24,7 @@ async function twoProcesses(t: TestContext) {
       where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database()) and not (objsubid = 2 and objid = 2)`);
     return row.locks;
   };
-  /** The transaction of a process waits for a lock. */
+  /** Resolves once a transaction waits for a lock. */
   const isWaiting = () =>
     firstOf(async () => {
       const [row] = await ask(
@@ -54,7 +54,7 @@ test("transactions of two organizations do not wait for each other, in one proce
   const end = await holding(first, one);
   for (const engine of [first, second]) {
     assert.equal(await engine.transaction(two, async () => 2), 2);
-    // Nor do claims, leases and counters.
+    // Claims, leases and counters do not wait either.
     assert.equal(await engine.transaction("rows", async () => 3), 3);
   }
   await end();
@@ -108,7 +108,7 @@ test("a transaction that fails, is cut off or cannot commit keeps no lock", asyn
     );
     await second.transaction(options, async () => {});
   }
-  // Its new connection is checked under the lock of all.
+  // The new connection is checked under the lock of all organizations.
   await first.transaction(one, async () => {});
   assert.equal(await locks(), 0);
   assert.deepEqual(await ask("select name from settings"), []);
@@ -120,7 +120,7 @@ test("messages that fail undo no commit and keep no lock", async (t) => {
     as $$ begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$`);
   for (const [name, options] of Object.entries<EngineScope>({ one, everything })) {
     await first.transaction(options, async (connection) => {
-      // The function above instead of PostgreSQL's.
+      // Makes the function above replace PostgreSQL's own.
       await connection.statement("set search_path = public, pg_catalog").run([]);
       await put(connection, name);
       connection.tell?.("news");
@@ -133,7 +133,7 @@ test("messages that fail undo no commit and keep no lock", async (t) => {
 
 test("a body runs again where another transaction stood in its way, and finds what that one left", async (t) => {
   const { first, second, ask } = await twoProcesses(t);
-  // A name that is unique over all organizations, taken while the body looks.
+  // A name that is unique over all organizations; another transaction takes it after the body's check.
   const found: number[] = [];
   const name = async (connection: Connection) => {
     const { taken } = (await connection
@@ -147,7 +147,7 @@ test("a body runs again where another transaction stood in its way, and finds wh
   };
   assert.equal(await first.transaction(one, name), "taken");
   assert.deepEqual(found, [0, 1]);
-  // One that stays broken is an error in the end.
+  // A transaction that conflicts again fails.
   let runs = 0;
   const always = first.transaction(one, async (connection) => {
     runs += 1;
@@ -155,7 +155,7 @@ test("a body runs again where another transaction stood in its way, and finds wh
   });
   await assert.rejects(always, (error) => first.isDuplicate(error));
   assert.equal(runs, 2);
-  // Two that wait for each other: the server ends one of them.
+  // Two transactions in a deadlock: the server ends one of them.
   await ask("insert into settings values ('a', ''), ('b', '')");
   const change = (connection: Connection, row: string) =>
     connection.statement("update settings set value = value || 'x' where name = $1").run([row]);
@@ -178,7 +178,7 @@ test("an organization's transactions take one connection of a process, however m
   const { first, ask } = await twoProcesses(t);
   const end = await holding(first, one);
   const waiting = Array.from({ length: 50 }, () => first.transaction(one, async () => {}));
-  // Others go on.
+  // Other organizations do not wait.
   for (let i = 0; i < 10; i++) await first.transaction(two, async () => {});
   const count =
     "select count(*)::int as n from pg_stat_activity where application_name ~ '^svc-server [A-Za-z0-9]{12}$' and state = 'idle in transaction' and datname = current_database()";

@@ -8,7 +8,7 @@ import { emptyDatabase } from "./databases.ts";
 import { between } from "./network.ts";
 import { call, encryptionKey, openSocket, severalServices } from "./several.ts";
 
-/** A service whose log tells when writes stop, and when they go on. */
+/** A service whose log reports when writes stop and resume. */
 async function watched(t: TestContext, database: string, more: Options = {}) {
   const lines: string[] = [];
   let hear = () => {};
@@ -22,7 +22,7 @@ async function watched(t: TestContext, database: string, more: Options = {}) {
   t.after(() => service.close());
   return {
     service,
-    /** Resolves with the first line of the log that matches, and takes the ones before it away. */
+    /** Resolves with the first matching line of the log, and drops all lines up to it. */
     async says(pattern: RegExp): Promise<string> {
       for (;;) {
         const found = lines.findIndex((line) => pattern.test(line));
@@ -35,7 +35,7 @@ async function watched(t: TestContext, database: string, more: Options = {}) {
   };
 }
 
-/** The name of a database, and a connection that stays when it goes. */
+/** The name of a database, and a connection that survives when that database is dropped. */
 async function rootBeside(t: TestContext, url: string) {
   const root = new Client({ connectionString: Object.assign(new URL(url), { pathname: "/postgres" }).href });
   await root.connect();
@@ -104,7 +104,7 @@ test("a network that swallows everything is 503 in bounded time, loses nothing, 
     make(service, key, "swallowed"),
     ...Array.from({ length: 20 }, () => call(service, key, "GET", "/v1/projects")),
   ];
-  // The other processes go on meanwhile: the lock of a half-open connection ends.
+  // Other processes continue meanwhile: the database drops the lock of a half-open connection.
   const other = await start();
   assert.equal((await make(other, key, "other")).status, 201);
   for (const answer of await Promise.all(requests)) unavailable(answer);

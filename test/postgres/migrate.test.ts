@@ -8,7 +8,7 @@ import { emptyDatabase } from "./databases.ts";
 const current = migrations().length;
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
 
-/** What an earlier version made: all but the last migration. */
+/** A database of an earlier version, without the last migration. */
 async function older(t: TestContext): Promise<string> {
   const { url, ask } = await emptyDatabase(t);
   const table = "create table migrations (version integer primary key, name text not null, checksum text not null)";
@@ -36,7 +36,7 @@ test("migrate makes and updates the tables, and servers with --migrate false lea
     assert.equal(again.stdout, `${database} is up to date (schema ${current}).\n`);
     const options = { mode: "start", migrate: false, logLevel: "silent" } as const;
     const service = await createService({ ...options, database: url, encryptionKey });
-    // A server may be running.
+    // `migrate` also works while a server runs.
     assert.equal((await run(["migrate", "--database", url])).status, 0);
     await service.close();
   }

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createConnection, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
-/** What lies between a service and its database; `change` sees what the database sends. */
+/** A proxy between a service and its database; `change` may alter the data that the database sends. */
 export async function between(t: TestContext, url: string, change: (data: Buffer) => Buffer = (data) => data) {
   const target = new URL(url);
   const sockets = new Set<Socket>();
@@ -26,7 +26,7 @@ export async function between(t: TestContext, url: string, change: (data: Buffer
   const { port } = server.address() as AddressInfo;
   return {
     url: Object.assign(new URL(url), { port: String(port) }).href,
-    /** From now on nothing passes, and nobody says so. */
+    /** With `true`, drops all data from now on, without an error. */
     silence(silent: boolean) {
       isSilent = silent;
     },

@@ -21,6 +21,6 @@ test('"In dev and in the library PostgreSQL has no snapshots, forks and reset: 4
   const calls = { snapshot: () => service.snapshot(), fork: () => service.fork(), reset: () => service.reset() };
   for (const [name, call] of Object.entries(calls))
     await assert.rejects(call, { code: "limit_reached", message }, name);
-  // The rest of the control interface works.
+  // The rest of the control interface still works.
   assert.equal((await fetch(`${url}/_svc/clock`)).status, 200);
 });

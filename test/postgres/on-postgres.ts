@@ -5,7 +5,7 @@ import type { Service } from "../../lib/index.ts";
 import { migrations } from "../../lib/store/migrate.ts";
 import { openPostgres } from "../../lib/store/open-postgres.ts";
 
-/** The address of a server's database, from which others are made. */
+/** The URL of the server's first database, used to make others. */
 const first = process.env["SVC_TEST_POSTGRES"] ?? "";
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
 /** Databases of this process that no service uses. */
@@ -26,11 +26,11 @@ async function ask(url: string, ...texts: string[]) {
   }
 }
 
-/** A server of the tester may have one of another schema. */
+/** The name includes the schema's checksum, because the tester's own server may hold a template of another schema. */
 const template = `svc_template_${migrations().at(-1)?.checksum.slice(0, 12)}`;
 let hasTemplate: Promise<void> | undefined;
 
-/** The first process of a run makes it; the others wait for its lock. */
+/** Makes the template in the first process of a run; the others wait for its lock. */
 async function makeTemplate(): Promise<void> {
   const client = new Client({ connectionString: first });
   await client.connect();
@@ -48,7 +48,7 @@ async function makeTemplate(): Promise<void> {
   }
 }
 
-/** The SQL that empties a database of ours. */
+/** The SQL that empties a database of the service. */
 let emptying: Promise<string> | undefined;
 
 async function emptyingOf(url: string): Promise<string> {
@@ -71,7 +71,10 @@ async function database(): Promise<string> {
   return urlOf(name);
 }
 
-/** The options of a service in memory with a database of PostgreSQL; others, and those that it does not take, as they are. */
+/**
+ * Gives a service in memory a PostgreSQL database. Returns all other options unchanged, and those that PostgreSQL does
+ * not allow.
+ */
 export async function onPostgres(options: Options): Promise<Options> {
   if ((options.database ?? ":memory:") !== ":memory:") return options;
   const on = (database: string): Options => ({ ...options, database, encryptionKey });
@@ -85,7 +88,7 @@ export async function onPostgres(options: Options): Promise<Options> {
   return moved;
 }
 
-/** The service, whose database is free again once it is closed. */
+/** The service, modified to return its database to the free ones when it closes. */
 export function freeing(service: Service, { database = "" }: Options): Service {
   if (!database.startsWith("postgres:")) return service;
   const { close } = service;

@@ -7,11 +7,11 @@ import type { TestContext } from "node:test";
 import { temporaryFolder } from "../helpers/program.ts";
 import { freePort, ordinaryUser } from "./server.ts";
 
-/** Why PgBouncer cannot be tested here. */
+/** The reason to skip tests of PgBouncer, or false. */
 export const withoutPooler =
   spawnSync("pgbouncer", ["--version"]).error === undefined ? false : "needs Debian's package pgbouncer";
 
-/** PgBouncer before the server of a URL: the same database through it. */
+/** Starts PgBouncer before the server of a URL. Returns the URL of the same database through it. */
 export async function startPooler(t: TestContext, url: string, mode: "transaction" | "session"): Promise<string> {
   const folder = temporaryFolder(t);
   chmodSync(folder, 0o755);
@@ -26,7 +26,7 @@ export async function startPooler(t: TestContext, url: string, mode: "transactio
     "unix_socket_dir =",
     "auth_type = any",
     `pool_mode = ${mode}`,
-    // One that the driver does not send, and one that the service once did.
+    // The driver does not send the first parameter; an earlier version of the service sent the second.
     "ignore_startup_parameters = extra_float_digits, options",
   ];
   writeFileSync(join(folder, "ini"), settings.join("\n"));

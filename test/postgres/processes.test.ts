@@ -8,21 +8,24 @@ import { createCaller, followEvents, roundRobin, startProcesses } from "./proces
 import { startServer } from "./server.ts";
 import { slowReceivers, stopFor } from "./slow-receivers.ts";
 
-/** Requests, and after how many of them a process is killed, one is stopped for a time, and the database is killed. */
+/**
+ * The number of requests, and the numbers of requests between two kills of a process, two pauses of a process, and two
+ * crashes of the database.
+ */
 const plan = isLong
   ? { requests: 10_000, kill: 900, stop: 1_600, stop_ms: 70_000, crash: 3_000, concurrency: 100 }
   : { requests: 400, kill: 150, stop: 180, stop_ms: 3_000, crash: 200, concurrency: 40 };
 const crashes = Math.floor(plan.requests / plan.crash);
-/** Tries of an endpoint at a time: each disaster may take the results of those that are on their way with it. */
+/** The concurrent tries of one endpoint: each disaster may lose the results of those in flight. */
 const inFlight = 32;
 const clients = 8;
-/** The pump of deliveries goes on. */
+/** The jobs left at the end, without the delivery pump, which never ends. */
 const left = "select id, kind, state from jobs where kind not like 'service.%' and kind <> 'deliveries.pump'";
 const environments = ["production", "staging", "preview"];
 
 const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
 
-/** In an environment, deployments begin in the order in which they were made, and one after the other. */
+/** Within an environment, deployments start in creation order, one at a time. */
 function checkOrder(begun: { id: string; place: string; event: string }[], cancelled: ReadonlySet<string>): void {
   const [last, running] = [new Map<string, string>(), new Map<string, string>()];
   for (const { id, place, event } of begun) {
@@ -56,7 +59,7 @@ test(`${plan.requests} requests to three processes, through kills and stops of p
 
   const projects: string[] = [];
   const deployments: string[] = [];
-  /** The request of a number. Each change has a key, so that it may be sent again. */
+  /** Sends request number `n`. Each change has an idempotency key, so that it may be resent. */
   const one = async (n: number) => {
     const key = `request ${n}`;
     const project_id = pick(projects, n);
@@ -109,7 +112,7 @@ test(`${plan.requests} requests to three processes, through kills and stops of p
   await disaster;
   assert.ok(kills >= 2 && stops >= 2);
 
-  // Whatever began ends, the work of killed processes too: a minute after their last renewal.
+  // All started work ends. Work of killed processes does so too, a minute after their last lease renewal.
   for (const id of deployments) {
     await firstOf(async () => {
       const { body } = await call("GET", `/v1/deployments/${id}?wait=60`);
@@ -125,13 +128,13 @@ test(`${plan.requests} requests to three processes, through kills and stops of p
   await stream.until(events.at(-1));
   assert.deepEqual(stream.ids, events, "the stream has every event once, in the order of the commits");
   assert.deepEqual(await ask("select count(*)::int as n from projects"), [{ n: projects.length }]);
-  // Each request of a deployment made one.
+  // Each request for a deployment made exactly one.
   const made = await ask("select id, source::json->>'branch' as branch from deployments order by id");
   assert.deepEqual(made.map(({ id }) => id).sort(), [...deployments].sort());
   assert.equal(new Set(made.map(({ branch }) => branch)).size, made.length);
   const begun = await ask(`select data::json->>'deployment_id' as id, data::json->>'project_id' || ' ' ||
     (data::json->>'environment') as place, event from events where event like 'deployment.%' order by events.id`);
-  // No event says when these ended.
+  // No event tells when a cancelled deployment ended.
   const cancelled = new Set((await ask("select id from deployments where status = 'cancelled'")).map(({ id }) => id));
   checkOrder(begun, cancelled);
   assert.deepEqual(await ask(left), []);

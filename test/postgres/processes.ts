@@ -15,7 +15,7 @@ import { firstOf } from "../helpers/until.ts";
 
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
 
-/** Servers on one database, each a process of its own; `moreOf` is more of the environment of one of them. */
+/** Servers on one database, each in its own process. `moreOf` adds environment variables for server `i`. */
 export async function startProcesses(
   t: TestContext,
   database: string,
@@ -31,15 +31,15 @@ export async function startProcesses(
   const key = running.map(({ api_key }) => api_key).find((one) => one !== null) ?? "";
   return {
     key,
-    /** The addresses of those that run. */
+    /** The addresses of the running servers. */
     urls: () => running.map(({ url }) => url),
     pids: () => running.map(({ pid }) => pid ?? 0),
-    /** Kills one as a crash would, and starts another one in its place. */
+    /** Kills a server with SIGKILL and starts another in its place. */
     async kill(i: number) {
       await running[i]?.stop("SIGKILL");
       running[i] = await start(i);
     },
-    /** Stops all, and returns their exit codes and what they said of errors. */
+    /** Stops all servers; returns their exit codes and error output. */
     async stop() {
       const ends = await Promise.all(running.map((one) => one.stop()));
       return { codes: ends.map(({ code }) => code), errors: running.map((one) => one.errors()).join("") };
@@ -49,7 +49,7 @@ export async function startProcesses(
 
 export type Processes = Awaited<ReturnType<typeof startProcesses>>;
 
-/** A load balancer that asks one process after the other, and knows nothing of their health: 502 where none answers. */
+/** A round-robin load balancer without health checks: answers 502 if the chosen process does not respond. */
 export async function roundRobin(t: TestContext, { urls }: Processes): Promise<string> {
   let next = 0;
   const forward = (incoming: IncomingMessage, response: ServerResponse) => {
@@ -70,7 +70,7 @@ export async function roundRobin(t: TestContext, { urls }: Processes): Promise<s
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A client's answer: a request whose answer was lost, or was 5xx, is sent again until it has one. */
+/** A client that repeats a request until it gets a response that is neither 502 nor 503. */
 export function createCaller(base: string, key: string) {
   let lost = 0;
   const attempt = async (method: string, path: string, body: object | undefined, headers: Record<string, string>) => {
@@ -99,7 +99,7 @@ export function createCaller(base: string, key: string) {
   };
 }
 
-/** Follows the stream of all events, at another process after each end of a connection. */
+/** Follows the stream of all events; after each disconnect, resumes at another process. */
 export function followEvents(t: TestContext, { urls, key }: Processes) {
   const ids: string[] = [];
   let hasEnded = false;

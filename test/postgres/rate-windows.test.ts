@@ -6,7 +6,7 @@ import { openPostgres } from "../../lib/store/open-postgres.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { emptyDatabase } from "./databases.ts";
 
-/** Two processes that count in the same rows, and the count of the row. */
+/** Two processes that count in the same rows, and a function that reads the count. */
 async function twoProcesses(t: TestContext, limit: number) {
   const { url, ask } = await emptyDatabase(t);
   const clock = createClock("manual@2026-01-01T00:00:00Z");
@@ -37,7 +37,7 @@ test("requests that a process counted ahead and did not get go back, and the lim
   await two.flush();
   assert.equal(await counted(), 300);
 
-  // Both at once, and more than there are.
+  // Both take at once, more than the window has left.
   const allowed = await Promise.all([one.take(2_000), two.take(2_000)]);
   await one.flush();
   await two.flush();

@@ -11,7 +11,7 @@ import { around, expect, seed } from "../helpers/test-service.ts";
 import { until } from "../helpers/until.ts";
 import { emptyDatabase } from "./databases.ts";
 
-/** Files with an old key and a new one. */
+/** The paths of two key files, the old and the new one. */
 function twoKeys(t: TestContext): readonly [old: string, fresh: string] {
   const folder = temporaryFolder(t);
   const [old, fresh] = [join(folder, "old.key"), join(folder, "new.key")];
@@ -77,7 +77,7 @@ test("on PostgreSQL, a rotation that is killed before its commit leaves the old 
   const sealed = () => ask("select sealed from endpoints");
   const before = await sealed();
 
-  // Its last statement waits for this lock: every secret is encrypted again by then.
+  // The command's last statement waits for this lock, after it has encrypted every secret again.
   const blocking = new Client({ connectionString: database });
   await blocking.connect();
   blocking.on("error", () => {});

@@ -1,5 +1,5 @@
-// `npm run test:postgres [filter …]`: the tests on PostgreSQL. Whatever a test would keep in memory is a database of a
-// server that starts and ends with the run, or of the server in SVC_TEST_POSTGRES.
+// `npm run test:postgres [filter …]`: the tests on PostgreSQL. Services that would run in memory get a database
+// instead, on a server that starts and ends with the run, or on the server in SVC_TEST_POSTGRES.
 import { spawn } from "node:child_process";
 import { startServer } from "./server.ts";
 

@@ -11,7 +11,7 @@ import { emptyDatabase } from "./databases.ts";
 const encryptionKey = Buffer.alloc(32, 7).toString("hex");
 type Server = Awaited<ReturnType<typeof launch>>;
 
-/** Servers on one database, and a repository that they can fetch. */
+/** Servers on one database, and a repository that they can fetch from. */
 async function service(t: TestContext) {
   const { url: database, ask: sql } = await emptyDatabase(t);
   const folder = temporaryFolder(t);
@@ -30,11 +30,11 @@ async function service(t: TestContext) {
     repos,
     folder,
     start,
-    /** Starts a server with a runtime in a folder of that name. */
+    /** Starts a server with a runtime in a folder of this name. */
     withRuntime: (name: string) =>
       start("--runtime", "process", "--apps-port", "0", "--apps-folder", join(folder, name)),
     refused: (...more: string[]) => run([...words, ...more], folder, env),
-    /** The rules of the store that `doctor --deep` finds broken. */
+    /** The store's rules that `doctor --deep` reports as broken. */
     brokenRules() {
       const { stdout } = run(["doctor", "--deep", "--json", "--database", database, "--port", "0"], folder, env);
       const rules = (JSON.parse(stdout) as { check: string; ok: boolean }[]).filter(({ check }) => check === "rule");
@@ -55,13 +55,13 @@ const callsWith = (key: string) => async (server: Server, method: string, path: 
   return { status: response.status, body: text ? JSON.parse(text) : undefined };
 };
 
-/** Asks an app at its URL, or by another host. */
+/** Sends a request to an app at its URL, or under another host name. */
 const ask = (url: string, name = new URL(url).hostname) => {
   const { port, pathname } = new URL(url);
   return askApp(port, name, pathname);
 };
 
-/** Waits until an app answers with a text: a server switches to a release right after the commit that others hear of. */
+/** Polls until an app answers with a text: a server switches to a release shortly after the visible commit. */
 async function answers(url: string, text: string) {
   let answer = "";
   for (let tries = 0; tries < 10_000 && answer !== text; tries++) answer = await ask(url).catch(String);
@@ -113,7 +113,7 @@ test("one of three servers has a runtime: deployments of all go live there, and 
   assert.equal((await ended(back.id)).status, "active");
   await answers(url, "200 release 1");
 
-  // Cancelled at another server, a build ends there with all its processes; so does what runs of a deleted environment.
+  // A build cancelled at another server ends with all its processes; so do the processes of a deleted environment.
   const mark = `sleep 4${process.pid}`;
   repos.commit("acme/web", { "svc.json": { build: mark, start: "x" } });
   const { id: cancelled } = (await call(one, "POST", "/deployments", order)).body;
@@ -137,7 +137,7 @@ test("one of three servers has a runtime: deployments of all go live there, and 
   assert.deepEqual(servers.map((server) => server.errors()).join(""), "");
 });
 
-/** A project with a release that is live, on the runtime of one server; another server has none. */
+/** A project with a live release, on the runtime of one server; another server has no runtime. */
 async function liveApp(t: TestContext) {
   const here = await service(t);
   here.repos.commit("acme/web", app("one"));
@@ -212,10 +212,10 @@ test("another runtime takes over what ran on one that is gone, and builds it aga
   const without = refused("--runtime", "process", "--apps-port", "0");
   assert.match(without.stderr, /option apps.folder must name a folder of this machine .*--apps-folder/);
 
-  // The branch moves on; what is live stays what it was.
+  // The branch gets a new commit; the live release must stay the same.
   repos.commit("acme/web", app("two"));
   await real.stop("SIGKILL");
-  // A minute passes.
+  // Simulates a minute: the leases have expired.
   await sql("update runtimes set lease_since = '2026-01-01T00:00:00.000Z'");
   await sql("update runtimes set lease_until = '2026-01-01T00:00:00.000Z' where id in (select runtime_id from apps)");
   const notify = () => sql(`select pg_notify('svc_server', 'test {"kind":"wake","name":"runtimes"}')`);
@@ -229,7 +229,7 @@ test("another runtime takes over what ran on one that is gone, and builds it aga
   assert.equal(new URL(moved).port, new URL(other.apps_url ?? "").port);
   await answers(moved, "200 one");
 
-  // What is back has nothing of it, and the next deployment goes where the app runs.
+  // The server that is back no longer runs the app. The next deployment goes to the server that does.
   const back = await withRuntime("apps");
   const there = (back.apps_url ?? "").replace("//", "//production-web.");
   assert.equal(await ask(there), `421 This app runs on another server: ${moved}\n`);
@@ -238,7 +238,7 @@ test("another runtime takes over what ran on one that is gone, and builds it aga
   assert.deepEqual([next.status, next.url], ["active", moved]);
   await answers(moved, "200 two");
 
-  // Deployments are simulated again once somebody says so, and no runtime is up.
+  // Deployments are simulated again only if a server asks for it and no runtime is up.
   await back.stop();
   await other.stop();
   const simulated = await start("--runtime", "simulated");

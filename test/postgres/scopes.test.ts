@@ -4,7 +4,7 @@ import { openPostgres } from "../../lib/store/open-postgres.ts";
 import { deferred } from "../helpers/temporary-store.ts";
 import { call, severalServices } from "./several.ts";
 
-/** A write of another organization that stays open, in a process of its own, until `end`. */
+/** A write of another organization, on its own connection, that stays open until `end`. */
 async function openWrite(t: TestContext, url: string) {
   const { engine } = await openPostgres(url, { isServer: true });
   const [begun, mayEnd] = [deferred(), deferred()];
@@ -44,7 +44,7 @@ test("with a write of another organization open, sign-ins, operators' commands, 
   assert.equal(await signOut(cookie), 204);
   await service.organizations.create({ name: "second" });
   await assert.rejects(service.organizations.create({ name: "Second" }), /already the name of another organization/);
-  // Another server starts.
+  // Another server starts during the write.
   await start();
   const { key: second } = await service.keys.create({ organization: "second" });
   for (const [owner, name] of [

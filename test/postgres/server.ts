@@ -1,4 +1,4 @@
-// A server of PostgreSQL for tests, in a temporary folder, with Debian's programs.
+// A PostgreSQL server for tests, in a temporary folder, with Debian's programs.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import { join } from "node:path";
 
 const debian = "/usr/lib/postgresql";
 
-/** The folder of PostgreSQL's programs: of the newest version of Debian's packages, or on the path. */
+/** The folder of PostgreSQL's programs: the newest of Debian's packages, or the one on the path. */
 function programs() {
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
   if (versions[0] !== undefined) return join(debian, versions[0], "bin");
@@ -36,14 +36,14 @@ export const freePort = () =>
 /** PostgreSQL refuses to run as root. */
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
-/** Words before a program that refuses to run as root. */
+/** The prefix that runs a program as an ordinary user, for programs that refuse to run as root. */
 export const ordinaryUser = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : ["env"];
 
 const newCluster = "-U svc -A trust -E UTF8 --no-sync --locale-provider=icu --icu-locale=en-US".split(" ");
 
 /**
- * Starts a server that orders text as people in the USA do, and loses everything in a power cut, unless `more` says else.
- * `rules` are lines of `pg_hba.conf`, before the one that lets everybody in.
+ * Starts a server with US English sort order and no durability, unless `more` overrides its settings. `rules` are lines
+ * of `pg_hba.conf`, placed before the line that allows everybody.
  */
 export async function startServer(
   more: Readonly<Record<string, string>> = {},
@@ -81,7 +81,7 @@ export async function startServer(
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(" ");
   const start = () => run("pg_ctl", "-D", data, "-w", "-s", "-l", join(folder, "log"), "-o", options, "start");
-  /** As a crash would. */
+  /** Stops at once, as in a crash. */
   const stop = () => run("pg_ctl", "-D", data, "-w", "-s", "-m", "immediate", "stop");
   start();
   const copy = join(folder, "replica");
@@ -89,7 +89,7 @@ export async function startServer(
     url: (database: string) => `postgres://svc:wrong-but-trusted@127.0.0.1:${at}/${database}`,
     start,
     stop,
-    /** Of its first process. */
+    /** The process id of the postmaster. */
     pid: () => Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n", 1)[0]),
     /** Starts a replica, and returns its port. */
     async replica() {

@@ -2,7 +2,7 @@ import type { Options } from "../../lib/config/options/options.ts";
 import * as real from "../../lib/service.ts";
 import { freeing, onPostgres } from "./on-postgres.ts";
 
-/** In place of `lib/service.ts`: services that would be in memory get a database of PostgreSQL. */
+/** Replaces `lib/service.ts`: services that would be in memory get a PostgreSQL database. */
 export async function beginService(options: Options, notes?: readonly string[]) {
   const moved = await onPostgres(options);
   const begun = await real.beginService(moved, notes);

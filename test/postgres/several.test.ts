@@ -31,7 +31,7 @@ test("a request that waits hears of the work of another process", async (t) => {
   const waiting = call(two, key, "GET", `/v1/deployments/${id}?wait=60`);
   assert.equal((await call(one, key, "POST", `/v1/deployments/${id}/cancel`)).status, 200);
   assert.equal((await waiting).body.status, "cancelled");
-  // And of a whole deployment, whichever process runs it.
+  // The same for a whole deployment, in any process.
   const next = (await call(two, key, "POST", "/v1/deployments", order)).body.id;
   assert.equal((await call(one, key, "GET", `/v1/deployments/${next}?wait=60`)).body.status, "active");
   const log = await two.fetch(`/v1/deployments/${next}/logs?follow=true`, { headers: bearer(key) });
@@ -50,7 +50,7 @@ test("a stream has the events of all processes once each, in the order of their 
   const committed = (await ask("select id from events order by id")).map(({ id }) => id);
   assert.equal(committed.length, count);
   for (const stream of streams) assert.deepEqual(await stream.events(count), committed);
-  // One that resumes gets the rest, and nothing twice.
+  // A resumed stream has the rest of the events, none twice.
   const resumed = await openSocket(t, services[2] as Service, key, `?after=${committed[39]}`);
   await call(services[0] as Service, key, "POST", "/v1/projects", project("last"));
   const last = (await ask("select max(id) as id from events"))[0]?.id;
@@ -60,7 +60,7 @@ test("a stream has the events of all processes once each, in the order of their 
 test("identifiers are in the order of the commits, although a process is behind", async (t) => {
   const { services, key, ask } = await severalServices(t, 2);
   const [one, two] = services as [Service, Service];
-  // The generator of one process is a minute ahead, as with a clock that was wrong.
+  // The first process's last identifier is far ahead, as after a wrong clock.
   await call(one, key, "POST", "/v1/projects", project("first"));
   await ask("update events set id = 'evt_7ZZZZZZZZZ0000000000000000'");
   await call(two, key, "POST", "/v1/projects", project("second"));

@@ -7,10 +7,10 @@ import { emptyDatabase } from "./databases.ts";
 
 export const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 
-/** Services on one empty database, as several processes make them; `ask` sends SQL to it. */
+/** Services on one empty database, as in several processes; `ask` sends SQL to it. */
 export async function severalServices(t: TestContext, count: number, options: Options = {}) {
   const open: Service[] = [];
-  // Before the database goes.
+  // Closes the services before the database is dropped.
   t.after(() => Promise.all(open.map((service) => service.close())));
   const { url, ask } = await emptyDatabase(t);
   const start = async () => {
@@ -46,7 +46,7 @@ interface Message {
   readonly data: { readonly status?: string };
 }
 
-/** A stream of a service, from its first ping on. */
+/** Opens a service's stream and waits for the first ping. */
 export async function openSocket(t: TestContext, service: Service, key: string, query = "") {
   const { url } = await service.listen({ port: 0 });
   const socket = new WebSocket(`${url.replace("http", "ws")}/v1/stream${query}`, { headers: bearer(key) });
@@ -63,7 +63,7 @@ export async function openSocket(t: TestContext, service: Service, key: string, 
     closed,
     until,
     onMessage: (hear: () => void) => void socket.on("message", hear),
-    /** The identifiers of the first events. */
+    /** Waits for `count` events; returns the identifiers of all events so far. */
     async events(count: number) {
       await until(() => ids().length >= count);
       return ids();

@@ -5,9 +5,9 @@ import { systemTimer } from "../../lib/kernel/clock.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { start } from "../helpers/webhook-receiver.ts";
 
-/** Receivers that take every delivery, each after a time of its own up to `longest_ms`, most of them soon. */
+/** Receivers that accept every delivery after a delay of up to `longest_ms`; most delays are short. */
 export async function slowReceivers(t: TestContext, longest_ms = 3_000) {
-  /** How often each delivery came, in the order of their first tries. */
+  /** The number of tries of each delivery, in the order of first tries. */
   const tries = new Map<string, number>();
   let heard = () => {};
   const receiver = await start(({ headers }, response) => {
@@ -23,21 +23,21 @@ export async function slowReceivers(t: TestContext, longest_ms = 3_000) {
   return {
     url: (name: string | number) => `https://localhost:${receiver.port}/${name}`,
     tries,
-    /** Those that came more than once. */
+    /** The deliveries that arrived more than once. */
     doubled: () => [...tries].filter(([, count]) => count > 1).map(([id]) => id),
-    /** Resolves once so many deliveries have come. */
+    /** Resolves once `count` deliveries have arrived. */
     async until(count: number) {
       while (tries.size < count)
         await new Promise<void>((resolve) => {
           heard = resolve;
         });
     },
-    /** For the environment of the servers. */
+    /** Environment variables for the servers. */
     variables: { SVC_OUTBOUND_ALLOW: "127.0.0.0/8", NODE_EXTRA_CA_CERTS: authority },
   };
 }
 
-/** Stops a process for so long, as a paused virtual machine or a debugger does. */
+/** Pauses a process for `ms`, like a paused virtual machine or a debugger. */
 export async function stopFor(pid: number, ms: number): Promise<void> {
   process.kill(pid, "SIGSTOP");
   await new Promise<void>((resolve) => void systemTimer(ms, resolve, { hold: true }));

@@ -26,7 +26,7 @@ async function servers(t: TestContext, count: number, variables: object) {
   return { start, processes: await start(count), ask };
 }
 
-/** Makes projects, whose events the webhooks get. */
+/** Makes projects; the webhooks get their events. */
 async function makeProjects(base: string, key: string, count: number): Promise<void> {
   const { call } = createCaller(base, key);
   let made = 0;
@@ -65,7 +65,7 @@ test(`${wanted} deliveries through three servers, to receivers that take up to t
   assert.deepEqual(await ask("select count(*)::int as n from delivery_attempts"), [{ n: wanted }]);
 });
 
-/** Sends a request on an open connection, and answers its status, or the error that it ended with. */
+/** Sends a request on a kept connection; returns its status, or the message of its error. */
 const statusOf = (agent: Agent, url: string, key: string) =>
   new Promise<number | string>((resolve) => {
     const sent = request(new URL("/v1/me", url), { agent, headers: bearer(key) }, (response) => {
@@ -89,7 +89,7 @@ test("a server that was stopped for longer than its leases repeats nothing, and 
   const ask20 = () => Promise.all(Array.from({ length: requests }, () => statusOf(agent, url, first.key)));
   assert.deepEqual(new Set(await ask20()), new Set([200]));
   const second = await start(1);
-  // All are due at once, and the first server sends them: the other one has nothing to do.
+  // All deliveries are due at once, and the first server sends them. The other server is idle.
   assert.equal((await call("PATCH", path, { status: "active" })).status, 200);
   const since = "2026-01-01T00:00:00Z";
   assert.equal((await call("POST", `${path}/recover`, { since })).body.queued, deliveries);
@@ -106,7 +106,7 @@ test("a server that was stopped for longer than its leases repeats nothing, and 
     ends.flatMap(({ codes }) => codes),
     [0, 0],
   );
-  // The other server had to take those for lost that were on their way.
+  // The other server had to treat the deliveries in flight as lost.
   const doubled = receivers.doubled();
   t.diagnostic(`${doubled.length} deliveries were on their way when the server stopped`);
   assert.ok(doubled.length <= 32, String(doubled.length));

@@ -8,11 +8,11 @@ import { startProcesses } from "./processes.ts";
 import { severalServices } from "./several.ts";
 
 const secret = "of the connected app";
-/** Nothing answers there: deliveries fail, and wait. */
+/** No server listens there: deliveries fail and wait. */
 const nowhere = "127.0.0.1:9";
 const limits = isLong ? { deployments: 100, generations: 3 } : { deployments: 15, generations: 3 };
 const organizations = 4;
-/** The app of the code host serves all of them. */
+/** The code host's app serves all organizations. */
 const served = Object.fromEntries(
   ["acme", ...Array.from({ length: organizations }, (_, i) => `organization ${i}`)].map((name) => [name, ["*"]]),
 );
@@ -20,7 +20,7 @@ const writers = 12;
 const writes = isLong ? 300 : 15;
 const git = (branch: string) => ({ type: "git", repo: "acme/web", branch });
 
-/** The same numbers in each run, for one writer. */
+/** Random numbers that are the same in each run, for one writer. */
 function createChance(seed: number) {
   let state = seed + 1;
   return (below: number) => {
@@ -29,7 +29,7 @@ function createChance(seed: number) {
   };
 }
 
-/** The options of the other processes; the first one is given the same below. */
+/** The options of the other processes; the first gets the same options below. */
 const variables = {
   SVC_RATE_LIMIT: "0",
   SVC_DEPLOYMENTS_CONCURRENCY: String(limits.deployments),
@@ -40,7 +40,7 @@ const variables = {
   SVC_OUTBOUND_ALLOW: nowhere,
 };
 
-/** A push to the connected app, which deploys in every organization that has an integration of its repository. */
+/** A push to the connected app. It deploys in every organization with an integration of the repository. */
 function pushOf(n: number): [body: object, headers: object] {
   const body = { ref: "refs/heads/main", after: String(n).padStart(40, "0"), repository: { full_name: "acme/web" } };
   const signature = createHmac("sha256", secret).update(JSON.stringify(body)).digest("hex");
@@ -139,7 +139,7 @@ test(`${writers} writers in three processes, in ${organizations} organizations a
         await Promise.all([using, call("DELETE", `/api-keys/${body.id}`)]);
       } else if (kind === 14) {
         const name = (await call("GET", "/organization")).body.name;
-        // Another writer may have given it another name.
+        // Another writer may have renamed the organization.
         const made = await service.keys.create({ organization: name, role: "developer" }).catch(() => undefined);
         const user = made && (await send(base, made.key, "GET", "/v1/me")).body.user?.id;
         if (user) await Promise.all([call("DELETE", `/users/${user}`), call("POST", `/users/${user}/suspend`)]);
