@@ -16,7 +16,7 @@ const members = /\bopened\.images$|\bengine\.foreignCommitVersion$|\btx\.newest$
 /** In `lib/apps/`, `others` holds the other servers; it is undefined if there is one server. */
 const asksIn = (path: string, { type, name }: Node) =>
   type === "Identifier" && (asks.test(name) || (name === "others" && path.startsWith("lib/apps/")));
-/** Drivers and the client do not know the store, and the page does not know these files. */
+/** Folders that are not checked: the store itself, the tests, and code that knows no engine. */
 const knowsNone = /^(lib\/(store|drivers|client|dashboard\/page)|test)\//;
 
 /**

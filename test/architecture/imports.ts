@@ -15,7 +15,7 @@ import {
 } from "./folders.ts";
 import { type Import, type Rule, type Source, said } from "./source.ts";
 
-/** Makes a rule about imports. `test` answers a sentence about a wrong import that says what would be right. */
+/** Makes a rule about imports. For a wrong import, `test` returns a sentence with the correction. */
 const imports = (test: (source: Source, one: Import) => string | undefined) => (source: Source) =>
   source.imports.flatMap((one) => {
     const sentence = inTests(source) ? undefined : test(source, one);

@@ -9,7 +9,7 @@ const longest = 250;
 const unsafe =
   /\b(innerHTML|outerHTML|dangerouslySetInnerHTML|insertAdjacentHTML|setHTMLUnsafe|srcdoc|document\.write|DOMParser|createContextualFragment|eval|new Function)\b/;
 
-/** The only files outside its folder that the page may import. Type imports cost nothing. */
+/** The only files outside its folder that a page may import. Type imports cost nothing. */
 const known =
   /^\.\.\/\.\.\/(client\/|kernel\/roles|kernel\/secret-redaction|deployments\/states|events\/catalog|generations\/(inputs|price-list))/;
 

@@ -171,7 +171,7 @@ async function waiting(servers: readonly Server[]): Promise<Figure[]> {
       if (status !== "cancelled") throw new Error(`the request waited for ${status}`);
       return performance.now();
     });
-    // These requests give the first one time to start waiting.
+    // Gives the waiting request above time to start.
     for (let pause = 0; pause < 3; pause++) await call(two, key, "GET", `/v1/deployments/${id}`);
     const from = performance.now();
     const cancelled = call(one, key, "POST", `/v1/deployments/${id}/cancel`).then(() => performance.now());

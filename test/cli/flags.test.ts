@@ -154,9 +154,7 @@ function explains(message: string, name: string): void {
   assert.doesNotMatch(message, /\n\s+at |TypeError|undefined|\[object|SQLITE|Invalid/, message);
 }
 
-/**
- * `login --profile` accepts new names. `doctor` has the options of `start`, and runs many checks after reading them.
- */
+/** Skipped: `login --profile` accepts new names; `doctor` has the options of `start`, and goes on with many checks. */
 const isUntried = (name: string, flag: string) =>
   (name === "login" && flag === "profile") || (name === "doctor" && flag !== "port" && !isLong);
 

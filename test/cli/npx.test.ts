@@ -51,7 +51,7 @@ for (const signal of ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const)
   test(`npx svc-server dev leaves nothing behind after ${signal}`, { skip }, async (t) => {
     const { npx, ended, output, url } = await begin(t);
     assert.ok((await fetch(`${url}/healthz`)).ok);
-    // The pipe closes when the last process with an open end of it exits.
+    // The pipe closes when the last process that has it open exits.
     const closed = once(output, "close");
     process.kill(toGroup.includes(signal) ? -(npx.pid ?? 0) : (npx.pid ?? 0), signal);
     await ended;

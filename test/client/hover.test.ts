@@ -77,7 +77,7 @@ async function everyField(): Promise<Documented[]> {
   const inputs = operations.flatMap((operation) => of(inputName(operation), inputOf(operation), true));
   const events = Object.entries(catalog).flatMap(([name, data]) => of(eventDataName(name), jsonSchema(data), false));
   const leaves = optionLeaves();
-  /** The expression of an option. `branch` picks the group, because its type may be a union. */
+  /** The expression of an option. `branch` picks the group from a union, because a group may have other types too. */
   const codeOf = (path: string): string =>
     path.split(".").reduce((above, name) => `branch(${above}, "${name}")!.${name}`, "of<types.Options>()");
   const options = leaves.flatMap(({ path, schema, help, fallback, required }) => {

@@ -119,7 +119,7 @@ test("JSON that breaks off, as where an answer ends with its connection, is aske
 });
 
 test("an answer whose body never ends fails after the timeout or at its signal", async (t) => {
-  // Keeps the process alive as a connection would: the timer of the limit does not.
+  // Keeps the process alive, as a connection would; the timer of the limit does not.
   const { port1: up } = new MessageChannel();
   up.ref();
   t.after(() => up.close());

@@ -132,7 +132,7 @@ export async function kills(place: Place, { count, seed, until, progress }: Size
     return wrong.map((line) => `batch ${number} of seed ${seed}: ${line}`);
   };
 
-  // A small number of kills goes to few databases, so that each is still killed repeatedly.
+  // Few kills go to few databases, so that each database is still killed repeatedly.
   const servers = Math.min(serversOfProcess, Math.ceil(count / 5));
   const rounds = Math.min(killsOfDatabase, Math.ceil(count / servers));
   const batches = Array.from({ length: Math.ceil(count / servers / rounds) }, (_, number) => number);

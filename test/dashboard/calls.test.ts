@@ -67,7 +67,7 @@ async function act(page: Page): Promise<void> {
   await page.getByText("shop.inbox.test", { exact: false }).first().waitFor();
 }
 
-/** The calls of a part of the drawer, by their names, the oldest first. */
+/** The names of the calls in one part of the drawer, oldest first. */
 async function callsOf(page: Page, part: string): Promise<[name: string, text: string][]> {
   const blocks = await page.getByRole("region", { name: part, exact: true }).locator(".code-text").all();
   return Promise.all(

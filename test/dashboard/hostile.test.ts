@@ -8,7 +8,7 @@ import { fillDashboard } from "../helpers/dashboard-world.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 
-/** Elements, a script, a link, turned directions, colours of a terminal. */
+/** Elements, a script, a link, direction overrides, colours of a terminal. */
 const hostile = `<img src=x onerror=alert(1)><script>alert(2)</script><a href="javascript:alert(3)">\u202Egnp.exe\u2066\u001b[31m`;
 const short = "<img src=x onerror=alert(1)>\u202Egnp\u001b[31m";
 const endless = "y".repeat(100_000);

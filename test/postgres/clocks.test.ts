@@ -49,7 +49,8 @@ test("three processes whose clocks are 30 s apart are one service", {
   const expires_at = new Date(Date.now() + 10_000).toISOString();
   const short = (await send("POST", "/v1/api-keys", { name: "short", scopes: ["*"], expires_at })).body.key;
   for (let i = 0; i < 3; i++) assert.equal((await send("GET", "/v1/me", undefined, short)).status, 200);
-  // Each request waits for the last deployment at another process, though the machines' clocks see leases 30 s apart.
+  // Each request waits at another process for the last deployment, although the machines' clocks read leases 30 s
+  // apart.
   const ended = await Promise.all([0, 1, 2].map(() => send("GET", `/v1/deployments/${ids[2]}?wait=60`)));
   assert.deepEqual(
     ended.map(({ body }) => body.status),

@@ -72,8 +72,8 @@ async function database(): Promise<string> {
 }
 
 /**
- * Gives a service in memory a PostgreSQL database. Returns all other options unchanged, and those that PostgreSQL does
- * not allow.
+ * Gives a service in memory a PostgreSQL database. Returns other options unchanged, including those that PostgreSQL
+ * does not allow.
  */
 export async function onPostgres(options: Options): Promise<Options> {
   if ((options.database ?? ":memory:") !== ":memory:") return options;

@@ -9,8 +9,7 @@ import { startServer } from "./server.ts";
 import { slowReceivers, stopFor } from "./slow-receivers.ts";
 
 /**
- * The number of requests, and the numbers of requests between two kills of a process, two pauses of a process, and two
- * crashes of the database.
+ * How many requests to send, and after how many a process is killed, a process is paused, and the database crashes.
  */
 const plan = isLong
   ? { requests: 10_000, kill: 900, stop: 1_600, stop_ms: 70_000, crash: 3_000, concurrency: 100 }
@@ -112,7 +111,7 @@ test(`${plan.requests} requests to three processes, through kills and stops of p
   await disaster;
   assert.ok(kills >= 2 && stops >= 2);
 
-  // All started work ends. Work of killed processes does so too, a minute after their last lease renewal.
+  // All started work ends; that of killed processes ends a minute after their last lease renewal.
   for (const id of deployments) {
     await firstOf(async () => {
       const { body } = await call("GET", `/v1/deployments/${id}?wait=60`);
