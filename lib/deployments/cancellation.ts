@@ -15,7 +15,7 @@ export function createCancellation({ store, rollout }: { readonly store: Store; 
   const deployments = store.using(deploymentsRepository);
   const inEnvironment = store.using(environmentDeploymentsRepository);
 
-  /** The deployment, cancelled; undefined where it is too late. */
+  /** Cancels a deployment; undefined if it is too late. */
   const cancel = async (tx: Tx, before: Deployment) => {
     const after = await rollout.move(tx, "cancel", before);
     if (after) await rollout.appendLog(tx, after, [], [{ level: "warn", message: "Cancelled" }]);
@@ -39,9 +39,9 @@ export function createCancellation({ store, rollout }: { readonly store: Store; 
     /** The time of the last deployment of an environment. */
     deployedAt: async (tx: Tx, key: EnvironmentKey) => (await inEnvironment(tx).newest(key))?.created_at,
 
-    /** Ends the queued and running deployments of an environment. One that rolls out fails. */
+    /** Ends the queued and running deployments of an environment. A deployment that is rolling out fails. */
     async cancelAll(tx: Tx, key: EnvironmentKey): Promise<void> {
-      // The queued ones first, so that none starts when a running one ends.
+      // Cancels the queued ones first: otherwise, the end of a running one would start the next.
       for (let next = await deployments(tx).head(key); next; next = await deployments(tx).head(key)) {
         const row = await deployments(tx).find(next);
         if (!row || !(await cancel(tx, row))) return;

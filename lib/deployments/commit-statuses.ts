@@ -14,7 +14,7 @@ import { sourceOf } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
 
-/** A commit in an environment: the code host shows one status of it, that of its newest deployment. */
+/** A commit in an environment. The code host shows only the status of its newest deployment. */
 type Key = Pick<Deployment, "organization_id" | "project_id" | "environment"> & { readonly commit: string };
 /** The state of the job between tries: the status that the code host refused, and the number of tries. */
 export interface Tried {
@@ -33,11 +33,11 @@ interface Ports {
   /** Whether the service hosts a repository itself, so that the code host does not know the commit. */
   readonly isOwn: (of: { readonly organization_id: string; readonly repo: string }) => boolean;
   readonly projectName: (organization_id: string, id: string) => Promise<string | undefined>;
-  /** Where people see a deployment: its app, else its page. */
+  /** The link of a status: to the app of the deployment, else to its page. */
   readonly urlOf: (deployment: Deployment) => Promise<string>;
 }
 
-/** The waits after the first, second, … failed try to report a status. One more failure is the last. */
+/** The waits after the first, second, … failed try to report a status. After the last wait comes the last try. */
 const waits_ms = ["1m", "5m", "15m", "30m", "30m", "1h", "2h", "6h", "12h"].map((wait) => milliseconds(wait));
 
 const states: Readonly<Record<Deployment["status"], readonly [CommitStatus["state"], string]>> = {
@@ -61,8 +61,8 @@ const commitOf = (row: Deployment): string | undefined => {
 export type CommitStatuses = ReturnType<typeof createCommitStatuses>;
 
 /**
- * Tells the code host how deployments go (fixtures/hosting/apps.md#commit-statuses). A commit in an environment has one job,
- * which reads the newest state when it runs: no older one comes after it.
+ * Reports the status of deployments to the code host (fixtures/hosting/apps.md#commit-statuses). A commit in an
+ * environment has one job. It reads the newest state when it runs, so an older state never follows a newer one.
  */
 export function createCommitStatuses(ports: Ports) {
   const { store, clock, log, queue, codeHost, rights, isOwn, projectName, urlOf } = ports;
@@ -82,7 +82,7 @@ export function createCommitStatuses(ports: Ports) {
 
   const changed = async (tx: Tx, row: Deployment): Promise<void> => {
     const commit = commitOf(row);
-    // A pending commit needs no new report, unless its commit was unknown before.
+    // The code host shows it as pending already, unless its commit was unknown before.
     const wasKnown = row.revision !== null || row.restores !== null;
     if (commit === undefined || row.status === "building" || (row.status === "deploying" && wasKnown)) return;
     const { organization_id, project_id, environment } = row;
@@ -91,7 +91,7 @@ export function createCommitStatuses(ports: Ports) {
   };
 
   return {
-    /** A deployment has entered its state. Undefined without a code host to report to. */
+    /** Called when a deployment has entered a state. Undefined without a code host to report to. */
     changed: codeHost && changed,
 
     /** The job `deployments.tell`: one try. */
@@ -110,7 +110,7 @@ export function createCommitStatuses(ports: Ports) {
         ...{ description: `The deployment to ${environment} ${words}`, target_url: await urlOf(row) },
       });
       if (answer.kind === "taken") return endsAfter(state, key);
-      // A newer state has all its tries.
+      // A newer state starts with all its tries.
       const tries = failed === state ? before + 1 : 1;
       const wait_ms = answer.kind === "refused" ? undefined : waits_ms[tries - 1];
       const about = { deployment: row.id, reason: answer.reason, tries_again: wait_ms !== undefined };

@@ -21,15 +21,15 @@ export interface QueuePorts {
   readonly queue: Queue;
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
-  /** How many of them one organization may have. */
+  /** How many of them may belong to one organization. */
   readonly mostOf: (tx: Tx, organization_id: string) => Promise<number>;
   /** Whether nothing can start because no runtime is up. Undefined if there is one server. */
   readonly isHeld?: ((tx: Tx) => Promise<boolean>) | undefined;
 }
 
 /**
- * The queues of the environments, and the limit over all of them. `start` begins a build; it answers false if no runtime can
- * take it.
+ * The deployment queue of each environment, and the limits over all queues. `start` begins a build; it answers false if
+ * no runtime can take it.
  */
 export function createEnvironmentQueues(
   { store, clock, queue, concurrency, mostOf, isHeld }: QueuePorts,
@@ -39,8 +39,8 @@ export function createEnvironmentQueues(
   const turns = store.using(turnsRepository);
 
   /**
-   * Adds the job that starts heads of queues. On PostgreSQL each organization has one of its own: a common row would make them
-   * wait for each other.
+   * Adds the job that starts heads of queues. On PostgreSQL each organization has its own job: with a common row,
+   * organizations would wait for each other.
    */
   const scheduleStart = (tx: Tx, { organization_id }: OfOrganizationOrAll, wait_ms: number) =>
     store.engine.hasRowLocks && organization_id !== undefined
@@ -48,8 +48,8 @@ export function createEnvironmentQueues(
       : queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
 
   /**
-   * The head that starts next, while there is a place: the first head after the organization whose turn was last. Organizations
-   * at their own limit are passed over; there are no more of those than places.
+   * The next head to start, if a slot is free: the first one of the next organization in turn. Skips organizations at
+   * their own limit; there are at most as many of them as slots.
    */
   const nextInTurn = async (tx: Tx, running: readonly OfOrganization[]) => {
     if (running.length >= concurrency) return undefined;
@@ -71,8 +71,8 @@ export function createEnvironmentQueues(
   };
 
   /**
-   * Starts ready heads in turn over organizations, up to the limits. Those of other organizations start in transactions of
-   * their own.
+   * Starts ready heads, organization by organization, up to the limits. On PostgreSQL, the heads of other organizations
+   * start in transactions of their own.
    */
   const startReady = async (tx: Tx, { organization_id }: OfOrganizationOrAll) => {
     await tx.lockLimit?.("deployments");
@@ -87,7 +87,7 @@ export function createEnvironmentQueues(
     }
   };
 
-  /** An environment builds or rolls out one deployment at a time, first in, first out (schema/README.md#deployments). */
+  /** An environment runs one deployment at a time, first in, first out (schema/README.md#deployments). */
   const startNext = async (tx: Tx, environment: EnvironmentKey) => {
     await tx.lockLimit?.("deployments");
     const head = await deployments(tx).head(environment);
@@ -98,12 +98,12 @@ export function createEnvironmentQueues(
     await startReady(tx, environment);
   };
 
-  /** Environments to whose queues a group has added, without taking anything from them since. */
+  /** By commit group: the environments whose queues it has added to, and taken nothing from since. */
   const added = new WeakMap<object, Set<string>>();
   const nameOf = ({ project_id, environment }: Omit<EnvironmentKey, "organization_id">) =>
     `${project_id} ${environment}`;
 
-  /** Whether a deployment queued now is the next of its environment. */
+  /** Whether a deployment queued now would be the next to start in its environment. */
   const isNext = async (tx: Tx, environment: Omit<EnvironmentKey, "organization_id">) =>
     !(tx.group && added.get(tx.group)?.has(nameOf(environment))) &&
     !(await deployments(tx).head(environment)) &&
@@ -119,19 +119,22 @@ export function createEnvironmentQueues(
 
   return {
     isNext,
-    /** A deployment was queued. Later ones of the same commit group need no look-up (so a POST waits for no answer). */
+    /**
+     * Called after a deployment was queued. `isNext` then needs no query for later ones of the same environment and
+     * commit group, so a POST does not wait for the database.
+     */
     wasQueued({ group }: Tx, environment: EnvironmentKey) {
       if (!group) return;
       const names = added.get(group) ?? new Set();
       added.set(group, names.add(nameOf(environment)));
     },
-    /** A deployment left its state. */
+    /** Called after a deployment left its state. */
     hasMoved: ({ group }: Tx) => void (group && added.delete(group)),
     startNext,
     startReady,
     scheduleStart,
 
-    /** Called when the service starts: the limit may have risen, and nothing else would start the waiting deployments. */
+    /** Called when the service starts: the limit may have risen, and nothing else would start waiting deployments. */
     resume: () =>
       store.transaction("rows", async (tx) => {
         await tx.lockLimit?.("deployments");
@@ -142,11 +145,11 @@ export function createEnvironmentQueues(
       }),
 
     /**
-     * The job `deployments.turns`: one for all, or on PostgreSQL one an organization. It runs when the next head of a queue
-     * becomes ready.
+     * The job `deployments.turns`: one for all organizations, or on PostgreSQL one for each. It runs when the next head
+     * of a queue becomes ready.
      */
     async runStart(organization_id?: string): Promise<Outcome> {
-      // On PostgreSQL it only adds the jobs of the organizations that are ready.
+      // On PostgreSQL this only adds jobs for the organizations with ready heads.
       if (organization_id === undefined)
         return snoozeUntil(async (tx) => {
           await startReady(tx, {});

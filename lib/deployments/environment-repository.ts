@@ -17,7 +17,7 @@ const newestFirst = (db: QueryBuilder, p: Key) =>
 export function environmentDeploymentsRepository(query: Queries) {
   return {
     newest: query.first((db, p: Key) => newestFirst(db, p).select("created_at")),
-    /** The newest one of a commit. */
+    /** The newest deployment of a commit. */
     newestOf: query.first((db, p: Key & { commit: string }) =>
       newestFirst(db, p)
         .selectAll()

@@ -30,18 +30,18 @@ export function withoutSecrets(answer: Progress, secrets: readonly string[]): Pr
   return "message" in answer ? { ...answer, logs, message: hide(answer.message) } : { ...answer, logs };
 }
 
-/** One entry a line, without control characters other than tab, so that no log paints over a terminal. */
+/** One entry a line, without control characters other than tab, so that a log cannot overwrite a terminal. */
 const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
   lines.flatMap(({ level, message }) =>
     message.split(/\r\n|\n|\r/).map((line) => ({ level, message: withoutControlCharacters(line) })),
   );
 
-/** The limits of log lines. One more entry has room after them, for the end of the deployment. */
+/** The limits of log lines. They leave room for one more entry, about the end of the deployment. */
 const room = { entries: logLimits.entries - 1, bytes: logLimits.bytes - 512 } as const;
 
 /**
- * Appends lines to a deployment's log within its limits, in the transaction of the change. `last` is stored even if the log is
- * full.
+ * Appends lines to a deployment's log within its limits, in the transaction of the change. Stores `last` even if the
+ * log is full.
  */
 export async function appendLogs(
   rows: Rows,
@@ -76,10 +76,10 @@ export async function appendLogs(
   await rows.setLogSize({ id, organization_id, log_entries, log_bytes });
 }
 
-/** The number of entries that are read at a time, and that wait in memory for a slow reader. */
+/** The number of entries to read at a time, and so the most in memory for a slow reader. */
 const batch = 100;
 
-/** The log as it grows, starting after the entry `after`; ends with the final state of the deployment. */
+/** Streams the log from after the entry `after`, and returns the final state of the deployment. */
 export async function* followLogs(
   rows: Rows,
   { organization_id, id }: { organization_id: string; id: string },
@@ -90,7 +90,7 @@ export async function* followLogs(
   let last = after;
   try {
     for (;;) {
-      // The state is read first: a log is complete once its deployment has ended.
+      // Reads the state before the log: the log is complete once the deployment has ended.
       const deployment = await rows.find({ organization_id, id });
       if (!deployment) throw notFound("deployment");
       const place = { after: last, page: 1, per_page: batch };

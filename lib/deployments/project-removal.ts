@@ -2,7 +2,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { deploymentBatch, deploymentsRepository, logBatch } from "./repository.ts";
 
-/** Removes the deployments of a deleted project, newest first, a batch a transaction; answers whether none are left. */
+/** Removes the deployments of a deleted project, newest first, in batches; returns true once none are left. */
 export function createProjectRemoval({ store }: { store: Store }) {
   const deployments = store.using(deploymentsRepository);
   return async (tx: Tx, project_id: string): Promise<boolean> => {

@@ -10,7 +10,7 @@ type Key = { organization_id: string; id: string };
 type EnvironmentKey = { project_id: string; environment: string };
 type MoveParameters = Key & { at: string } & Pick<Row<"deployments">, "version" | "pin" | "release">;
 
-/** Partial indexes are used only where their condition stands in the text, word for word. */
+/** The planner uses a partial index only if the query contains its condition word for word. */
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
 const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
@@ -33,13 +33,13 @@ const inEnvironment = (db: QueryBuilder, { project_id, environment }: Environmen
 /** The number of rows that one transaction removes: a few milliseconds of work. */
 export const deploymentBatch = 50;
 export const logBatch = 500;
-/** How many releases of an environment are looked at: more than any environment keeps. */
+/** How many releases of an environment are read: more than any environment keeps. */
 const releasesRead = 2_000;
 
-/** A list does not read sources, which would be the larger part of a page; the URL is no column. */
+/** The columns of a list: without the source, which would be most of a page, and `url`, which is not stored. */
 const { url: _, ...columns } = deploymentItem.entries;
 const listed = Object.keys(columns) as (keyof typeof columns)[];
-/** What a GET shows, and what a scenario needs. */
+/** The columns for a GET and for scenarios. */
 const shown = [...listed, "source", "script"] as const;
 
 /** Filters by environment and status use the index of the environment, which is more selective than the status. */
@@ -53,7 +53,7 @@ const indexes = [
 ] as const;
 
 const removals = (query: Queries) => ({
-  /** Removes a batch of a project's newest deployments, whose logs are removed before; answers how many. */
+  /** Removes a batch of a project's newest deployments, after their logs; returns their number. */
   removeBatch: query.change((db, p: { project_id: string }) =>
     db
       .deleteFrom("deployments")
@@ -66,7 +66,7 @@ const removals = (query: Queries) => ({
           .limit(sql.lit(deploymentBatch)),
       ),
   ),
-  /** Removes a batch of log entries of the deployments that `removeBatch` removes next; answers how many. */
+  /** Removes a batch of log entries of the deployments that `removeBatch` removes next; returns their number. */
   removeLogBatch: query.change((db, p: { project_id: string }) =>
     db.deleteFrom("deployment_logs").where(
       (eb) => eb.refTuple("deployment_id", "seq"),
@@ -89,9 +89,9 @@ const removals = (query: Queries) => ({
   ),
 });
 
-/** Heads of queues that are ready, organization by organization in the order of their identifiers. */
+/** Ready heads of queues, ordered by organization id. */
 const turns = (query: Queries) => ({
-  /** The oldest of the first organization after another one. */
+  /** The oldest ready head of the first organization after `after`. */
   nextReadyHead: query.first((db, p: { after: string }) =>
     db
       .selectFrom("deployments")
@@ -165,8 +165,8 @@ export function deploymentsRepository(query: Queries) {
         .where(queued),
     ),
     /**
-     * The project of a repository's newest deployment, which a push of the repository deploys. The index is read project
-     * by project, so that a project that is being removed costs one step, however many deployments it has.
+     * The project of a repository's newest deployment, into which a push deploys. Reads the index project by project,
+     * so that skipping a project in removal takes one step, however many deployments it has.
      */
     lastOfRepo: query.first((_, p: { organization_id: string; repo: string }) => {
       const its = sql`from deployments where organization_id = ${p.organization_id} and repo = ${p.repo}`;
@@ -219,7 +219,7 @@ export function deploymentsRepository(query: Queries) {
       db
         .updateTable("deployments")
         .set({ lined_up: 2 })
-        // A transaction that has one locked starts the ready heads itself before it commits.
+        // Skips locked heads: the transaction with the lock starts the ready heads itself before it commits.
         .where(
           "id",
           "in",
@@ -228,7 +228,7 @@ export function deploymentsRepository(query: Queries) {
     ),
     nextReadyAt: query.first((db, _: object) => timedHeads(db).select(["organization_id", "ready_at"])),
     nextReadyAtOf: query.first((db, p: { organization_id: string }) =>
-      // Not by the index of the organization, which holds everything that it has queued.
+      // `|| ''` keeps the planner off the organization's index, which holds its whole queue.
       timedHeads(db).select("ready_at").where(sql<boolean>`organization_id || '' = ${p.organization_id}`),
     ),
     ...turns(query),

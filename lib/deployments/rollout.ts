@@ -24,10 +24,10 @@ interface Ports extends QueuePorts, ReadOrder {
   readonly driver: DeploymentDriver;
   /** The apps that run after a deployment. */
   readonly apps: {
-    /** Whether its environment was deleted, so that none of its work may go on. */
+    /** Whether its environment was deleted, so that its work must stop. */
     isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
     succeeded(tx: Tx, deployment: Deployment, made: Progress & { state: "done" }): Promise<void>;
-    /** Removes all traces of a deployment. A driver that still works for it may call it again, even after its project is gone. */
+    /** Removes all traces of a deployment. Called again if a driver step ends later, even after its project is gone. */
     ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): Promise<void>;
     /** Undefined if there is one server. */
     readonly sharing: Pick<Sharing, "assign" | "registry"> | undefined;
@@ -44,8 +44,8 @@ const eventData = ({ id, project_id, environment, version }: Deployment) => {
 export type Rollout = ReturnType<typeof createRollout>;
 
 /**
- * Advances deployments one state at a time, from the stored row, so that a crash resumes where it was. Every step is a
- * move of the table of states: the loser of a race changes nothing.
+ * Advances deployments one state at a time, from the stored row, so that they resume there after a crash. Every step is
+ * a move of the table of states: of two concurrent moves, the later one changes nothing.
  */
 export function createRollout(ports: Ports) {
   const { store, bus, feed, clock, queue, driver, apps, autoRollback, statuses } = ports;
@@ -71,7 +71,7 @@ export function createRollout(ports: Ports) {
     return row;
   };
 
-  /** With several servers, `runtime_id` is the only runtime that continues it. */
+  /** With several servers, only the runtime `runtime_id` continues the deployment. */
   const scheduleAdvance = async (tx: Tx, row: Deployment, runtime_id?: string) => {
     const order = { deployment_id: row.id, ...(runtime_id !== undefined && { runtime_id }) };
     if (!isStepped(row)) await queue.add(tx, kindAt("deployments.advance", runtime_id), order);
@@ -142,8 +142,8 @@ export function createRollout(ports: Ports) {
   };
 
   /**
-   * The deployment whose step was asked for; undefined if it has left that state. If it has ended, the driver may have begun
-   * the step afterwards, and nobody else would stop that work.
+   * Reads the deployment again after a driver step; undefined if it has left that state. If it has ended, the driver
+   * may have begun the step afterwards, so this ends the driver's work: nothing else would.
    */
   const present = async (tx: Tx, asked: Deployment) => {
     const now = await deployments(tx).find(asked);
@@ -191,22 +191,20 @@ export function createRollout(ports: Ports) {
     eventData,
     ...queues,
 
-    /**
-     * An environment was deleted: its running deployment fails now, because a new environment of the same name is another one.
-     */
+    /** Fails the running deployment of a deleted environment, so that a new one of the same name does not get it. */
     async environmentRemoved(tx: Tx, environment: EnvironmentKey) {
       const running = await deployments(tx).runningIn(environment);
       const row = running && (await deployments(tx).byId(running));
       if (row) await failWithoutEnvironment(tx, row);
     },
 
-    /** Ends the delay of a queued deployment: it starts as soon as it is the next and a slot is free. */
+    /** Ends the delay of a queued deployment: it starts once it is next in its queue and a slot is free. */
     async skipDelay(tx: Tx, row: Deployment) {
       await deployments(tx).skipDelay({ ...row, now: clock.iso() });
       await startNext(tx, row);
     },
 
-    /** How many deployments are in each state that is not terminal: of all organizations, or of one. */
+    /** Counts the deployments in each non-terminal state, of all organizations or of one. */
     async unfinished(organization_id?: string): Promise<{ queued: number; building: number; deploying: number }> {
       if (organization_id !== undefined) {
         const count = (status: Deployment["status"]) => deployments().list.total({ organization_id, status });
@@ -222,13 +220,13 @@ export function createRollout(ports: Ports) {
       return { queued, building, deploying: running.length - building };
     },
 
-    /** The job `deployments.advance`; with several servers, of one runtime. */
+    /** The job `deployments.advance`; with several servers, for one runtime. */
     async advance(deployment_id: string, handle: string | null, runtime_id?: string): Promise<Outcome> {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
       const own = apps.sharing?.registry.own;
-      // It began before any server had a runtime, or its runtime is gone: one of the runtimes takes it, and keeps it.
+      // The job has no runtime yet, or its runtime is gone: assigns one, which then keeps the deployment.
       if (own !== undefined && runtime_id !== own)
         return done(async (tx) => scheduleAdvance(tx, row, (await apps.sharing?.assign(tx, row)) ?? own), row);
       if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);
@@ -237,7 +235,7 @@ export function createRollout(ports: Ports) {
       return askDriver(row, elapsed_ms, handle, own === undefined ? {} : { runtime_id: own });
     },
 
-    /** The job has no retries left: the deployment fails, or it would never end. */
+    /** Fails a deployment whose job has no retries left: otherwise it would never end. */
     async giveUp(tx: Tx, deployment_id: string, reason: string) {
       const row = await deployments(tx).byId({ id: deployment_id });
       if (row) await fail(tx, row, reason, [{ level: "error", message: `Given up: ${reason}` }]);

@@ -20,20 +20,20 @@ export interface Push {
   readonly tag: string | null;
   readonly commit: string | null;
   readonly environment: string;
-  /** The folder that the integration builds; without it, that of the environment. */
+  /** The folder to build, set by the integration; by default the folder of the environment. */
   readonly root?: string | undefined;
-  /** The files that it changes; undefined where that is not known. */
+  /** The changed files; undefined if they are unknown. */
   readonly paths?: readonly string[] | undefined;
 }
 
-/** Whether a push leaves the folder that is built as it is. One whose changes are not known may change it. */
+/** Whether a push changes nothing in the folder to build; false if its changes are unknown. */
 export const changesNothingBelow = (root: string | null, paths: readonly string[] | undefined): boolean =>
   root !== null && paths !== undefined && !paths.some((path) => path.startsWith(`${root}/`));
 
 const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
 const ownerAndRepo = new RegExp(`^${part}/${part}$`);
 
-/** The rule of `repo`. Rules return what is wrong and what would be right, or undefined. */
+/** The rule of `repo`. Rules return undefined, or a message that says what is allowed. */
 export function repoRule(repo: string): string | undefined {
   if (/^[a-z+]+:\/\/|^git@/i.test(repo)) return 'must be in the form "owner/repo", not a URL';
   if (repo.length > 140 || !ownerAndRepo.test(repo)) {
@@ -45,7 +45,7 @@ export function repoRule(repo: string): string | undefined {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses them in a ref
 const refused = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|^\.|^\/|\/$|\.$|\.lock(\/|$)/;
 
-/** The rule of `branch` and `tag`: `git check-ref-format`, and no leading hyphen, which a command line reads as an option. */
+/** The rule of `branch` and `tag`: `git check-ref-format`, and no leading hyphen, which git reads as an option. */
 export function refRule(ref: string): string | undefined {
   if (ref.length === 0 || Buffer.byteLength(ref) > 1000) return "must have 1 to 1000 bytes";
   if (ref.startsWith("-")) return "must not start with a hyphen";
@@ -54,7 +54,7 @@ export function refRule(ref: string): string | undefined {
   return undefined;
 }
 
-/** The rule of `image_url`: a container image with a tag or a digest, as registries take it. */
+/** The rule of `image_url`: the name of a container image, with a tag or a digest. */
 export function imageRule(url: string): string | undefined {
   const message = "must be an image with a tag or a digest, such as registry.example.com/team/app:1.4.2";
   if (/^[a-z]+:\/\//i.test(url)) return `${message}, without a scheme`;
@@ -64,7 +64,7 @@ export function imageRule(url: string): string | undefined {
 
 const optional = v.optional(v.nullable(text()));
 const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
-/** A source as callers write it. */
+/** A source in a request. */
 export type NewSource =
   | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
   | { readonly type: "image"; readonly image_url: string };
@@ -133,6 +133,6 @@ const rules = v.pipe(
     return broken ? NEVER : source;
   }),
 );
-/** The type decides which fields apply. The others are ignored, with any value, and come back null. */
+/** The type decides which fields apply. Other fields are ignored, whatever their value, and become null. */
 // The rules take any object and check it field by field; an object that passes them is a NewSource.
 export const newSource = rules as v.GenericSchema<NewSource, Source>;

@@ -14,17 +14,16 @@ export type ReadVariables = (of: {
   name: string;
 }) => Promise<{ readonly variables: Readonly<Record<string, string>>; readonly secrets: readonly string[] }>;
 
-/** The parts of an order that are not in its row. */
+/** Reads the parts of a driver's order that are not in the deployment's row. */
 export interface ReadOrder {
   readonly variables: ReadVariables;
   /** Whether the operator's credential of the code host may fetch a repository for an organization. */
   readonly mayFetch: (organization_id: string, repo: string) => Promise<boolean>;
 }
 
-/** The source of a row. */
 export const sourceOf = ({ source }: Pick<Deployment, "source">): Source => JSON.parse(source) as Source;
 
-/** A deployment as a driver takes it, with the present variables of its environment. */
+/** The order for a driver: a deployment with the current variables of its environment. */
 export async function orderOf(row: Deployment, { variables, mayFetch }: ReadOrder) {
   const { id: deployment_id, organization_id, project_id, environment, version, revision, pin, release, root } = row;
   const of = { deployment_id, organization_id, project_id, environment };
@@ -40,7 +39,7 @@ export type StoredReleases = ReturnType<typeof createStoredReleases>;
 export function createStoredReleases({ store, ...read }: ReadOrder & { store: Store }) {
   const deployments = store.using(deploymentsRepository);
   return {
-    /** A deployment as a runtime starts it; undefined where it has no release. */
+    /** The app of a deployment, for a runtime to start; undefined if it has no release. */
     async app(id: string): Promise<App | undefined> {
       const row = await deployments().byId({ id });
       if (!row) return undefined;
@@ -48,7 +47,7 @@ export function createStoredReleases({ store, ...read }: ReadOrder & { store: St
       return release === null ? undefined : { ...order, release };
     },
 
-    /** The releases of an environment, newest first, those of deployments that became active. */
+    /** The releases of an environment's deployments that became active, newest first. */
     async releases({ project_id, environment }: EnvironmentKey, tx?: Tx): Promise<readonly string[]> {
       const rows = await deployments(tx).releases({ project_id, environment });
       return [...new Set(rows.flatMap(({ release }) => release ?? []))];
