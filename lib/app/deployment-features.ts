@@ -86,10 +86,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     onEnvironmentRemoved: (tx, key) => rollout.environmentRemoved(tx, key),
   });
   const runtimeOf = apps.runtimeName;
-  /**
-   * The concurrency of one organization. By default half of the service's; all of it for simulated work, or if there is
-   * no other organization.
-   */
+  /** By default an organization gets half of all slots; for simulated work, or if it is the only one, all of them. */
   const mostOf = async (tx: Tx, organization_id: string) => {
     if (concurrencyPerOrganization !== undefined) return concurrencyPerOrganization;
     if (runtimeOf() === undefined || (await ports.isOnly(organization_id, tx))) return concurrency;

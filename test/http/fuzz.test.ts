@@ -147,8 +147,7 @@ async function target(t: TestContext, mode: Drafted["mode"], logger: Options["lo
       judge({ ...draft, key, path }, answer);
       if (answer.status < 300) known.learn(answer);
       if (answer.status === 404 || answer.status === 204) known.forget(path);
-      // The caller may have renamed the organization; in the dashboard the caller is not the owner of the request's
-      // key.
+      // The caller may have renamed the organization. In the dashboard, that is not the owner of the request's key.
       if (answer.body?.plan && answer.body.id === own.id) organization = answer.body.name;
       // An earlier request has revoked this key, removed its user, or ended the session.
       if (answer.status === 401 && isDashboard) await learnPeople();
