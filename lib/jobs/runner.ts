@@ -24,6 +24,15 @@ const always = "~";
 const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
 
+/** The arguments of a job; undefined if its schema refuses them. */
+function fittingArgs(job: Job, row: JobRow): unknown {
+  try {
+    return check(job.args, JSON.parse(row.args));
+  } catch {
+    return undefined;
+  }
+}
+
 /** The state of the queue. */
 export interface QueueLoad {
   readonly waiting: number;
@@ -141,7 +150,9 @@ export function createRunner(ports: {
       // side would see the other's change.
       if (isShared && given.kind === "until") await rows(tx).lock(row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
-      const again = job?.again ?? false;
+      const args = job && fittingArgs(job, row);
+      // Arguments may be those of another version, whose servers will run the job.
+      const again = job !== undefined && (job.again || args === undefined);
       const verdict = isGivenUp(row)
         ? exhaust(again, "worker_crashed", clock.now())
         : settle(outcome, { failures: row.failures, again }, clock.now());
@@ -161,7 +172,7 @@ export function createRunner(ports: {
       if ("reason" in verdict) {
         const ends = verdict.kind === "again" ? "a job begins again in a minute" : "a job was given up";
         log.warn(ends, { job: id, kind, reason: verdict.reason });
-        await job?.exhausted(check(job.args, JSON.parse(row.args)), verdict.reason, services, tx);
+        if (args !== undefined) await job?.exhausted(args, verdict.reason, services, tx);
       } else if (outcome.kind === "done" || outcome.kind === "snooze") {
         await outcome.write?.(tx);
       } else if (outcome.kind === "discard") {

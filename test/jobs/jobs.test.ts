@@ -131,6 +131,23 @@ test("the outcomes of a job", async (t) => {
   );
 });
 
+test("a job whose arguments its schema refuses is kept, and holds up no other", async (t) => {
+  for (const again of [true, false]) {
+    const { add, advance, database, runs } = startRunner(t, () => done(), { again });
+    await add("a");
+    for (const args of ["{}", '{"name":']) {
+      database.prepare("update jobs set args = ?").run(args);
+      await advance(200_000);
+    }
+    await add("b");
+    await advance(100);
+    database.prepare('update jobs set args = \'{"name":"a"}\'').run();
+    await advance(60_000);
+    // Four attempts and a minute make 96 s; the fifth round has its fourth attempt at 420 s.
+    assert.deepEqual(runs, ["b at 400s", "a at 420s"]);
+  }
+});
+
 test("jobs that end one after the other leave no row", async (t) => {
   const { add, advance, database } = startRunner(t, () => done());
   for (const name of ["a", "b", "c"]) {
