@@ -96,10 +96,10 @@ const textOf = (node: Node): string | undefined =>
       ? node["quasis"].map(({ value }: { value: { cooked: string } }) => value.cooked).join("?")
       : undefined;
 
-/** Rules 3, 6 and 7 of "Never", as far as calls show. */
 /** The parts of node:http that send nothing. */
 const harmless = ["createServer", "STATUS_CODES"];
 
+/** Rules 3, 6 and 7 of "Never", as far as calls show. */
 export const callRules: readonly Rule[] = [
   {
     name: "SQL is written in store/ and repository.ts alone",
