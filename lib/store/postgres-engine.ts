@@ -27,13 +27,22 @@ const named = (runner: Runner, link: Link): Runner => ({
         }),
 });
 
-/** A read-only replica raises 25006 too. On these connections it means a write outside a transaction. */
-const reading = (runner: Runner): Runner => ({
-  query: (query) =>
+/** An administrator or a restart ended the connection. */
+const isEnded = (error: unknown) =>
+  /^(57P01|ECONNRESET|EPIPE)$/.test(codeOf(error)) || (error as Error).message.startsWith("Connection terminated");
+
+/**
+ * Sends a read again if its connection ended: it changed nothing. Each of the connections may have ended.
+ * A read-only replica raises 25006 too; on these connections it means a write outside a transaction.
+ */
+const reading = (runner: Runner): Runner => {
+  const send = (query: Parameters<Runner["query"]>[0], tries: number): ReturnType<Runner["query"]> =>
     runner.query(query).catch((error) => {
+      if (isEnded(error) && tries < readers) return send(query, tries + 1);
       throw codeOf(error) === "25006" ? new Error("a write outside of a transaction") : error;
-    }),
-});
+    });
+  return { query: (query) => send(query, 0) };
+};
 
 /** An engine, and the state that its process shares with other processes. */
 export interface PostgresEngine {

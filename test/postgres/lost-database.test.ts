@@ -58,7 +58,9 @@ test("a database that becomes read-only, takes no more connections, or goes, is 
   await root.query(`create role ${role} login`);
   await ask(`grant all on schema public to ${role}; grant all on all tables in schema public to ${role}`);
   const { service, says } = await watched(t, Object.assign(new URL(url), { username: role }).href, { rateLimit: 0 });
-  const lose = () => root.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = $1", [role]);
+  // Waits for their end, or a request could still use one of them.
+  const lose = () =>
+    root.query("select pg_terminate_backend(pid, 10000) from pg_stat_activity where usename = $1", [role]);
   assert.equal((await make(service, key, "before")).status, 201);
 
   await root.query(`alter database ${name} set default_transaction_read_only = on`);
@@ -88,6 +90,20 @@ test("a database that becomes read-only, takes no more connections, or goes, is 
   assert.match(await says(/cannot be written/), /the database cannot be reached/);
   unavailable(await make(service, key, "gone"));
   await root.query(`drop role ${role}`);
+});
+
+test("reads are answered while an administrator ends all connections", async (t) => {
+  const { url, key, services } = await severalServices(t, 1, { rateLimit: 0 });
+  const { root, name } = await rootBeside(t, url);
+  const service = services[0] as Service;
+  const { id } = (await make(service, key, "kept")).body;
+  const statuses = new Set<number>();
+  for (let round = 0; round < 20; round += 1) {
+    const reads = Array.from({ length: 8 }, () => call(service, key, "GET", `/v1/projects/${id}`));
+    await root.query("select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = $1", [name]);
+    for (const { status } of await Promise.all(reads)) statuses.add(status);
+  }
+  assert.deepEqual([...statuses], [200]);
 });
 
 test("a network that swallows everything is 503 in bounded time, loses nothing, and is left behind once it is back", {
