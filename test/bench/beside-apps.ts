@@ -96,6 +96,7 @@ async function deploy(service: Service, name: string, start: string): Promise<()
 
 async function bench(): Promise<Figure[]> {
   const load = loadavg()[0] ?? 0;
+  mkdirSync(join(folder, "greedy/acme"), { recursive: true });
   const service = await begin("bubblewrap", join(folder, "beside.db"));
   const { url } = await service.listen({ port: 0 });
   await p99(url, "/v1/me");
