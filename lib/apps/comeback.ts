@@ -19,6 +19,7 @@ export type Returning = readonly [AppKey, Live];
 
 const record = v.object({ crashes: v.number(), last: v.nullable(v.string()) });
 type Record = v.InferOutput<typeof record>;
+const stored = v.pipe(v.string(), v.parseJson(), v.nullable(record));
 
 const firstWait_ms = 1_000;
 const longestWait_ms = 60_000;
@@ -68,7 +69,7 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
     /** Reads how the previous server process ended. */
     async begin(): Promise<void> {
       const { value = "null" } = (await settings().read({ name })) ?? {};
-      const found = v.safeParse(v.nullable(record), JSON.parse(value));
+      const found = v.safeParse(stored, value);
       const before = found.success ? found.output : null;
       if (before) ({ last: suspect, crashes } = { ...before, crashes: before.crashes + 1 });
       last = suspect;

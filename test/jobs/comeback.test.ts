@@ -4,6 +4,7 @@ import { createComeback } from "../../lib/apps/comeback.ts";
 import type { Supervisor } from "../../lib/apps/supervisor.ts";
 import { createLog } from "../../lib/kernel/log.ts";
 import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { settingsRepository } from "../../lib/store/service-state.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { openTemporaryStore } from "../helpers/temporary-store.ts";
 
@@ -59,4 +60,11 @@ test("A server that ran its apps for ten minutes has survived them, and one that
   assert.equal(await runs(9 * minute_ms), 1);
   assert.equal(await runs(11 * minute_ms), 2);
   assert.equal(await runs(0), 1, "those before the calm server count no more");
+});
+
+test("A damaged record of the last crash does not stop a start", async (t) => {
+  const store = createStore(openTemporaryStore(t).engine);
+  const settings = store.using(settingsRepository);
+  await store.transaction("rows", (tx) => settings(tx).write({ name: "apps_of_own", value: "{" }));
+  await createComeback({ store, log: createLog("error", () => {}), runtimeId: undefined }).begin();
 });
