@@ -35,7 +35,7 @@ interface Ports<Services> {
   readonly sessions: Sessions;
   readonly waysIn: WaysIn;
   readonly people: ReturnType<typeof createPeople>;
-  readonly organizations: Pick<OrganizationsService, "get">;
+  readonly organizations: Pick<OrganizationsService, "get" | "chosen">;
   readonly users: Pick<UsersService, "get">;
   readonly keys: Pick<KeysService, "owner">;
   readonly audit: Pick<AuditService, "recordRefusedSignIn">;
@@ -52,7 +52,7 @@ interface Ports<Services> {
 export const dashboardPath = "/dashboard";
 export const dashboardApi = `${dashboardPath}/api`;
 
-/** The same roles as for `/metrics`, but the numbers here are those of the whole service. */
+/** The same roles as for `/metrics`. The numbers here are those of the whole service. */
 const metricsRoles: readonly Role[] = ["owner", "admin"];
 
 const newSession = record({ key: text() });
@@ -167,10 +167,15 @@ const whoAmI =
   };
 
 const lastHour =
-  <Services>({ history, now }: Ports<Services>): Route["answer"] =>
+  <Services>({ mode, organizations, history, now }: Ports<Services>): Route["answer"] =>
   async ({ id }, { caller: { role } }) => {
     const refused = `metrics need the role owner or admin, and yours is ${role}`;
     if (!metricsRoles.includes(role)) throw new Problem("insufficient_role", refused);
+    if (mode === "start" && !(await organizations.chosen()))
+      throw new Problem(
+        "insufficient_role",
+        "these numbers include other organizations; yours are at /metrics with your key",
+      );
     return createWriter({ envelope: "flat", now, base: "" }).object(200, { data: await history.read() }, id);
   };
 
