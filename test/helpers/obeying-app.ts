@@ -4,6 +4,10 @@ import { lacks, type Running } from "./running-apps.ts";
 /** Skips a test, with the reason, if the machine lacks a protection. */
 export const needs = (...parts: ProtectionName[]) => ({ skip: parts.map(lacks).find((one) => one !== false) ?? false });
 
+/** The same for tests that root must run, with what root does in them. */
+export const needsRoot = (does: string, ...parts: ProtectionName[]) =>
+  process.getuid?.() === 0 ? needs(...parts) : { skip: `it needs root, who ${does}` };
+
 /** A program that evaluates the code in `GET /?CODE` and answers with the result. */
 const obeying = `
 const { createServer } = require("node:http");

@@ -4,7 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
-import { needs, obeyingApp } from "../helpers/obeying-app.ts";
+import { needsRoot, obeyingApp } from "../helpers/obeying-app.ts";
 import { ordinaryUser, subordinate } from "../helpers/ordinary-user.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories } from "../helpers/repositories.ts";
@@ -13,7 +13,7 @@ import { keyOf, seed } from "../helpers/test-service.ts";
 
 /* The service runs as an ordinary user with subordinate ids; its apps try to use up the kernel's limits per user. */
 
-const asRoot = process.getuid?.() === 0 ? needs("users", "limits") : { skip: "it needs root, who makes the user" };
+const asRoot = needsRoot("makes the user", "users", "limits");
 
 /** Starts a server as this user; returns it with a function that deploys an app to it. */
 async function served(t: TestContext, who: "root" | "an ordinary user", asRoot: string[] = [], env = {}) {

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
+import { needs, needsRoot, obeyingApp, runIn } from "../helpers/obeying-app.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { processesOf, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
@@ -13,6 +13,7 @@ import { expect } from "../helpers/test-service.ts";
  * test is skipped, with the reason, where the machine lacks the part that does so.
  */
 
+const seesAll = "sees the processes of all users";
 const host = "production-web.localhost";
 test(
   "A link that a build makes and another one turns leads a static site to no file of the server",
@@ -48,36 +49,43 @@ test("A static site shows nothing of the machine's that its links name", needs()
   for (const path of ["/key", "/near", "/environ"]) assert.match(await here.ask(host, path), /^404 /, path);
 });
 
-test("Server and organizations are three users, and a build owns what it writes", needs("users"), async (t) => {
-  const folder = temporaryFolder(t);
-  const here = await runtimeWorld(t, { database: join(folder, "svc.db") });
-  here.repos.commit("acme/web", { ...obeyingApp, "svc.json": { build: "echo made > made", start: "node server.js" } });
-  const { id } = await here.project("web");
-  const theirs = expect(
-    await here.call("stranger", "POST", "/v1/projects", { name: "other", region: "eu-west-1" }),
-    201,
-  );
-  const source = { type: "git", repo: "acme/web" };
-  const order = { project_id: theirs.id, environment: "production", source };
-  const { id: other } = expect(await here.call("stranger", "POST", "/v1/deployments", order), 201);
-  expect(await here.call("stranger", "GET", `/v1/deployments/${other}?wait=60`), 200);
-  const own = (await here.release(id)).id;
-  const usersOf = (deployment: string) => [
-    ...new Set(
-      processesOf(deployment)
-        .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith("node"))
-        .map((pid) => /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]),
-    ),
-  ];
-  const users = [usersOf(own), usersOf(other)];
-  assert.deepEqual(
-    users.map(({ length }) => length),
-    [1, 1],
-  );
-  assert.equal(new Set([...users.flat(), String(process.getuid?.())]).size, 3, String(users));
-  const made = statSync(join(folder, "svc.db-apps/releases", own, "app/made"));
-  assert.equal(String(made.uid), users[0]?.[0]);
-});
+test(
+  "Server and organizations are three users, and a build owns what it writes",
+  needsRoot(seesAll, "users"),
+  async (t) => {
+    const folder = temporaryFolder(t);
+    const here = await runtimeWorld(t, { database: join(folder, "svc.db") });
+    here.repos.commit("acme/web", {
+      ...obeyingApp,
+      "svc.json": { build: "echo made > made", start: "node server.js" },
+    });
+    const { id } = await here.project("web");
+    const theirs = expect(
+      await here.call("stranger", "POST", "/v1/projects", { name: "other", region: "eu-west-1" }),
+      201,
+    );
+    const source = { type: "git", repo: "acme/web" };
+    const order = { project_id: theirs.id, environment: "production", source };
+    const { id: other } = expect(await here.call("stranger", "POST", "/v1/deployments", order), 201);
+    expect(await here.call("stranger", "GET", `/v1/deployments/${other}?wait=60`), 200);
+    const own = (await here.release(id)).id;
+    const usersOf = (deployment: string) => [
+      ...new Set(
+        processesOf(deployment)
+          .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").startsWith("node"))
+          .map((pid) => /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1]),
+      ),
+    ];
+    const users = [usersOf(own), usersOf(other)];
+    assert.deepEqual(
+      users.map(({ length }) => length),
+      [1, 1],
+    );
+    assert.equal(new Set([...users.flat(), String(process.getuid?.())]).size, 3, String(users));
+    const made = statSync(join(folder, "svc.db-apps/releases", own, "app/made"));
+    assert.equal(String(made.uid), users[0]?.[0]);
+  },
+);
 
 test("Shared memory counts: a build and an app end at their limit", needs("limits"), async (t) => {
   const shared = `perl -e 'for (1..24) { my $id = shmget(0, 64 << 20, 0600) // die $!; shmwrite($id, "x" x (64 << 20), 0, 64 << 20) or die $! } sleep 600'`;
@@ -168,19 +176,23 @@ test("Calls of the kernel that no app needs are refused", needs("system calls"),
     assert.ok(lines.includes(`${name} ${name === "io_uring_setup" ? 38 : 1}`), `${name}: ${lines}`);
 });
 
-test("Nothing of a box outlives its service: no group, no process, no mount", needs("limits"), async (t) => {
-  const here = await runtimeWorld(t);
-  const { id } = await here.project("web");
-  here.repos.commit("acme/web", obeyingApp);
-  const { id: live } = await here.release(id);
-  // Unlike a recursive read, `find` continues if a group of another test ends meanwhile.
-  const groups = () =>
-    spawnSync("find", ["/sys/fs/cgroup", "-name", `svc-server-${process.pid}-*`], { encoding: "utf8" }).stdout;
-  assert.notEqual(processesOf(live).length, 0);
-  assert.notEqual(groups(), "");
-  await here.service.close();
-  assert.deepEqual([processesOf(live), groups()], [[], ""]);
-  // Tests that run at the same time mount container engines.
-  const mounts = readFileSync("/proc/self/mountinfo", "utf8").replaceAll(/^.*\/svc-server-engine-.*\n/gm, "");
-  assert.doesNotMatch(mounts, /svc-server|\/sys\/bus/);
-});
+test(
+  "Nothing of a box outlives its service: no group, no process, no mount",
+  needsRoot(seesAll, "limits"),
+  async (t) => {
+    const here = await runtimeWorld(t);
+    const { id } = await here.project("web");
+    here.repos.commit("acme/web", obeyingApp);
+    const { id: live } = await here.release(id);
+    // Unlike a recursive read, `find` continues if a group of another test ends meanwhile.
+    const groups = () =>
+      spawnSync("find", ["/sys/fs/cgroup", "-name", `svc-server-${process.pid}-*`], { encoding: "utf8" }).stdout;
+    assert.notEqual(processesOf(live).length, 0);
+    assert.notEqual(groups(), "");
+    await here.service.close();
+    assert.deepEqual([processesOf(live), groups()], [[], ""]);
+    // Tests that run at the same time mount container engines.
+    const mounts = readFileSync("/proc/self/mountinfo", "utf8").replaceAll(/^.*\/svc-server-engine-.*\n/gm, "");
+    assert.doesNotMatch(mounts, /svc-server|\/sys\/bus/);
+  },
+);
