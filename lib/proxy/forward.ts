@@ -84,8 +84,10 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       answer.on("aborted", () => response.destroy());
       answer.pipe(response);
     });
+    let interim = 0;
     asked.on("information", ({ statusCode, rawHeaders }) => {
-      if (statusCode !== 103 || rawHeaders.length === 0) return;
+      if (++interim > mostInterim) return fail(asked);
+      if (statusCode !== 103 || rawHeaders.length === 0 || interim > mostHints) return;
       try {
         response.writeEarlyHints(pairs(rawHeaders));
       } catch {
@@ -101,6 +103,11 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     else request.pipe(asked);
   });
 }
+
+/** Interim answers, such as 103, have no backpressure: an app could fill the memory with them. */
+const mostInterim = 2_000;
+/** How many of them reach the client. */
+const mostHints = 16;
 
 /**
  * Begins the response to the client. Returns false if Node cannot write it: an app may send any status and any reason.

@@ -86,6 +86,22 @@ test("whatever an app answers, its client gets an answer or an end, and the serv
   assert.deepEqual(statusesIn(await ask(get("/fine"))), [200]);
 });
 
+test("an app that sends early hints without end loses its request, and few of them reach the client", async (t) => {
+  let sent = 0;
+  const { ask } = await inFrontOf(t, (socket) => {
+    const send = () => {
+      while (!socket.destroyed && socket.write(link.repeat(100))) sent += 100;
+    };
+    socket.on("drain", send);
+    send();
+  });
+  const statuses = statusesIn(await ask(get("/")));
+  assert.equal(statuses.at(-1), 502);
+  // The request is tried four times, and each passes on 16.
+  assert.ok(statuses.length <= 4 * 16 + 1, String(statuses.length));
+  assert.ok(sent > 2_000, String(sent));
+});
+
 /** A request smuggled in the body of another. */
 const hidden = `GET /hidden HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
 const chunked = (to: string, coding = "chunked", method = "GET") =>
