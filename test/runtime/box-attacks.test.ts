@@ -17,6 +17,7 @@ const calls =
     ? {
         socket: 198,
         clone: 220,
+        io_setup: 0,
         clock_settime: 112,
         sched_setscheduler: 119,
         setpriority: 140,
@@ -27,6 +28,7 @@ const calls =
     : {
         socket: 41,
         clone: 56,
+        io_setup: 206,
         clock_settime: 227,
         sched_setscheduler: 144,
         setpriority: 141,
@@ -89,6 +91,7 @@ const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp
   "a core dump": ["ulimit -c; ulimit -H -c", /^0\n0$/],
   "a new namespace of users": [call("clone", 0x10000000 + 17, 0, 0, 0, 0), /^(1|28)$/],
   "a new namespace of the network": [call("clone", 0x40000000 + 17, 0, 0, 0, 0), /^1$/],
+  "the asynchronous requests of the machine": [call("io_setup", 128, "my $own = pack('Q', 0)"), /^38$/],
   "the machine's clock": [packed("clock_settime", "qq", 0, 0), /^1$/],
   "a schedule of real time": [packed("sched_setscheduler", "l", 1, 50), new RegExp(`^${EPERM}$`)],
   "a higher priority": [call("setpriority", 0, 0, -20), new RegExp(`^(${EPERM}|${EACCES})$`)],

@@ -55,7 +55,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
         reboot: 169,
       },
       ...{ sethostname: 170, setdomainname: 171, iopl: 172, ioperm: 173, init_module: 175, delete_module: 176 },
-      ...{ quotactl: 179, lookup_dcookie: 212, clock_settime: 227, kexec_load: 246 },
+      ...{ quotactl: 179, io_setup: 206, lookup_dcookie: 212, clock_settime: 227, kexec_load: 246 },
       ...{ add_key: 248, request_key: 249, keyctl: 250, migrate_pages: 256, unshare: 272, move_pages: 279 },
       ...{ vmsplice: 278, perf_event_open: 298, fanotify_init: 300, name_to_handle_at: 303, open_by_handle_at: 304 },
       ...{
@@ -75,6 +75,7 @@ const architectures: Readonly<Record<string, Architecture>> = {
     numbers: {
       ...common,
       ...{
+        io_setup: 0,
         lookup_dcookie: 18,
         umount2: 39,
         mount: 40,
@@ -94,8 +95,11 @@ const architectures: Readonly<Record<string, Architecture>> = {
   },
 };
 
-/** Programs try these calls and continue without them. */
-const absent = /^io_uring_|^quotactl_fd$/;
+/**
+ * Programs try these calls and continue without them. `io_setup` is refused because one box could take all asynchronous
+ * requests of the machine.
+ */
+const absent = /^io_uring_|^io_setup$|^quotactl_fd$/;
 const load = 0x20;
 const jumpIfEqual = 0x15;
 const jumpIfAtLeast = 0x35;
