@@ -24,11 +24,11 @@ const closed = [
   ...["168.63.129.16/32", "192.0.0.192/32", "224.0.0.0/4", "240.0.0.0/4"],
 ];
 
-/** This machine's own addresses. Its servers may listen there as well as on loopback. */
+/** This machine's own addresses, also those on its interface `lo`. Its servers may listen there as on 127.0.0.1. */
 const ofMachine = () =>
   Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
-    .flatMap(({ family, address: own, internal }) => (family === "IPv4" && !internal ? [`${own}/32`] : []));
+    .flatMap(({ family, address: own }) => (family === "IPv4" && !isLoopback(own) ? [`${own}/32`] : []));
 
 const lines = (commands: readonly string[]) => commands.map((one) => `${one}\n`).join("");
 
