@@ -53,12 +53,18 @@ test("Hostile repositories: what they name is not run, read or served", { skip: 
     ["package.json", "/etc/passwd"],
     ["Procfile", "/dev/zero"],
     [".gitattributes", "/dev/zero"],
+    // Whether a file outside exists shows nowhere.
+    ["Dockerfile", "/etc/shadow"],
+    ["requirements.txt", "/etc/shadow"],
+    ["go.mod", "/etc/shadow"],
   ] as const)
     symlinkSync(target, join(root, "acme/web", name));
   here.repos.commit("acme/web", {});
   const site = await here.release(id);
   assert.equal(site.status, "active", String(await here.messages(site.id)));
-  assert.ok((await here.messages(site.id)).includes("Submodules are not fetched"));
+  const said = await here.messages(site.id);
+  assert.ok(said.includes("Submodules are not fetched"));
+  assert.doesNotMatch(said.join("\n"), /Found|Dockerfile/);
   assert.equal(await here.ask(host), "200 home");
   for (const path of ["/passwd", "/up/etc/passwd", "/.env", "/../.env", "/%2e%2e/.env", "/..%2f.env", "/.git/config"])
     assert.match(await here.ask(host, path), /^404 /, path);

@@ -1,7 +1,5 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import type { Schedule } from "../deployment/contract.ts";
-import { ownSettings, readWithin } from "../runtime/app-settings.ts";
+import { hasWithin, ownSettings, readWithin } from "../runtime/app-settings.ts";
 import { processesIn, workersIn } from "../runtime/procfile.ts";
 import type { Worker } from "../runtime/workers.ts";
 import type { Step } from "./build-steps.ts";
@@ -88,7 +86,7 @@ export function detect(root: string, top = root): Plan {
     hasInstalled: node !== undefined || others.length > 0,
     // Otherwise Python buffers its output and the log receives it late.
     variables: others.some(({ name }) => name === "Python") ? { PYTHONUNBUFFERED: "1" } : {},
-    hasDockerfile: existsSync(join(root, "Dockerfile")),
+    hasDockerfile: hasWithin(root, "Dockerfile"),
     found: [
       ...[own, packages, procfile].flatMap((text, i) =>
         text === undefined ? [] : (["svc.json", "package.json", "Procfile"][i] ?? []),

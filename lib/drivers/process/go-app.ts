@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 
 const binary = ".svc/app";
@@ -7,7 +6,7 @@ const mains = `go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}' ./...`;
 
 /** How to build and start a Go module: its first main package, preferably the one in the top folder. */
 export function goApp(root: string): { name: "Go"; found: string; steps: Step[]; start: string } | undefined {
-  if (!existsSync(join(root, "go.mod"))) return undefined;
+  if (!hasWithin(root, "go.mod")) return undefined;
   const build = [
     `main=$(${mains}) || exit`,
     `[ -n "$main" ] || { echo 'error: the module has no package main'; exit 1; }`,

@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import * as v from "valibot";
 import { isInRange } from "../../kernel/version-range.ts";
-import { readWithin } from "../runtime/app-settings.ts";
+import { hasWithin, readWithin } from "../runtime/app-settings.ts";
 import type { Wanted } from "./node-version.ts";
 
 interface Manager {
@@ -108,11 +107,11 @@ export function workspaceOf(root: string, top: string): string | undefined {
  * package without a lock file uses its workspace's.
  */
 export function installOf(own: string, given: string | undefined, top = own): Install {
-  const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => existsSync(join(own, lock))));
+  const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => hasWithin(own, lock)));
   const root = isLocked ? own : (workspaceOf(own, top) ?? own);
   const { packageManager } = manifestAt(root);
   const chosen = given ?? (typeof packageManager === "string" ? packageManager : undefined);
-  const has = (name: Name) => managers[name].locks.some((lock) => existsSync(join(root, lock)));
+  const has = (name: Name) => managers[name].locks.some((lock) => hasWithin(root, lock));
   const [, named = "", exact] = /^([a-z]+)(?:@(\d+\.\d+\.\d+)(?:[-+].*)?)?$/.exec(chosen ?? "") ?? [];
   const locked = (Object.keys(managers) as Name[]).filter(has);
   const program = isName(named) && (has(named) || locked.length === 0) ? named : (locked[0] ?? "npm");

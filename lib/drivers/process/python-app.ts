@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { readWithin } from "../runtime/app-settings.ts";
+import { hasWithin, readWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
@@ -31,7 +29,7 @@ function startOf(file: string, program: string, requirements: string): string {
 export function pythonApp(
   root: string,
 ): { name: "Python"; found: string; steps: Step[]; start: string | undefined } | undefined {
-  const found = ["requirements.txt", "pyproject.toml"].find((name) => existsSync(join(root, name)));
+  const found = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
   if (found === undefined) return undefined;
   const text = readWithin(root, found) ?? "";
   const file = ["main.py", "app.py"].find((name) => readWithin(root, name) !== undefined);

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import * as v from "valibot";
 import { cronText } from "../../kernel/cron.ts";
@@ -51,20 +51,30 @@ const settings = record({
 /** The folder of a checked-out repository to build. A link that leads out of the repository is refused. */
 export function rootWithin(app: string, root: string | null): string {
   if (root === null) return app;
-  const folder = join(app, root);
-  const real = existsSync(folder) ? realpathSync(folder) : undefined;
-  if (real?.startsWith(realpathSync(app) + sep) && statSync(real).isDirectory()) return folder;
+  const real = pathWithin(app, root);
+  if (real !== undefined && statSync(real).isDirectory()) return join(app, root);
   throw new Failure(`the repository has no folder ${root}, which is the root of the environment or integration`);
 }
 
 const largestSetting = 1024 * 1024;
 
+/** The real path of a file of the repository; undefined for a link that leads out of it, whether or not to a file. */
+function pathWithin(root: string, name: string): string | undefined {
+  try {
+    const real = realpathSync(join(root, name));
+    return real.startsWith(realpathSync(root) + sep) ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the repository has a file. A link that leads out of it counts as missing. */
+export const hasWithin = (root: string, name: string): boolean => pathWithin(root, name) !== undefined;
+
 /** Reads a text file of the repository. A link that leads out of it counts as missing. */
 export function readWithin(root: string, name: string): string | undefined {
-  const path = join(root, name);
-  if (!existsSync(path)) return undefined;
-  const real = realpathSync(path);
-  if (!real.startsWith(realpathSync(root) + sep) || !statSync(real).isFile()) return undefined;
+  const real = pathWithin(root, name);
+  if (real === undefined || !statSync(real).isFile()) return undefined;
   if (statSync(real).size > largestSetting) throw new Failure(`${name} is larger than 1 MiB`);
   return readFileSync(real, "utf8");
 }

@@ -1,7 +1,5 @@
-import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { readWithin } from "./app-settings.ts";
+import { hasWithin, readWithin } from "./app-settings.ts";
 import type { Order } from "./background-steps.ts";
 import { type BuildLimits, diskReason, type LimitedRun, watchLimits } from "./build-limits.ts";
 import { writtenTo } from "./disk.ts";
@@ -74,7 +72,7 @@ export async function fetchSource(
 function notices(app: string): string[] {
   const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
   return [
-    ...(existsSync(join(app, ".gitmodules")) ? ["Submodules are not fetched"] : []),
+    ...(hasWithin(app, ".gitmodules") ? ["Submodules are not fetched"] : []),
     ...(usesLfs ? ["Files of Git LFS are not fetched: the release has only their pointers"] : []),
   ];
 }
