@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
+import { totalmem } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { needs, needsRoot, obeyingApp, runIn } from "../helpers/obeying-app.ts";
@@ -134,6 +135,33 @@ test("An app that floods its log waits for its reader", needs(), async (t) => {
   const flood = `(() => { const begun = Date.now(); spawnSync("sh", ["-c", "yes | head -n 300000"], { stdio: ["ignore", "inherit", "ignore"] }); return Date.now() - begun; })()`;
   const took_ms = Number(await runIn(here, flood));
   assert.ok(took_ms >= 4_000, `300,000 lines were read in ${took_ms} ms`);
+});
+
+test("A build whose log is full prints no faster than its reader drops", needs(), async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const flood = `begun=$(date +%s%N); head -c 150000000 /dev/zero | tr '\\0' 'x' | fold -w 1000; echo $((($(date +%s%N) - begun) / 1000000)) > took`;
+  const start = `require("node:http").createServer((_, r) => r.end(require("fs").readFileSync("took"))).listen(process.env.PORT, process.env.HOST)`;
+  here.repos.commit("acme/web", { "svc.json": { build: flood, start: "node server.js" }, "server.js": start });
+  assert.equal((await here.release(id)).status, "active");
+  const [, took_ms] = /^200 (\d+)/.exec(await here.ask(host)) ?? [];
+  assert.ok(Number(took_ms) >= 3_500, `150 MB were read in ${took_ms} ms`);
+});
+
+test("All boxes together have a limit", needs("limits"), async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", obeyingApp);
+  assert.equal((await here.release(id)).status, "active");
+  const files = spawnSync("find", ["/sys/fs/cgroup", "-path", `*/svc-server-${process.pid}-*`, "-maxdepth", "6"], {
+    encoding: "utf8",
+  }).stdout;
+  const limits = files
+    .split("\n")
+    .filter((file) => /\/svc-server-\d+-\d+\/(memory\.max|memory\.limit_in_bytes|pids\.max)$/.test(file))
+    .map((file) => Number(readFileSync(file, "latin1")));
+  assert.ok(limits.length >= 2, files);
+  for (const limit of limits) assert.ok(limit > 0 && limit <= totalmem(), String(limits));
 });
 
 test("Calls of the kernel that no app needs are refused", needs("system calls"), async (t) => {

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { totalmem } from "node:os";
 import { join } from "node:path";
 
 /** The limits that apply to all processes of a group together. */
@@ -47,6 +48,17 @@ export function writeLimits(at: Hierarchies, { memory_bytes, processes, processo
   if (at.cpu === undefined) return;
   writeFileSync(join(at.cpu, "cpu.cfs_period_us"), String(period_us));
   writeFileSync(join(at.cpu, "cpu.cfs_quota_us"), String(quota_us));
+}
+
+/** Limits a group to a share of the memory and of the processes that this machine, or its container, has. */
+export function writeShare({ version, memory, pids }: Hierarchies, share: number): void {
+  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  const file = version === 2 ? "memory.max" : "memory.limit_in_bytes";
+  writeFileSync(join(memory, file), String(Math.floor(bytes * share)));
+  const most = ["pid_max", "threads-max"]
+    .map((name) => Number(read(`/proc/sys/kernel/${name}`)))
+    .filter((one) => one > 0);
+  if (most.length > 0) writeFileSync(join(pids, "pids.max"), String(Math.floor(Math.min(...most) * share)));
 }
 
 /** How many processes of the group were killed for lack of memory. */

@@ -13,6 +13,7 @@ import {
   processesIn,
   refusedProcesses,
   writeLimits,
+  writeShare,
 } from "./cgroup-files.ts";
 
 /** A limit that a group has reached. */
@@ -39,6 +40,8 @@ export interface Groups {
 }
 
 const prefix = "svc-server-";
+/** The share of the machine's memory and processes that all boxes together may use. */
+const shareOfBoxes = 0.75;
 const removal = { tries: 200, pause: "5ms" } as const;
 
 function killAll(at: Hierarchies): void {
@@ -94,6 +97,7 @@ export function createGroups(): Groups | string {
     parent = below(found, `${prefix}${process.pid}-${++parents}`);
     for (const folder of foldersOf(parent)) mkdirSync(folder);
     if (parent.version === 2) delegate(parent.memory);
+    writeShare(parent, shareOfBoxes);
   } catch (error) {
     return `this user may not make control groups (${(error as Error).message})`;
   }

@@ -4,7 +4,7 @@ import type { LogLine } from "../deployment/contract.ts";
 import { type BuildLimits, diskReason, type Written, watchLimits } from "../runtime/build-limits.ts";
 import type { Child } from "../runtime/child.ts";
 import { Failure, Lacking } from "../runtime/failure.ts";
-import { createLineReader, tellsOfMemory } from "../runtime/lines.ts";
+import { createLineReader, pauseUnread, tellsOfMemory } from "../runtime/lines.ts";
 import { descendantsOf, killStrays, memoryOf } from "../runtime/process-table.ts";
 import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
@@ -80,8 +80,8 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
     notFound = notFoundIn(line.message) ?? notFound;
     log(line);
   }, hide);
-  // Output beyond the log's limit is dropped at once, so the program is not slowed down.
-  const child = sandbox.start(command, box, (chunk) => (isFull() ? 0 : reader.write(chunk)));
+  // Output beyond the log's limit is dropped, so the program is hardly slowed down.
+  const child = sandbox.start(command, box, (chunk) => (isFull() ? pauseUnread(chunk) : reader.write(chunk)));
   let reason: string | undefined;
   const end = (why: string) => {
     reason ??= why;

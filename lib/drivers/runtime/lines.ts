@@ -8,6 +8,9 @@ const longestBuffer = 32 * 1024;
 const lines_perMs = 20;
 const bytes_perMs = 8 * 1024;
 
+/** For how many milliseconds to stop reading a program whose log is full. Without a pause it takes a third of a processor. */
+export const pauseUnread = (chunk: Buffer): number => chunk.length / (4 * bytes_perMs);
+
 const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Exception):)|\sERR_\w+/;
 const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
 
