@@ -146,10 +146,15 @@ function hostParts(): string[] {
   ];
 }
 
-/** The folder of Node with its installed programs, if a version manager keeps it. */
+/**
+ * The folder of Node with its installed programs, if a version manager keeps it. A `node` in a folder such as `~/bin` has
+ * none, and the folder above may be somebody's home.
+ */
 function ownNode(): string[] {
-  const node = dirname(nodeFolder());
-  return node.startsWith("/usr") ? [] : [node];
+  const programs = nodeFolder();
+  if (programs.startsWith("/usr")) return [];
+  const node = dirname(programs);
+  return [existsSync(join(node, "lib/node_modules")) ? node : programs];
 }
 
 /** The arguments of bubblewrap: separate processes, users and folders. */
