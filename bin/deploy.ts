@@ -42,10 +42,10 @@ const partOf = (name: string): string =>
 
 /** The project's name, and the repository on the service that receives its commits. */
 async function targetOf(client: Client, folder: string, given: unknown) {
-  const { organization } = await client.me.get();
   const wanted = given === undefined ? partOf(basename(folder)) : String(given);
   if (given === undefined && wanted.length < shortestName)
     throw new UsageError(`the name of the folder, ${wanted}, is too short for a project; name one with --project`);
+  const { organization } = await client.me.get();
   const project = wanted.startsWith("proj_") ? (await client.projects.get({ id: wanted })).name : wanted;
   return { project, repo: `${partOf(organization.name)}/${partOf(project)}` };
 }
