@@ -56,7 +56,9 @@ test("The first file that names a Node decides, and a word that means none leave
 });
 
 test("A step that prints nothing says what it waits for", async () => {
-  const child = spawn("sh", ["-c", "sleep 1234 & echo begun; wait"], { detached: true });
+  // The new process bears the name of the shell until it runs `sleep`.
+  const begun = 'until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; echo begun';
+  const child = spawn("sh", ["-c", `sleep 1234 & ${begun}; wait`], { detached: true });
   try {
     await once(child.stdout, "data");
     const heard = monotonicNow();
