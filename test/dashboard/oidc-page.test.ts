@@ -25,6 +25,8 @@ test("in a browser: to the issuer, back to the same page, out, and a refusal", {
   const session = cookies.find(({ name }) => /^svc_\d+$/.test(name));
   assert.deepEqual([session?.httpOnly, session?.sameSite], [true, "Strict"]);
 
+  // An open page would load itself again without its session, and interrupt the next navigation.
+  await page.goto("about:blank");
   await page.context().clearCookies();
   at.accounts.set("mallory", { email: "mallory@evil.test" });
   await page.goto(`${origin}/dashboard`);
