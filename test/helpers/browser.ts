@@ -37,8 +37,6 @@ export async function browser(t: TestContext): Promise<{ open(url: string): Prom
     args: quiet,
   });
   close = () => context.close();
-  // A busy machine may take half a minute to load the first page.
-  context.setDefaultTimeout(90_000);
   return {
     async open(url) {
       const page = await context.newPage();

@@ -21,6 +21,7 @@ interface Found {
  */
 export async function dashboardPage(t: TestContext, open: Open, origin: string, path = ""): Promise<Page> {
   const page = await open("about:blank");
+  page.setDefaultTimeout(15_000);
   await page.emulateMedia({ reducedMotion: "reduce" });
   const wrong: string[] = [];
   page.on("console", (message) => {
