@@ -3,7 +3,7 @@ import type { Client, QueryResult } from "pg";
 import type { Cluster, Engine, EngineScope } from "./engine.ts";
 import { connectionConfig, queryBuilder, type Runner } from "./postgres.ts";
 import { commit } from "./postgres-commit.ts";
-import { codeOf, isLost, translate } from "./postgres-errors.ts";
+import { codeOf, isEnded, isLost, translate } from "./postgres-errors.ts";
 import { createGroups, type Ended, type Work } from "./postgres-groups.ts";
 import type { Driver, Link } from "./postgres-link.ts";
 import { lockingOf } from "./postgres-locks.ts";
@@ -26,10 +26,6 @@ const named = (runner: Runner, link: Link): Runner => ({
           throw translate(error);
         }),
 });
-
-/** An administrator or a restart ended the connection. */
-const isEnded = (error: unknown) =>
-  /^(57P01|ECONNRESET|EPIPE)$/.test(codeOf(error)) || (error as Error).message.startsWith("Connection terminated");
 
 /**
  * Sends a read again if its connection ended: it changed nothing. Each of the connections may have ended.

@@ -15,6 +15,11 @@ export function isLost(error: unknown): boolean {
   return /^(Connection terminated|Client |timeout e|Query read timeout|Cannot use a pool|The server )/.test(message);
 }
 
+/** Whether an administrator, a restart or the network ended a connection that was open. */
+export const isEnded = (error: unknown): boolean =>
+  /^(57P01|ECONNRESET|EPIPE)$/.test(codeOf(error)) ||
+  (error instanceof Error && error.message.startsWith("Connection terminated"));
+
 /** The reason and its remedy, in one sentence. */
 export function describePostgres(error: unknown): string {
   const code = codeOf(error);
