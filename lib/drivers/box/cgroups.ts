@@ -15,6 +15,7 @@ import {
   writeLimits,
   writeShare,
 } from "./cgroup-files.ts";
+import { shareOfBoxes } from "./counted-by-user.ts";
 
 /** A limit that a group has reached. */
 export type Passed = "memory" | "processes";
@@ -40,8 +41,6 @@ export interface Groups {
 }
 
 const prefix = "svc-server-";
-/** The share of the machine's memory and processes that all boxes together may use. */
-const shareOfBoxes = 0.75;
 const removal = { tries: 200, pause: "5ms" } as const;
 
 function killAll(at: Hierarchies): void {

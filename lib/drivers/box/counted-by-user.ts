@@ -7,7 +7,8 @@ import { quoted } from "../../kernel/shell-words.ts";
  * theirs before the server reaches its own.
  */
 const counted = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
-const shareOfBoxes = 0.75;
+/** The share of a limit that all boxes together may use. */
+export const shareOfBoxes = 0.75;
 /** Limits per box: each box has a namespace of its own, and the kernel counts these there. */
 const ofNamespace = ["max_inotify_instances", "max_inotify_watches"];
 const shareOfOne = 1 / 8;
