@@ -8,7 +8,7 @@ const longestBuffer = 32 * 1024;
 const lines_perMs = 20;
 const bytes_perMs = 8 * 1024;
 
-/** For how many milliseconds to stop reading a program whose log is full. Without a pause it takes a third of a processor. */
+/** For how many milliseconds to stop reading a program whose log is full. Reading at once took a third of a processor. */
 export const pauseUnread = (chunk: Buffer): number => chunk.length / (4 * bytes_perMs);
 
 const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Exception):)|\sERR_\w+/;
