@@ -48,22 +48,24 @@ export function SystemPage() {
     <Page title="System">
       {!data && <Loading error={error} />}
       {data && (
-        <div class="charts">
-          {charts.map(([title, show, lines]) => (
-            <LineChart
-              key={title}
-              title={title}
-              show={show}
-              from={from}
-              lines={Object.entries(lines).map(([name, field]) => ({ name, values: data.map((one) => one[field]) }))}
-            />
-          ))}
-        </div>
+        <>
+          <div class="charts">
+            {charts.map(([title, show, lines]) => (
+              <LineChart
+                key={title}
+                title={title}
+                show={show}
+                from={from}
+                lines={Object.entries(lines).map(([name, field]) => ({ name, values: data.map((one) => one[field]) }))}
+              />
+            ))}
+          </div>
+          <p class="hint">
+            One value for every 30 seconds of the last hour, for the whole service, since it started. A collector can
+            read all of them at <code>/metrics</code>.
+          </p>
+        </>
       )}
-      <p class="hint">
-        One value for every 30 seconds of the last hour, for the whole service, since it started. A collector can read
-        all of them at <code>/metrics</code>.
-      </p>
     </Page>
   );
 }
