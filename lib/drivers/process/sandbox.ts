@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import type { Group, Groups } from "../box/cgroups.ts";
 import { lowered } from "../box/counted-by-user.ts";
@@ -147,14 +147,15 @@ function hostParts(): string[] {
 }
 
 /**
- * The folder of Node with its installed programs, if a version manager keeps it. A `node` in a folder such as `~/bin` has
- * none, and the folder above may be somebody's home.
+ * The parts of Node, if a version manager keeps it: its programs, their packages, and the headers. The folder above may
+ * be somebody's home.
  */
 function ownNode(): string[] {
-  const programs = nodeFolder();
+  const node = realpathSync(process.execPath);
+  const programs = dirname(node);
   if (programs.startsWith("/usr")) return [];
-  const node = dirname(programs);
-  return [existsSync(join(node, "lib/node_modules")) ? node : programs];
+  if (basename(programs) !== "bin") return [node];
+  return ["bin", "lib", "include"].map((name) => join(programs, "..", name)).filter(existsSync);
 }
 
 /** The arguments of bubblewrap: separate processes, users and folders. */
