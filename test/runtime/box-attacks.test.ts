@@ -115,6 +115,10 @@ const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp
     `perl -e 'my @f; for (1..9000) { open(my $f, "<", "/dev/null") or last; push @f, $f } print $! + 0, " ", scalar(@f) < 4096'`,
     /^24 1$/,
   ],
+  "the pseudo terminals of the machine": [
+    `perl -e 'my @f; for (1..200) { open(my $f, "+<", "/dev/ptmx") or last; push @f, $f } print $! + 0, " ", scalar(@f)'`,
+    /^28 32$/,
+  ],
   "a larger limit": ["ulimit -n 100000 2>&1", denied],
 };
 

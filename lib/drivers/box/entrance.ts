@@ -32,6 +32,8 @@ export interface Places {
   of(path: string): string;
   /** The first lines of a script in the box. They wait for the network, which is set up in parallel. */
   readonly waiting: string;
+  /** The folder with the box's own pseudo terminals, for `/dev/pts`. */
+  readonly terminals: string;
   /**
    * The file descriptors with the contents of `/etc/passwd`, `/etc/group` and `/etc/resolv.conf`, and with the filter.
    */
@@ -58,6 +60,14 @@ const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
 /** A line of an fstab file. One `mount` then mounts everything, because each program start takes milliseconds. */
 const bound = (path: string, to: string) =>
   `${path.replace(/[\\\s#]/g, (one) => `\\${one.charCodeAt(0).toString(8).padStart(3, "0")}`)} ${to} none bind 0 0\n`;
+
+/**
+ * The kernel has one number of pseudo terminals for the whole machine, by default 4096. This is how many of them a box
+ * can open.
+ */
+const mostTerminals = 32;
+const terminals = `${place}/pts`;
+const terminalsMount = `pts ${terminals} devpts newinstance,mode=620,ptmxmode=666,max=${mostTerminals} 0 0\n`;
 
 /** Writes a file with a shell builtin, without starting a program. */
 const file = (name: string, lines: string) => `printf %s ${quoted(lines)} > ${name}`;
@@ -103,6 +113,7 @@ export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at:
       if (!known.includes(path)) known.push(path);
       return `${place}/${nameOf(path)}`;
     },
+    terminals,
     waiting: reach ? 'read -r made; [ "$made" = made ] || exit 126; exec < /dev/null; ' : "",
     descriptors: {
       passwd: String(descriptor.passwd),
@@ -118,6 +129,7 @@ export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at:
   const files = known.filter((path) => !isFolder(path)).map(nameOf);
   const makesTunnel = reach !== undefined && lacksTunnel();
   const mounts = [
+    terminalsMount,
     ...known.map((path) => bound(path, `${place}/${nameOf(path)}`)),
     ...(makesTunnel ? [bound(`${place}/tun`, tunnel.device)] : []),
   ];
@@ -132,7 +144,7 @@ export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at:
     text(descriptor.group, "app:x:1000:\n"),
     `mount -t tmpfs -o mode=755,size=1m box ${place}`,
     `cd ${place}`,
-    ...(folders.length > 0 ? [`mkdir ${folders.join(" ")}`] : []),
+    `mkdir ${["pts", ...folders].join(" ")}`,
     ...files.map((name) => `: > ${name}`),
     ...(makesTunnel ? [tunnel.make] : []),
     file("mounts", mounts.join("")),

@@ -159,7 +159,7 @@ function ownNode(): string[] {
 }
 
 /** The arguments of bubblewrap: separate processes, users and folders. */
-function boxArguments(box: Box, { of, descriptors }: Places): string[] {
+function boxArguments(box: Box, { of, terminals, descriptors }: Places): string[] {
   const { app, build, data, reads = [] } = box;
   const folders = {
     HOME: "/tmp",
@@ -178,7 +178,7 @@ function boxArguments(box: Box, { of, descriptors }: Places): string[] {
     // Node's os.userInfo() throws if the user has no entry.
     ...["--ro-bind-data", passwd, "/etc/passwd", "--ro-bind-data", group, "/etc/group"],
     ...(resolver === undefined ? [] : ["--ro-bind-data", resolver, "/etc/resolv.conf"]),
-    ...["--proc", "/proc", "--dev", "/dev"],
+    ...["--proc", "/proc", "--dev", "/dev", "--dev-bind", terminals, "/dev/pts"],
     ...["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/dev/shm"],
     ...(build
       ? ["--bind", of(build.temporary), "/tmp", "--bind", of(build.cache), "/cache", "--bind", of(app), "/app"]
