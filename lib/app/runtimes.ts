@@ -10,6 +10,7 @@ import { createOutbound } from "../drivers/outbound/outbound.ts";
 import { createProcessDriver } from "../drivers/process/process.ts";
 import { createRepositories, type Repositories } from "../drivers/repositories/repositories.ts";
 import type { CodeHost } from "../drivers/runtime/git-command.ts";
+import type { GitGroup } from "../drivers/runtime/limited-git.ts";
 import { createRuntimeList } from "../drivers/runtime/runtime-list.ts";
 import { temporaryFolder } from "../drivers/runtime/temporary-folder.ts";
 import { type Crowd, keepOpen } from "../http/connections.ts";
@@ -52,9 +53,11 @@ export function createRuntimes(settings: Settings): Runtimes {
   // With a database file, the apps' folder lies beside it.
   const folder = apps.folder !== undefined && runsForReal(settings) ? takeAppsFolder(apps.folder) : undefined;
   const real = deployments.driver === undefined && runsForReal(settings) ? realFolders(settings) : undefined;
-  const repositories = real && createRepositories(real.repositories, settings.repositories);
+  const gitGroup: GitGroup = { entries: [] };
+  const repositories = real && createRepositories(real.repositories, settings.repositories, gitGroup);
   const driver =
-    deployments.driver ?? (real ? realDriver(settings, { ...real, find: repositories?.find }) : simulatedDeployments());
+    deployments.driver ??
+    (real ? realDriver(settings, { ...real, gitGroup, find: repositories?.find }) : simulatedDeployments());
   let server: Listening | undefined;
   const upgrade: Upgrade = (request, socket, head) => {
     keepOpen(request.socket);
@@ -100,6 +103,7 @@ interface Folders {
   readonly folder: string;
   readonly data: string;
   readonly find: CodeHost["own"] | undefined;
+  readonly gitGroup: GitGroup;
 }
 
 /** The file systems for builds that the operator names. */
@@ -108,7 +112,7 @@ export const preparedDisks = ({ buildDisks, buildDisk, concurrency }: Settings["
 
 function realDriver(
   { mode, strict, outbound, deployments, codeHost: given }: Settings,
-  { isLasting, folder, data, find }: Folders,
+  { isLasting, folder, data, find, gitGroup }: Folders,
 ): DeploymentDriver {
   const {
     isolation,
@@ -126,6 +130,7 @@ function realDriver(
   const codeHost: CodeHost = { ...given, ...(find && { own: find }) };
   const common = {
     codeHost,
+    gitGroup,
     appMemory_bytes: appMemory,
     healthTimeout_ms: healthTimeout,
     dataLimit_bytes: dataLimit,

@@ -6,6 +6,8 @@ import { join } from "node:path";
 export interface GroupLimits {
   readonly memory_bytes: number;
   readonly processes: number;
+  /** Whether a lack of memory ends all processes of the group, and not only the largest. Version 1 ends the largest. */
+  readonly endsTogether: boolean;
   /** Processor time, in number of processors. */
   readonly processors: number;
 }
@@ -31,14 +33,14 @@ const read = (file: string) => (existsSync(file) ? readFileSync(file, "latin1") 
 const counted = (file: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(file))?.[1] ?? 0);
 
 /** Limits the processes of a group. `at` is the group's path in the hierarchies. */
-export function writeLimits(at: Hierarchies, { memory_bytes, processes, processors }: GroupLimits): void {
+export function writeLimits(at: Hierarchies, { memory_bytes, processes, processors, endsTogether }: GroupLimits): void {
   const quota_us = Math.ceil(processors * period_us);
   writeFileSync(join(at.pids, "pids.max"), String(processes));
   if (at.version === 2) {
     writeFileSync(join(at.memory, "memory.max"), String(memory_bytes));
     // A swapping group takes the disk bandwidth of all others.
     if (existsSync(join(at.memory, "memory.swap.max"))) writeFileSync(join(at.memory, "memory.swap.max"), "0");
-    writeFileSync(join(at.memory, "memory.oom.group"), "1");
+    writeFileSync(join(at.memory, "memory.oom.group"), endsTogether ? "1" : "0");
     if (at.cpu !== undefined) writeFileSync(join(at.cpu, "cpu.max"), `${quota_us} ${period_us}`);
     return;
   }

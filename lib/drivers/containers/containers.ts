@@ -8,6 +8,7 @@ import { createDataFolders } from "../runtime/data-folders.ts";
 import { createGit } from "../runtime/git.ts";
 import type { CodeHost } from "../runtime/git-command.ts";
 import { removeLeftovers } from "../runtime/leftovers.ts";
+import type { GitGroup } from "../runtime/limited-git.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { createReleases } from "../runtime/releases.ts";
 import type { RuntimeDriver } from "../runtime/runtime-list.ts";
@@ -22,6 +23,7 @@ import { makeRelease, pullsIn, type ReleasePorts } from "./releases.ts";
 
 export interface EngineSettings {
   readonly codeHost: CodeHost;
+  readonly gitGroup?: GitGroup;
   readonly registries: Registries;
   readonly outbound: Pick<Outbound, "callBackend">;
   readonly appMemory_bytes: number;
@@ -131,7 +133,7 @@ export function createEngineDriver(
           detaching: detaching.signal,
           ...settings,
         });
-        const git = createGit(join(folder, "engine/git"), caches.folder, codeHost);
+        const git = createGit(join(folder, "engine/git"), caches.folder, codeHost, settings.gitGroup);
         const sources = createReleases(join(folder, "engine/sources"));
         await removeLeftovers(sources, async () => false, kept.warn);
         await removeLeftovers(caches, kept.project, kept.warn);

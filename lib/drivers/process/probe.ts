@@ -13,6 +13,7 @@ import { systemCallFilter } from "../box/system-call-filter.ts";
 import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
 import { unitAdvice } from "../box/unit-settings.ts";
 import { type Child, startChild } from "../runtime/child.ts";
+import { gitMemory_bytes } from "../runtime/limited-git.ts";
 import { type Box, bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
 
 /** The protections of builds and apps on this machine. */
@@ -24,6 +25,8 @@ export interface Machine {
   /** Undefined if the bytes of build files are counted instead. */
   readonly disks: BuildDisks | undefined;
   readonly protections: readonly Protection[];
+  /** The files by which git joins its control group; none without groups. */
+  readonly gitEntries: readonly string[];
   close(): Promise<void>;
 }
 
@@ -35,6 +38,8 @@ export interface IsolationSettings {
   /** The file systems for builds that root prepared, if any. */
   readonly disks?: PreparedDisks | undefined;
 }
+
+const mostGitProcesses = 1024;
 
 /** Runs a command; returns its output and whether it succeeded. */
 async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promise<{ ok: boolean; output: string }> {
@@ -170,12 +175,14 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
   const groups = typeof made === "string" ? undefined : made;
   const close = async () => groups?.close();
   const limits = limitsOf(made);
+  const ofGit = { memory_bytes: gitMemory_bytes, processes: mostGitProcesses, endsTogether: false };
+  const gitEntries = groups?.make(ofGit).entries ?? [];
   if (settings.isolation === "none") {
     const missing = "deployments.isolation is none";
     const others = (["users", "network", "disk", "system calls"] as const).map((name) => ({ name, missing }));
     const protections = [limits, ...others];
     const shared = { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined, disks: undefined };
-    return { ...shared, protections, close };
+    return { ...shared, protections, gitEntries, close };
   }
   try {
     const { sandbox, protections, files, disks, range } = await tryBox(folder, settings, groups);
@@ -186,6 +193,7 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
       userOf: async (organization_id) => users?.of(organization_id),
       disks,
       protections: [limits, ...protections],
+      gitEntries,
       async close() {
         await disks?.close();
         await close();

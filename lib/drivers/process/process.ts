@@ -5,6 +5,7 @@ import { createDataFolders } from "../runtime/data-folders.ts";
 import { createGit } from "../runtime/git.ts";
 import type { CodeHost } from "../runtime/git-command.ts";
 import { removeLeftovers } from "../runtime/leftovers.ts";
+import type { GitGroup } from "../runtime/limited-git.ts";
 import { killProcessesIn } from "../runtime/process-table.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { refusalOf } from "../runtime/refused-sources.ts";
@@ -16,6 +17,8 @@ import { type IsolationSettings, type Machine, probeMachine } from "./probe.ts";
 
 export interface ProcessSettings extends InstanceSettings, IsolationSettings {
   readonly codeHost: CodeHost;
+  /** The control group of git, which the runtime makes when it begins. */
+  readonly gitGroup?: GitGroup;
   readonly limits: BuildPorts["limits"];
   /** Option `deployments.buildVariables`. */
   readonly buildVariables?: BuildPorts["variables"];
@@ -33,6 +36,7 @@ export function createProcessDriver(
   folder: string,
   { codeHost, limits, leavesDockerfiles = false, dataFolder = join(folder, "data"), ...settings }: ProcessSettings,
 ): RuntimeDriver {
+  const { gitGroup = { entries: [] } } = settings;
   let begun: { readonly build: BuildPorts; readonly instances: Instances; readonly machine: Machine } | undefined;
   const files = () => begun?.machine.files ?? plainFiles;
   const releases = createReleases(join(folder, "releases"), files);
@@ -86,7 +90,8 @@ export function createProcessDriver(
       async begin({ release: keepsRelease, project: keepsProject, environment: keepsData, warn }) {
         killProcessesIn(folder);
         const machine = await probeMachine(folder, settings);
-        const git = createGit(join(folder, "git"), caches.folder, codeHost);
+        gitGroup.entries = machine.gitEntries;
+        const git = createGit(join(folder, "git"), caches.folder, codeHost, gitGroup);
         const { buildVariables: variables = {} } = settings;
         begun = {
           machine,
@@ -123,6 +128,7 @@ export function createProcessDriver(
       async close(drained) {
         await steps.close(drained);
         await begun?.instances.close(closingGrace_ms);
+        gitGroup.entries = [];
         await begun?.machine.close();
       },
     },

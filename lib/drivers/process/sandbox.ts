@@ -88,7 +88,7 @@ const environmentOf = (app: string, { env, root = "" }: Box, folders: Readonly<R
 const setupProcesses = 16;
 
 const groupOf = (groups: Groups | undefined, { memory_bytes }: Box) =>
-  groups?.make({ memory_bytes, processes: maxProcesses + setupProcesses });
+  groups?.make({ memory_bytes, processes: maxProcesses + setupProcesses, endsTogether: true });
 
 /**
  * No isolation: only limits apply, and programs end with the server. Deployed code can read everything that the

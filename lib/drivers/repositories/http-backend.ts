@@ -1,6 +1,6 @@
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { systemTimer } from "../../kernel/clock.ts";
+import { type GitGroup, startGit } from "../runtime/limited-git.ts";
 import { signalProcess } from "../runtime/process-table.ts";
 
 /** A git client's request, in the form that CGI needs. */
@@ -29,8 +29,6 @@ export interface BackendAnswer {
 
 /** A client that sends no data for this long counts as gone. */
 const silence = "60s";
-/** The memory limit of git. This suffices because git writes a pack to disk while receiving it. */
-const memory_bytes = 2 * 1024 ** 3;
 
 /** A request as CGI variables. */
 function variablesOf({ repository, service, method, query, header }: BackendRequest): Record<string, string> {
@@ -54,18 +52,11 @@ function variablesOf({ repository, service, method, query, header }: BackendRequ
 /** Runs `git http-backend`. Request and response are streamed, so a push of any size needs little memory. */
 export async function httpBackend(
   request: BackendRequest,
-  env: Readonly<Record<string, string>>,
+  { env, group }: { readonly env: Readonly<Record<string, string>>; readonly group: GitGroup | undefined },
   ending: AbortSignal,
 ): Promise<BackendAnswer> {
-  const child = spawn(
-    "setpriv",
-    ["--no-new-privs", "--pdeathsig", "KILL", "--", "prlimit", `--data=${memory_bytes}`, "--", "git", "http-backend"],
-    {
-      env: { ...env, ...variablesOf(request) },
-      detached: true,
-      stdio: ["pipe", "pipe", "ignore"],
-    },
-  );
+  const child = startGit(["http-backend"], { ...env, ...variablesOf(request) }, group);
+  child.stderr.resume();
   const kill = () => {
     if (child.pid !== undefined && child.exitCode === null) signalProcess(-child.pid, "SIGKILL");
   };
@@ -74,7 +65,6 @@ export async function httpBackend(
     child.once("error", () => resolve());
     child.once("close", () => resolve());
   }).finally(() => ending.removeEventListener("abort", kill));
-  child.stdin.on("error", () => {});
   void sendBody(request, child.stdin, kill);
   if (ending.aborted) kill();
 

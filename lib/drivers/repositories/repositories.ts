@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/web.ts";
 import { createGitCommand } from "../runtime/git-command.ts";
+import { type GitGroup, gitMemorySettings } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
 import type { RefUpdate } from "./push-request.ts";
 import { pushedBranches } from "./pushed-branches.ts";
@@ -48,7 +49,7 @@ const config = (pushLimit_bytes: number) => `[safe]
 [pack]
 	windowMemory = 64m
 	threads = 1
-`;
+${gitMemorySettings}`;
 
 /** Leftovers of a killed git: locks, which block the next push, and partial packs. */
 const leftover = /\.lock$|^(tmp_|\.tmp-)/;
@@ -61,7 +62,7 @@ const refusedEnd = /\.lock$|\.$/;
 export type Repositories = ReturnType<typeof createRepositories>;
 
 /** The git repositories that the service hosts: bare, one folder per organization, served by `git http-backend`. */
-export function createRepositories(folder: string, { pushLimit }: { readonly pushLimit: number }) {
+export function createRepositories(folder: string, { pushLimit }: { readonly pushLimit: number }, group?: GitGroup) {
   const own = join(folder, ".host");
   const template = join(own, "empty.git");
   const settings = join(own, "settings");
@@ -85,7 +86,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const begin = async () => {
     mkdirSync(own, { recursive: true, mode: 0o700 });
     writeFileSync(settings, config(pushLimit));
-    const git = createGitCommand(join(own, "git"), { url: "file:" });
+    const git = createGitCommand(join(own, "git"), { url: "file:" }, group);
     await rm(template, { recursive: true, force: true });
     const made = await git(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template], {
       signal: closing.signal,
@@ -202,7 +203,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
           return undefined;
         }
         if (isPush) leaves.push(await beginPush(repository));
-        const answer = await httpBackend({ ...request, repository }, env, closing.signal);
+        const answer = await httpBackend({ ...request, repository }, { env, group }, closing.signal);
         void answer.closed.then(() => (isPush ? repack(repository) : undefined)).finally(leave);
         return answer;
       } catch (error) {

@@ -1,8 +1,8 @@
-import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { milliseconds } from "../../kernel/duration.ts";
 import { deadline } from "./deadline.ts";
+import { type GitGroup, gitMemorySettings, startGit } from "./limited-git.ts";
 import { signalProcess } from "./process-table.ts";
 
 /** Where repositories come from. */
@@ -67,10 +67,10 @@ const config = (scheme: string) => `[safe]
 	unpackLimit = 1
 [advice]
 	detachedHead = false
-`;
+${gitMemorySettings}`;
 
 /** Runs git without a shell, in an environment that contains only what is set here. */
-export function createGitCommand(folder: string, { url, token, repos }: CodeHost) {
+export function createGitCommand(folder: string, { url, token, repos }: CodeHost, group?: GitGroup) {
   mkdirSync(folder, { recursive: true });
   const settings = join(folder, "config");
   const scheme = repos === undefined ? (/^[a-z]+/.exec(url)?.[0] ?? "https") : "file";
@@ -101,16 +101,19 @@ export function createGitCommand(folder: string, { url, token, repos }: CodeHost
       `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
   }
   return (args: readonly string[], options: GitOptions) =>
-    run(args, { ...env, ...(options.usesCredential ? credential : anonymous), ...options.env }, options);
+    run(args, { ...env, ...(options.usesCredential ? credential : anonymous), ...options.env }, options, group);
 }
 
-const memory = 2 * 1024 ** 3;
-
-function run(args: readonly string[], env: Record<string, string>, options: GitOptions): Promise<GitResult> {
+function run(
+  args: readonly string[],
+  env: Record<string, string>,
+  options: GitOptions,
+  group: GitGroup | undefined,
+): Promise<GitResult> {
   const { signal, timeout } = options;
   if (signal.aborted) return Promise.resolve({ ok: false, wasEnded: true, stdout: "", reason: "it was ended" });
-  const limited = ["--no-new-privs", "--pdeathsig", "KILL", "--", "prlimit", `--data=${memory}`, "--", "git", ...args];
-  const child = spawn("setpriv", limited, { env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const child = startGit(args, env, group);
+  child.stdin.end();
   const kill = () => {
     if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
   };
@@ -136,7 +139,14 @@ function run(args: readonly string[], env: Record<string, string>, options: GitO
       resolve({ ok: code === 0 && !late, wasEnded: late || signal.aborted, stdout, reason });
     };
     child.once("error", ({ message }) => end(null, `git cannot be started: ${message}`));
-    child.once("close", (code) => end(code));
+    child.once("close", (code, killed) =>
+      end(
+        code,
+        killed === "SIGKILL" && !signal.aborted
+          ? "git was killed, probably because it took too much memory"
+          : undefined,
+      ),
+    );
   });
 }
 

@@ -7,6 +7,7 @@ import type { DeploymentSource } from "../deployment/contract.ts";
 import { Failure } from "./failure.ts";
 import { createGitCaches } from "./git-cache.ts";
 import { type CodeHost, createGitCommand, type GitResult } from "./git-command.ts";
+import type { GitGroup } from "./limited-git.ts";
 import { repositoryIn } from "./local-repositories.ts";
 
 const commitId = /^[0-9a-f]{40}$/;
@@ -59,8 +60,8 @@ const withoutPaths = (reason: string): string =>
     .replaceAll(/(?<![\w:/.])(?:file:\/\/)?\/[^\s'"]+/g, "the repository");
 
 /** Access to repositories by name: resolves a ref, fetches a commit into the project's cache, and writes its files. */
-export function createGit(folder: string, caches: string, host: CodeHost) {
-  const git = createGitCommand(folder, host);
+export function createGit(folder: string, caches: string, host: CodeHost, group?: GitGroup) {
+  const git = createGitCommand(folder, host, group);
   const caching = createGitCaches();
 
   const hasCredential = host.token !== undefined || host.url.startsWith("ssh:");
