@@ -10,6 +10,8 @@ import { postgresChecks } from "../lib/store/postgres-inspection.ts";
 export interface Finding {
   readonly check: string;
   readonly ok: boolean;
+  /** Of a part of the box: whether the machine lacks it. */
+  readonly missing?: boolean;
   /** The finding, with a remedy if it is a problem. */
   readonly says: string;
 }

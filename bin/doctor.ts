@@ -203,7 +203,8 @@ async function runChecks(args: Given): Promise<void> {
   const found = (protections: readonly Protection[]) => {
     // A missing protection is a problem only with several organizations, and then `start` refuses to run. So these
     // findings are always ok.
-    for (const one of protections) parts.push({ check: "box", ok: true, says: describeProtection(one) });
+    for (const one of protections)
+      parts.push({ check: "box", ok: true, missing: one.missing !== undefined, says: describeProtection(one) });
   };
   const runs: [string, Check] = ["runtime", () => tryRuntimes(settings, found)];
   const look = async (checks: readonly [string, Check][]) => {
@@ -223,7 +224,7 @@ async function runChecks(args: Given): Promise<void> {
   say(
     args["json"]
       ? JSON.stringify(findings)
-      : table(findings.map(({ check, ok, says }) => [ok ? "ok" : "WRONG", check, says])),
+      : table(findings.map(({ check, ok, missing, says }) => [missing ? "MISSING" : ok ? "ok" : "WRONG", check, says])),
   );
   const wrong = findings.filter(({ ok }) => !ok).length;
   if (!settings) throw new UsageError(finding.says);

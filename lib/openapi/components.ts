@@ -13,6 +13,9 @@ function nounOf(path: string, parameter: string): string {
   return nouns[collection] ?? collection.replace(/s$/, "");
 }
 
+/** Query parameters that are additions of this implementation, in whichever operation. */
+const additions = ["wait", "follow"];
+
 /** The path and query parameters of an operation. */
 export function queryParameters({ path, query }: Operation): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
@@ -32,6 +35,7 @@ export function queryParameters({ path, query }: Operation): Json[] {
       in: "query",
       ...(!inner && { required: true }),
       ...(description !== undefined && { description }),
+      ...(additions.includes(name) && { "x-addition": true }),
       schema,
     };
   });

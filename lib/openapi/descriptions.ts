@@ -7,7 +7,7 @@ export const info = {
   title: "Deployment and generation service",
   summary: "Projects, deployments, people, integrations, webhooks and generations.",
   description:
-    "Every response has the header `X-Request-Id`; a JSON response repeats it in `meta.request_id`. Lists are paged by `per_page` and `cursor`. Unknown fields and query parameters are ignored. Operations marked `x-addition` are additions of this implementation.",
+    "Every response has the header `X-Request-Id`; a JSON response repeats it in `meta.request_id`. Lists are paged by `per_page` and `cursor`. Unknown fields and query parameters are ignored. Operations and parameters marked `x-addition` are additions of this implementation.",
   contact: { name: "The operator of this service" },
   license: { name: "MIT", identifier: "MIT" },
 };

@@ -21,10 +21,13 @@ test("With several organizations, a start without users and network of their own
 
 test("doctor lists each part of the box, and says how to add one that is missing", needs(), (t) => {
   const { stdout } = run(["doctor", "--port", "0", "--json"], temporaryFolder(t));
-  const parts = (JSON.parse(stdout) as { check: string; says: string }[]).filter(({ check }) => check === "box");
+  const parts = (JSON.parse(stdout) as { check: string; missing: boolean; says: string }[]).filter(
+    ({ check }) => check === "box",
+  );
   for (const name of ["users", "limits", "network", "disk", "system calls"] as const) {
-    const { says = "" } = parts.find((one) => one.says.startsWith(`${name}: `)) ?? {};
+    const { says = "", missing } = parts.find((one) => one.says.startsWith(`${name}: `)) ?? {};
     const isMissing = lacks(name) !== false;
+    assert.equal(missing, isMissing, name);
     assert.match(says, isMissing ? /: missing \(.+\)/ : /^[a-z ]+: (?!missing)/, name);
   }
 });

@@ -155,7 +155,9 @@ async function tryBox(
     { name: "disk", ...(noDisks !== undefined && { missing: noDisks, command: disksCommand() }) },
     {
       name: "system calls",
-      ...(filter === undefined && { missing: `there is no filter for the processor ${process.arch}` }),
+      ...(filter === undefined && {
+        missing: `there is a filter for the processors x64 and arm64, and this is ${process.arch}`,
+      }),
     },
   ];
   const sandbox = bubblewrap({ as, reach: connected.ok ? reach : undefined, filter }, groups);
