@@ -34,6 +34,8 @@ for (const [envelope, document] of Object.entries(documents)) {
       for (const status of statuses.filter((one) => security.length > 0 || (one !== 401 && one !== 403)))
         assert.ok(responses[status], `${operation.id} ${status}`);
       assert.equal(described["x-addition"] ?? false, operation.addition, operation.id);
+      for (const { name, "x-addition": addition = false } of described.parameters)
+        assert.equal(addition, name === "wait" || name === "follow", `${operation.id} ${name}`);
       assert.equal(security.length === 0, operation.needs === "nothing", operation.id);
     }
   });
