@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { lstat, rm } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { folderBytes } from "../runtime/disk.ts";
 
 /** File operations for organizations, whose files belong to their own users. */
@@ -33,18 +33,18 @@ function run([file = "", ...args]: readonly string[], signal?: AbortSignal): Pro
 }
 
 /**
- * Removes a folder. If a build took away the permissions, they are restored first. `rm` walks from folder to folder, so
- * paths may be longer than a system call accepts.
+ * Removes a folder. The program `rm` never follows a link that an app puts in the place of a folder meanwhile, and its
+ * paths may be longer than a system call accepts. `chmod` does follow links. Only a server without other rights needs it,
+ * if a build took away the permissions.
  */
 const remover = (as: readonly string[]) => async (path: string) => {
-  const removeByProgram = async () => void (await run([...as, "rm", "--recursive", "--force", "--", path]));
-  try {
-    await (as.length === 0 ? rm(path, { recursive: true, force: true, maxRetries: 3 }) : removeByProgram());
-  } catch {
-    // If chmod fails, the removal below reports what is left.
-    await run([...as, "chmod", "--recursive", "u+rwX", "--", path]).catch(() => {});
-    await removeByProgram();
-  }
+  const remove = async () => void (await run([...as, "rm", "--recursive", "--force", "--", path]));
+  const hasRights = as.length > 0 || process.getuid?.() === 0;
+  await remove().catch(async () => {
+    // If chmod fails, the second removal reports what is left.
+    if (!hasRights) await run(["chmod", "--recursive", "u+rwX", "--", path]).catch(() => {});
+    await remove();
+  });
 };
 
 const copier = (as: readonly string[]) => async (from: string, to: string, signal?: AbortSignal) =>
@@ -71,8 +71,7 @@ export function createTenantFiles(as: readonly string[]): TenantFiles {
     remove: remover(as),
     copy: copier(as),
     async bytes(path) {
-      if (as.length === 0) return folderBytes(path);
-      // Files may disappear during the count.
+      // Unlike the walk of this process, `du` follows no link that an app puts in the place of a folder. Files may disappear during the count.
       const count = 'du --summarize --block-size=1 -- "$1" 2> /dev/null || true';
       return Number.parseInt(await run([...as, "sh", "-c", count, "du", path]), 10);
     },
