@@ -103,15 +103,31 @@ function instead(): (number | "ignore")[] {
   return places;
 }
 
-/** Starts a command in a new process group. `take` receives both output streams in order of arrival. */
+/** A command that could not be started, like one that ended with the shell's exit code for an unknown program. */
+function notStarted({ file, group }: Command, take: TakeOutput, { message }: Error): Child {
+  take(Buffer.from(`${file} cannot be started: ${message}\n`));
+  const ending = { code: 127, signal: null };
+  const ended = Promise.resolve(group?.remove()).then(() => ending);
+  return { pid: undefined, ended, ending, stop: () => ended, kill: () => {} };
+}
+
+/**
+ * Starts a command in a new process group. `take` receives both output streams in order of arrival. Never throws: a
+ * command may be too long for the kernel, or hold a NUL.
+ */
 export function startChild(command: Command, take: TakeOutput): Child {
   const { file, args, env, cwd, hiddenArgs, group } = command;
-  const child = spawn(file, args, {
-    cwd,
-    env,
-    detached: true,
-    stdio: ["ignore", "pipe", "pipe", hiddenArgs ? "pipe" : "ignore", ...instead()],
-  });
+  let child: ChildProcess;
+  try {
+    child = spawn(file, args, {
+      cwd,
+      env,
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe", hiddenArgs ? "pipe" : "ignore", ...instead()],
+    });
+  } catch (error) {
+    return notStarted(command, take, error as Error);
+  }
   const { pid } = child;
   handOver(child, hiddenArgs);
   const output = readOutput(child, take);

@@ -1,15 +1,30 @@
+import { Failure } from "./failure.ts";
+
+const longestCommand = 4096;
+/** Each is a process that stays, with a box of its own. */
+const mostWorkers = 20;
+
 /** The processes of a Procfile by name. */
 export const processesIn = (procfile: string) =>
   new Map(
     procfile.split(/\r?\n/).flatMap((line) => {
       const [, name, text] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? [];
-      return name && text ? [[name, text.trim()] as const] : [];
+      if (!name || !text) return [];
+      if (text.length > longestCommand || text.includes("\0"))
+        throw new Failure(`the Procfile's ${name.slice(0, 64)} must have at most 4,096 characters, and no NUL`);
+      return [[name, text.trim()] as const];
     }),
   );
 
 /** The workers: the Procfile's lines except `web` and `release`. */
-export const workersIn = (processes: ReadonlyMap<string, string>) =>
-  [...processes].flatMap(([name, command]) => (["web", "release"].includes(name) ? [] : [{ name, command }]));
+export function workersIn(processes: ReadonlyMap<string, string>) {
+  const workers = [...processes].flatMap(([name, command]) =>
+    ["web", "release"].includes(name) ? [] : [{ name, command }],
+  );
+  if (workers.length > mostWorkers)
+    throw new Failure(`the Procfile has ${workers.length} workers, and ${mostWorkers} are the most`);
+  return workers;
+}
 
 const shellWords =
   ". : alias bg break case cd command continue eval exec exit export fg for getopts hash if jobs local read readonly return set shift source times trap type ulimit umask unalias unset until wait while";
