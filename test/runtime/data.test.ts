@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -143,6 +144,9 @@ test("Backup and restore have /data, with a database of SQLite whole while it is
   mkdirSync(join(place, "deep"), { recursive: true });
   writeFileSync(join(place, "deep", "note.txt"), "kept", { mode: 0o640 });
   symlinkSync("/etc/passwd", join(place, "link"));
+  // A file of holes takes no space, and neither must its copies.
+  writeFileSync(join(place, "holes"), "begin");
+  truncateSync(join(place, "holes"), 2 ** 30);
   const written = new Database(join(place, "app.db"));
   t.after(() => written.close());
   written.pragma("journal_mode = WAL");
@@ -164,7 +168,11 @@ test("Backup and restore have /data, with a database of SQLite whole while it is
   assert.deepEqual((await restore(copy, database, { force: true })).warnings, []);
   assert.equal(readFileSync(join(place, "deep", "note.txt"), "utf8"), "kept");
   assert.equal(statSync(join(place, "deep", "note.txt")).mode & 0o777, 0o640);
-  assert.deepEqual(readdirSync(place).sort(), ["app.db", "deep", "link"]);
+  assert.deepEqual(readdirSync(place).sort(), ["app.db", "deep", "holes", "link"]);
+  for (const holes of [join(`${copy}-data`, "proj_one/of-production/holes"), join(place, "holes")]) {
+    const { size, blocks } = statSync(holes);
+    assert.deepEqual([size, blocks * 512 < 2 ** 20], [2 ** 30, true], holes);
+  }
   const restored = new Database(join(place, "app.db"), { readonly: true });
   t.after(() => restored.close());
   assert.equal(restored.pragma("integrity_check", { simple: true }), "ok");
