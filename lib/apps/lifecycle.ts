@@ -6,6 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Comeback, Returning } from "./comeback.ts";
 import type { createDataSizes } from "./data-sizes.ts";
+import type { AppLogs } from "./logs.ts";
 import { appsRepository } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
 import type { Sharing } from "./sharing.ts";
@@ -22,6 +23,7 @@ interface Ports {
   readonly areStopped: boolean;
   readonly schedules: Pick<Schedules, "recover">;
   readonly sizes: ReturnType<typeof createDataSizes>;
+  readonly logs: Pick<AppLogs, "end">;
   readonly deployments: StoredReleases;
   /** How many releases of an environment are kept. */
   readonly keep: number;
@@ -118,6 +120,7 @@ export function createAppLifecycle(ports: Ports) {
       supervisor?.pause();
       sizes.end();
       await runtime?.close(drained);
+      await ports.logs.end();
       if (runtime) await comeback.end();
       await unregistered;
     },

@@ -1,7 +1,7 @@
 import type { LogLine } from "../drivers/deployment/contract.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { ChangeSubscription } from "../events/wait-for-change.ts";
-import type { Clock } from "../kernel/clock.ts";
+import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { StreamEntry } from "../kernel/stream.ts";
@@ -11,6 +11,11 @@ import { appsRepository } from "./repository.ts";
 /** The log of an environment keeps its last 10,000 lines (fixtures/hosting/apps.md#hosts). */
 const kept = 10_000;
 const batch = 100;
+/** What an organization's logs may add per pause, so that output without end leaves the server its time. */
+const perTurn = 1_000;
+const pause = "100ms";
+/** A transaction costs about as much as this many lines. */
+const ofTransaction = 10;
 
 interface AppKey {
   readonly organization_id: string;
@@ -25,6 +30,8 @@ export const logNameOf = ({ project_id, environment }: Omit<AppKey, "organizatio
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
 const clean = (text: string) => withoutEscapeSequences(text).replace(controlCharacters, "").toWellFormed();
+
+type Lane = Map<string, { readonly key: AppKey; readonly lines: LogLine[] }>;
 
 interface Ports {
   readonly store: Store;
@@ -57,11 +64,51 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
       feed.publish(tx, { kind: "log", organization_id, id: logNameOf(app) });
     });
 
+  /** The lines that wait, by organization and environment. */
+  const waiting = new Map<string, Lane>();
+
+  const tryWrite = (key: AppKey, lines: readonly LogLine[]) =>
+    write(key, lines).catch((error) => log.warn("an app's log could not be stored", { reason: reasonOf(error) }));
+
+  /** Writes what waits, turn by turn. An environment with more lines than its turn takes goes behind the others. */
+  const writeAll = async (organization_id: string, lane: Lane): Promise<void> => {
+    while (lane.size > 0) {
+      let room = perTurn;
+      for (const [name, { key, lines }] of [...lane]) {
+        if (room <= 0) break;
+        lane.delete(name);
+        const now = lines.splice(0, room);
+        if (lines.length > 0) lane.set(name, { key, lines });
+        room -= now.length + ofTransaction;
+        await tryWrite(key, now);
+      }
+      await new Promise<void>((resolve) => systemTimer(pause, resolve));
+    }
+    waiting.delete(organization_id);
+  };
+
   return {
     /** Adds lines. If the store refuses them, they are missing from the log, and nothing else fails. */
     append(key: AppKey, lines: readonly LogLine[]): void {
       if (store.retired) return;
-      write(key, lines).catch((error) => log.warn("an app's log could not be stored", { reason: reasonOf(error) }));
+      const { organization_id } = key;
+      const name = logNameOf(key);
+      const lane: Lane = waiting.get(organization_id) ?? new Map();
+      const its = lane.get(name) ?? { key, lines: [] };
+      lane.set(name, its);
+      for (const line of lines) its.lines.push(line);
+      // Dropped in bulk, because removing one line from the front moves all others.
+      if (its.lines.length > 2 * kept) its.lines.splice(0, its.lines.length - kept);
+      if (waiting.has(organization_id)) return;
+      waiting.set(organization_id, lane);
+      void writeAll(organization_id, lane);
+    },
+
+    /** Writes the last lines that wait. */
+    async end(): Promise<void> {
+      const left = [...waiting.values()].flatMap((lane) => [...lane.values()]);
+      for (const lane of waiting.values()) lane.clear();
+      await Promise.all(left.map(({ key, lines }) => tryWrite(key, lines.slice(-perTurn))));
     },
 
     /** Follows the log after the entry `after`. Ends when the environment is deleted. */

@@ -41,6 +41,10 @@ type Run = Row<"schedule_runs">;
 const longest_ms = 5_000;
 /** How often a schedule checks whether its stopped app has been started. */
 const stopped_ms = 60_000;
+/** The most runs of an organization at once, so that its schedules of one minute leave the machine to others. */
+const mostRuns = 10;
+/** How long a due run waits before it looks for room again. */
+const full_ms = 1_000;
 
 const nameOf = ({ project_id, environment, name }: ScheduleKey) => `${project_id} ${environment} ${name}`;
 const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => ({
@@ -165,6 +169,8 @@ export function createSchedules(ports: Ports) {
       if (wait_ms > 0) return snooze(wait_ms);
       if (ports.supervisor?.isLeft(key)) return snooze(stopped_ms);
       const { project_id, environment, name, organization_id } = row;
+      const its = [...running.values()].filter((one) => one.run.organization_id === organization_id);
+      if (its.length >= mostRuns) return snooze(full_ms);
       const started = { status: "running", started_at: clock.iso(), ended_at: null, exit_code: null } as const;
       const run: Run = { id: ids.next("run"), project_id, environment, organization_id, name, ...started };
       ours.add(run.id);

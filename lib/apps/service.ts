@@ -190,7 +190,19 @@ export function appsService(ports: Ports) {
     sharing,
     runtimeName,
 
-    ...createAppLifecycle({ ...ports, keep, supervisor, sharing, comeback, schedules, sizes, ensure, accessOf, isOwn }),
+    ...createAppLifecycle({
+      ...ports,
+      keep,
+      supervisor,
+      sharing,
+      comeback,
+      schedules,
+      sizes,
+      logs,
+      ensure,
+      accessOf,
+      isOwn,
+    }),
   };
 }
 

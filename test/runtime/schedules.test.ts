@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
@@ -170,4 +170,35 @@ test("A wrong schedule is refused at the deployment, with what would be right", 
   here.repos.commit("acme/web", scheduled([twice, twice]));
   const { id: deployment } = await here.release(id);
   assert.match(String(await here.messages(deployment)), /schedules must not have two schedules of one name/);
+});
+
+test("An organization has at most ten runs at once, and the log keeps each line of them in its order", async (t) => {
+  const wait =
+    'echo begin >> "$DATA_DIR/runs"; until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done; echo end >> "$DATA_DIR/runs"';
+  const waiting = Array.from({ length: 12 }, (_, i) => ({ name: `wait${i}`, cron: "0 0 1 1 *", command: wait }));
+  const printing = { name: "print", cron: "0 0 1 1 *", command: "seq 3000" };
+  const { here, id, runs, database, path } = await missed(t, [...waiting, printing], { rateLimit: 1_000_000 });
+  const data = join(`${database}-data`, id, "of-production");
+  const noted = () => {
+    const file = join(data, "runs");
+    return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+  };
+  await until(
+    () => noted().length >= 10,
+    () => here.call("viewer", "GET", "/v1/me"),
+  );
+  writeFileSync(join(data, "go"), "");
+  assert.ok((await runs(13)).every(({ status }) => status === "succeeded"));
+  let now = 0;
+  const most = Math.max(...noted().map((line) => (line === "begin" ? ++now : --now)));
+  assert.ok(most <= 10, `${most} at once`);
+  const lines = await firstOf(async () => {
+    const { data: log } = expect(await here.call("viewer", "GET", `${path}/logs`), 200);
+    const printed = log.flatMap(({ message }: { message: string }) => /^\[print\] (\d+)$/.exec(message)?.[1] ?? []);
+    return printed.length >= 3000 ? printed : undefined;
+  });
+  assert.deepEqual(
+    lines,
+    Array.from({ length: 3000 }, (_, i) => String(i + 1)),
+  );
 });

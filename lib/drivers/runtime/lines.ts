@@ -5,7 +5,7 @@ import type { LogLine } from "../deployment/contract.ts";
 const longestLine = 8 * 1024;
 const longestBuffer = 32 * 1024;
 /** The average read rate in lines and bytes. Faster reading is useless: no log keeps more than 10,000 lines. */
-const lines_perMs = 20;
+const lines_perMs = 5;
 const bytes_perMs = 8 * 1024;
 
 /** For how many milliseconds to stop reading a program whose log is full. Reading at once took a third of a processor. */
