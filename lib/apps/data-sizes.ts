@@ -26,6 +26,7 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }:
   const rows = store.using(appsRepository);
   const looks = new Map<string, number>();
   let hasEnded = false;
+  let isLooking = false;
   let cancel = () => {};
 
   const look = async (app: Row<"apps">): Promise<void> => {
@@ -54,10 +55,12 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }:
   };
 
   const begin = (): void => {
-    if (!runtime?.dataBytes || hasEnded) return;
+    if (!runtime?.dataBytes || hasEnded || isLooking) return;
+    isLooking = true;
     void lookAll()
       .catch((error) => !hasEnded && log.warn("the size of data could not be read", { reason: reasonOf(error) }))
       .finally(() => {
+        isLooking = false;
         if (!hasEnded) cancel = systemTimer(pause, begin);
       });
   };

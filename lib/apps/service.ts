@@ -112,7 +112,7 @@ export function appsService(ports: Ports) {
   /** Resumes the schedules of local releases. */
   const recover = async (): Promise<void> => schedules.recover((await rows().live({})).filter(isOwn));
   const schedules = createSchedules({ ...ports, logs, appOf, runtimeId, isOwn, supervisor });
-  const sizes = createDataSizes({ ...ports, logs, isOwn });
+  const parts = { logs, comeback, schedules, sizes: createDataSizes({ ...ports, logs, isOwn }) };
   const urls = createAppUrls({ ...ports, schedules, registry: sharing?.registry, others, runtimeName });
   const { urlOf, accessOf, ofProject, urlsOf, hasHost } = urls;
   proxy.setElsewhere(urls.urlElsewhere);
@@ -156,7 +156,7 @@ export function appsService(ports: Ports) {
       const live = app && { deployment_id, slug: app.slug, ...(await accessOf(key, app.slug, tx)) };
       afterCommit(tx, "removing old releases", () => {
         if (live) supervisor?.promote(key, live);
-        sizes.begin();
+        parts.sizes.begin();
         return pruneReleases(key);
       });
     },
@@ -190,19 +190,7 @@ export function appsService(ports: Ports) {
     sharing,
     runtimeName,
 
-    ...createAppLifecycle({
-      ...ports,
-      keep,
-      supervisor,
-      sharing,
-      comeback,
-      schedules,
-      sizes,
-      logs,
-      ensure,
-      accessOf,
-      isOwn,
-    }),
+    ...createAppLifecycle({ ...ports, ...parts, keep, supervisor, sharing, ensure, accessOf, isOwn }),
   };
 }
 
