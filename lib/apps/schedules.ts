@@ -67,6 +67,8 @@ export function createSchedules(ports: Ports) {
    * interrupted.
    */
   const ours = new Set<string>();
+  /** The runs that are being stored. */
+  const starting = new Set<Run>();
 
   const nextOf = (cron: string) => nextSlot(cron, clock.now()) ?? clock.now() + 366 * 86_400_000;
 
@@ -169,11 +171,12 @@ export function createSchedules(ports: Ports) {
       if (wait_ms > 0) return snooze(wait_ms);
       if (ports.supervisor?.isLeft(key)) return snooze(stopped_ms);
       const { project_id, environment, name, organization_id } = row;
-      const its = [...running.values()].filter((one) => one.run.organization_id === organization_id);
-      if (its.length >= mostRuns) return snooze(full_ms);
+      const all = [...starting, ...[...running.values()].map((one) => one.run)];
+      if (all.filter((one) => one.organization_id === organization_id).length >= mostRuns) return snooze(full_ms);
       const started = { status: "running", started_at: clock.iso(), ended_at: null, exit_code: null } as const;
       const run: Run = { id: ids.next("run"), project_id, environment, organization_id, name, ...started };
       ours.add(run.id);
+      starting.add(run);
       let isBegun = false;
       try {
         isBegun = await store.transaction(keyOf(key), async (tx) => {
@@ -185,6 +188,7 @@ export function createSchedules(ports: Ports) {
           return true;
         });
       } finally {
+        starting.delete(run);
         if (isBegun) begin(key, row, run);
         else ours.delete(run.id);
       }
