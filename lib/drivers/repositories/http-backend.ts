@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { systemTimer } from "../../kernel/clock.ts";
+import { Problem } from "../../kernel/errors.ts";
 import { type GitGroup, startGit } from "../runtime/limited-git.ts";
 import { signalProcess } from "../runtime/process-table.ts";
+import { fetchBody } from "./fetch-body.ts";
 
 /** A git client's request, in the form that CGI needs. */
 export interface BackendRequest {
@@ -33,7 +35,8 @@ const silence = "60s";
 /** A request as CGI variables. */
 function variablesOf({ repository, service, method, query, header }: BackendRequest): Record<string, string> {
   const cut = repository.lastIndexOf("/");
-  const length = header("content-length");
+  // The body of a fetch is decompressed on its way.
+  const length = service === "git-upload-pack" ? undefined : header("content-length");
   return {
     GIT_PROJECT_ROOT: repository.slice(0, cut),
     PATH_INFO: `${repository.slice(cut)}/${service}`,
@@ -42,7 +45,6 @@ function variablesOf({ repository, service, method, query, header }: BackendRequ
     QUERY_STRING: query,
     CONTENT_TYPE: header("content-type") ?? "",
     ...(length !== undefined && { CONTENT_LENGTH: length }),
-    HTTP_CONTENT_ENCODING: header("content-encoding") ?? "",
     GIT_PROTOCOL: header("git-protocol") ?? "",
     REMOTE_USER: "svc",
     REMOTE_ADDR: "127.0.0.1",
@@ -65,8 +67,12 @@ export async function httpBackend(
     child.once("error", () => resolve());
     child.once("close", () => resolve());
   }).finally(() => ending.removeEventListener("abort", kill));
-  void sendBody(request, child.stdin, kill);
   if (ending.aborted) kill();
+  if (request.service === "git-upload-pack") {
+    // Git answers a fetch after it has read all of the body. A push can be answered before its end.
+    const body = fetchBody(request.body, request.header("content-encoding"));
+    await sendBody({ body }, child.stdin, kill);
+  } else void sendBody(request, child.stdin, kill);
 
   const chunks = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let head = Buffer.alloc(0);
@@ -98,9 +104,12 @@ const headersIn = (head: string): Record<string, string> =>
 const taken = (stdin: NodeJS.WritableStream): Promise<unknown> =>
   Promise.race([once(stdin, "drain"), once(stdin, "close")]).catch(() => {});
 
-/** Streams the body to git. If git stops reading, the rest is dropped, so the client can read the response. */
+/**
+ * Streams the body to git. If git stops reading, the rest is dropped, so the client can read the response. Rejects if the
+ * body is refused.
+ */
 async function sendBody(
-  { body, seen }: BackendRequest,
+  { body, seen }: Pick<BackendRequest, "body" | "seen">,
   stdin: NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writable: boolean },
   kill: () => void,
 ): Promise<void> {
@@ -113,7 +122,11 @@ async function sendBody(
       if (stdin.writable && !stdin.write(chunk)) await taken(stdin);
       cancel = systemTimer(silence, kill);
     }
-  } catch {
+  } catch (error) {
+    if (error instanceof Problem) {
+      kill();
+      throw error;
+    }
     // The client is gone. Git detects the incomplete pack and changes nothing.
   } finally {
     cancel();

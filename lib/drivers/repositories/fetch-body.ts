@@ -1,0 +1,30 @@
+import { pipeline } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { byteSizeText } from "../../kernel/byte-size.ts";
+import { Problem } from "../../kernel/errors.ts";
+
+/** The most that a fetch may send, decompressed: 160,000 commits. Git's own limit, 10 MiB, is for compressed bytes. */
+const most_bytes = 8 * 1024 * 1024;
+
+/** Decompresses the body of a fetch. Throws if it is too large, once the client has sent all of it. */
+export async function* fetchBody(
+  body: AsyncIterable<Uint8Array>,
+  encoding: string | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  const isZipped = /^(x-)?gzip$/i.test(encoding ?? "");
+  let bytes = 0;
+  for await (const chunk of isZipped ? pipeline(unclosed(body), createGunzip(), () => {}) : unclosed(body)) {
+    bytes += chunk.length;
+    if (bytes > most_bytes) break;
+    yield chunk;
+  }
+  if (bytes <= most_bytes) return;
+  for await (const _ of body);
+  throw new Problem("body_too_large", `a fetch may send at most ${byteSizeText(most_bytes)}, decompressed`);
+}
+
+/** Leaves the rest of the body readable when its reader stops. */
+async function* unclosed(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const chunks = body[Symbol.asyncIterator]();
+  for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+}
