@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/web.ts";
+import { lackOfDisk } from "../runtime/disk.ts";
 import { createGitCommand } from "../runtime/git-command.ts";
 import { type GitGroup, gitMemorySettings } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
@@ -195,6 +196,9 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
         for (const one of leaves) one();
       };
       try {
+        // The first request of a push too: git shows its user only the reason why that one is refused.
+        const lack = mayMake ? await lackOfDisk(folder, "a push") : undefined;
+        if (lack !== undefined) throw new Problem("unavailable", lack, { headers: { "retry-after": "60" } });
         const isPush = request.service === "git-receive-pack";
         // A repository that does not exist yet answers like an empty one.
         const repository = isPush ? await make(name) : (find(name) ?? (mayMake ? template : undefined));

@@ -4,7 +4,7 @@ import { monotonicNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { Run } from "./background-steps.ts";
 import { deadline } from "./deadline.ts";
-import { freeBytes } from "./disk.ts";
+import { lackOfDisk } from "./disk.ts";
 import { Failure } from "./failure.ts";
 
 /** The run of a build that a limit can end. */
@@ -24,17 +24,14 @@ interface Watched {
   readonly written: Written;
 }
 
-/** The free disk space that a build needs to start. The database needs space too. */
-const leastFree = 1024 ** 3;
-
 /** Runs a build if there is enough disk space, and ends it at a limit. Rejects with the limit that it exceeded. */
 export async function withinLimits<T>(
   run: Run,
   { folder, limits: { timeout_ms } }: { readonly folder: string; readonly limits: { readonly timeout_ms: number } },
   work: (run: LimitedRun) => Promise<T>,
 ): Promise<T> {
-  const free = await freeBytes(folder);
-  if (free < leastFree) throw new Failure(`only ${byteSizeText(free)} of disk is free, and a build needs 1 GiB`);
+  const lack = await lackOfDisk(folder, "a build");
+  if (lack !== undefined) throw new Failure(lack);
   const ending = new AbortController();
   let reason: string | undefined;
   const end = (why: string) => {

@@ -1,5 +1,6 @@
 import { lstat, opendir, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { byteSizeText } from "../../kernel/byte-size.ts";
 
 /** The disk space of a folder in bytes, without following links. Stops counting beyond `limit`. */
 export async function folderBytes(folder: string, limit = Number.POSITIVE_INFINITY): Promise<number> {
@@ -28,7 +29,17 @@ export const writtenTo = (folders: readonly string[], before_bytes: number) => a
   return bytes;
 };
 
-export async function freeBytes(folder: string): Promise<number> {
+async function freeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
   return bavail * bsize;
+}
+
+/** The free disk space that builds and pushes need to start. The database needs space too. */
+const leastFree_bytes = 1024 ** 3;
+
+/** Why something cannot start on the disk of a folder; undefined if it can. */
+export async function lackOfDisk(folder: string, what: "a build" | "a push"): Promise<string | undefined> {
+  const free = await freeBytes(folder);
+  if (free >= leastFree_bytes) return undefined;
+  return `only ${byteSizeText(free)} of disk is free, and ${what} needs ${byteSizeText(leastFree_bytes)}`;
 }
