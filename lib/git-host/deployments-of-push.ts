@@ -37,6 +37,8 @@ interface Begun {
   readonly what: string;
 }
 
+/** A push is one request, so the rate limit of its key does not limit its deployments. */
+const mostBranches = 20;
 const defaultEnvironment = "production";
 const target = v.object({ environment: environmentName });
 const ends: Readonly<Record<string, string>> = {
@@ -154,12 +156,19 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     const { project = nameIn(repo), environment = defaultEnvironment } = Object.fromEntries(options);
     const isNamed = options.has("project") || options.has("environment");
     const begun: Begun[] = [];
-    for (const one of branches) {
+    let deployed = 0;
+    for (const [i, one] of branches.entries()) {
+      if (deployed === mostBranches) {
+        yield `The push is stored, but its other branches (${branches.length - i}) are not deployed: a push deploys at most ${mostBranches} branches`;
+        break;
+      }
       const pushed = { repo, ...one };
       const work = isNamed
         ? deploy(caller, { ...pushed, paths: undefined }, project, environment)
         : deployAsNamed(caller, pushed, one.branch === defaultBranch);
-      begun.push(...((yield* explained(repo, work)) ?? []));
+      const made = (yield* explained(repo, work)) ?? [];
+      if (isNamed || made.length > 0) deployed += 1;
+      begun.push(...made);
     }
     for (const one of begun) yield* follow(caller, one, signal);
   }
