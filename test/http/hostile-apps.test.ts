@@ -1,51 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import { type AddressInfo, createServer, type Socket } from "node:net";
-import { type TestContext, test } from "node:test";
-import { listen } from "../../lib/http/server.ts";
-import { createProxy } from "../../lib/proxy/proxy.ts";
-import { all, open, statusesIn } from "../helpers/raw-sockets.ts";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { get, host, inFrontOf, upgrade } from "../helpers/raw-app.ts";
+import { statusesIn } from "../helpers/raw-sockets.ts";
 
-const host = "production-web.localhost";
-
-/** A proxy in front of an app; the app answers each connection like this, after its first bytes. */
-async function inFrontOf(
-  t: TestContext,
-  answer: (socket: Socket, received: string) => void,
-  appPort?: number,
-  behindProxy = false,
-) {
-  const heard: string[] = [];
-  const app = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.on("data", (chunk) => {
-      heard.push(chunk.toString("latin1"));
-      answer(socket, heard.at(-1) ?? "");
-    });
-  }).listen(0, "127.0.0.1");
-  await once(app, "listening");
-  const proxy = createProxy({ behindProxy });
-  proxy.setHosts("app", [host]);
-  const { port } = app.address() as AddressInfo;
-  await proxy.route("app", { port: appPort ?? port, up: async () => true });
-  const server = await listen({ handle: proxy.handle, upgrade: proxy.upgrade }, { port: 0, host: "127.0.0.1" });
-  t.after(async () => {
-    await server.close("0s");
-    app.close();
-  });
-  const ask = async (text: string) => {
-    const socket = await open(server.port);
-    const answered = all(socket);
-    socket.write(text);
-    return answered;
-  };
-  return { heard, ask, port: server.port };
-}
-
-const get = (path: string, connection = "close") =>
-  `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: ${connection}\r\n\r\n`;
-const upgrade = "upgrade\r\nUpgrade: websocket";
 const empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const link = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n";
 
@@ -220,3 +180,34 @@ for (const behindProxy of [false, true])
       );
     }
   });
+
+test("a Connection of thousands of names costs hardly more than other headers, in a request and in an answer", async (t) => {
+  const short = "a:\r\n".repeat(1_900);
+  const commas = ",".repeat(7_800);
+  const bomb = `Connection: close${commas}\r\n${short}`;
+  const plain = `Connection: close\r\nX: ${commas}\r\n${short}`;
+  const { ask } = await inFrontOf(t, (socket, received) => {
+    const headers = { "/bomb": bomb, "/plain": plain }[/^GET (\S+) /.exec(received)?.[1] ?? ""] ?? "";
+    socket.end(`HTTP/1.1 200 OK\r\n${headers}Content-Length: 0\r\n\r\n`);
+  });
+  const took = async (text: string) => {
+    const costs: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const before = process.cpuUsage();
+      assert.deepEqual(statusesIn(await ask(text)), [200]);
+      const { user, system } = process.cpuUsage(before);
+      costs.push((user + system) / 1000);
+    }
+    return Math.min(...costs);
+  };
+  const request = (headers: string) => `GET / HTTP/1.1\r\nHost: ${host}\r\n${headers}\r\n`;
+  for (const [what, sent, like] of [
+    ["request", request(bomb), request(plain)],
+    ["answer", get("/bomb"), get("/plain")],
+  ] as const) {
+    const [usual, bombed] = [await took(like), await took(sent)];
+    t.diagnostic(`${what}: ${bombed} ms, ${usual} ms without the bomb`);
+    // It was more than 20 times as much when each header split it again.
+    assert.ok(bombed < 7 * usual, `${what}: ${bombed} ms, ${usual} ms without the bomb`);
+  }
+});
