@@ -171,6 +171,8 @@ export function forwardUpgrade(
         resolve("done");
       });
     });
+    let interim = 0;
+    asked.on("information", () => ++interim > mostInterim && asked.destroy());
     asked.on("error", (error) => {
       upstream.service?.onFailure(error);
       resolve(socket.destroyed ? "done" : "failed");
