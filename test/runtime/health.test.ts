@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createConnections } from "node:net";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import { freePort, waitUntilHealthy } from "../../lib/drivers/runtime/health.ts";
@@ -43,4 +43,20 @@ test("A health check that fails says what it saw", async (t) => {
     `${nothing}, until deployments.healthTimeout (0.1 s) had passed`,
   );
   assert.ok(lines[0]?.message.endsWith(nothing), String(lines));
+});
+
+test("A health check ends a request with more than a hundred interim answers", async (t) => {
+  const counts = [5_000, 5_000, 50];
+  const server = createConnections((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      const interim = "HTTP/1.1 100 Continue\r\n\r\n".repeat(counts.shift() ?? 0);
+      socket.end(`${interim}HTTP/1.1 204 No Content\r\n\r\n`);
+    });
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const place = { port: (server.address() as AddressInfo).port, path: "/", timeout_ms: 60_000, refusal: "nothing" };
+  assert.equal(await waitUntilHealthy(place, () => undefined, { log: () => {}, signal }), undefined);
+  assert.deepEqual(counts, []);
 });

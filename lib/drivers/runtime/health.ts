@@ -22,6 +22,8 @@ export function freePort(): Promise<number> {
 const probe_ms = 5_000;
 const firstPause_ms = 15;
 const longestPause_ms = 500;
+/** An app could send interim answers, such as 102, faster than they are read, and keep the server busy. */
+const mostInterim = 100;
 
 interface Place {
   readonly port: number;
@@ -43,6 +45,10 @@ function probe({ port, path, refusal }: Place, within_ms: number): Promise<numbe
     const cancel = systemTimer(Math.min(within_ms, probe_ms), () => {
       resolve(undefined);
       asked.destroy();
+    });
+    let interim = 0;
+    asked.on("information", () => {
+      if (++interim > mostInterim) asked.destroy(new Error(`GET ${path} got only interim answers`));
     });
     asked.on("error", (error: NodeJS.ErrnoException) => {
       cancel();
