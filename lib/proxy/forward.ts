@@ -55,6 +55,8 @@ const options = (request: IncomingMessage, headers: string[], { port, agent, ser
  * refuses 127.0.0.1 and has a timeout.
  */
 export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
+  // The client left while its request waited for the app.
+  if (response.destroyed) return Promise.resolve("done");
   return new Promise((resolve) => {
     const { service } = upstream;
     const headers = service?.headers ?? requestHeaders(request, upstream);
@@ -130,6 +132,29 @@ function pairs(raw: readonly string[]): Record<string, string[]> {
   return found;
 }
 
+/** A client should wait for the answer (RFC 6455). Some send their first frames at once. */
+const mostEarly = 65_536;
+
+/**
+ * Reads from a client that waits for an answer, because only a reader learns that the client has left. Then, or if the
+ * client sends too much, its socket is destroyed. The returned function stops this, and puts back what was read.
+ */
+function untilAnswered(socket: Duplex): () => void {
+  const early: Buffer[] = [];
+  let size = 0;
+  const leave = () => socket.destroy();
+  const keep = (chunk: Buffer) => {
+    early.push(chunk);
+    size += chunk.length;
+    if (size > mostEarly) leave();
+  };
+  socket.on("data", keep).once("end", leave).resume();
+  return () => {
+    socket.off("data", keep).off("end", leave).pause();
+    if (size > 0) socket.unshift(Buffer.concat(early));
+  };
+}
+
 /** Connects a client's WebSocket to the app's. */
 export function forwardUpgrade(
   request: IncomingMessage,
@@ -138,6 +163,9 @@ export function forwardUpgrade(
   upstream: Upstream,
   opened: (end: () => void) => void,
 ): Promise<Result> {
+  // The client left while its request waited for the app.
+  if (socket.readableEnded) socket.destroy();
+  if (socket.destroyed) return Promise.resolve("done");
   return new Promise((resolve) => {
     const headers = upstream.service?.headers ?? requestHeaders(request, upstream);
     headers.push("Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? "websocket");
@@ -147,7 +175,9 @@ export function forwardUpgrade(
     });
     const leave = () => asked.destroy();
     socket.once("close", leave);
+    const stop = untilAnswered(socket);
     asked.on("upgrade", (answer, app, first) => {
+      stop();
       socket.off("close", leave);
       socket.write(headOf(answer, ["Connection: Upgrade", `Upgrade: ${answer.headers.upgrade ?? "websocket"}`]));
       if (first.length > 0) socket.write(first);
@@ -174,6 +204,7 @@ export function forwardUpgrade(
     let interim = 0;
     asked.on("information", () => ++interim > mostInterim && asked.destroy());
     asked.on("error", (error) => {
+      stop();
       upstream.service?.onFailure(error);
       resolve(socket.destroyed ? "done" : "failed");
     });

@@ -39,7 +39,7 @@ export async function inFrontOf(
     socket.write(text);
     return answered;
   };
-  return { heard, ask, port: server.port };
+  return { heard, ask, port: server.port, proxy, appPort: port };
 }
 
 /** A GET request to the app. */
