@@ -82,7 +82,8 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       ...(status === 401 ? [`www-authenticate: ${challenge}`] : []),
       "connection: close",
     ];
-    socket.end(`${lines.join("\r\n")}\r\n\r\n${text}`);
+    // The client may keep its end open, and its unread bytes would hide its end.
+    socket.resume().end(`${lines.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy());
   };
 
   /** The status with which the protection of an app refuses a request; undefined if the request may pass. */

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
-import type { Socket } from "node:net";
+import type { IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
+import { listen } from "../../lib/http/server.ts";
+import { createProxy } from "../../lib/proxy/proxy.ts";
 import { get, inFrontOf, upgrade } from "../helpers/raw-app.ts";
 import { all, open, statusesIn } from "../helpers/raw-sockets.ts";
 
@@ -124,4 +128,24 @@ test("what a client sends right behind its upgrade reaches the app once and in o
   await ended;
   app.end("last");
   assert.match(await answer, /^HTTP\/1\.1 101 .*\r\n\r\nhello last$/s);
+});
+
+test("a refused upgrade closes its connection, even where the client has sent more and keeps its end open", async (t) => {
+  const proxy = createProxy({ behindProxy: false });
+  const sockets = new EventEmitter();
+  const upgraded = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    sockets.emit("socket", socket);
+    return proxy.upgrade(request, socket, head);
+  };
+  const server = await listen({ handle: proxy.handle, upgrade: upgraded }, { port: 0, host: "127.0.0.1" });
+  t.after(() => server.close("0s"));
+  const client = connect({ port: server.port, host: "127.0.0.1", allowHalfOpen: true });
+  const answer = all(client);
+  const given = once(sockets, "socket");
+  client.write(get("/", upgrade));
+  const [socket] = await given;
+  client.write("more");
+  await once(socket, "close");
+  client.end();
+  assert.deepEqual(statusesIn(await answer), [404]);
 });
