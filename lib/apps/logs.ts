@@ -74,9 +74,11 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
   const writeAll = async (organization_id: string, lane: Lane): Promise<void> => {
     while (lane.size > 0) {
       let room = perTurn;
-      for (const [name, { key, lines }] of [...lane]) {
-        if (room <= 0) break;
+      for (const name of [...lane.keys()]) {
+        const its = lane.get(name);
+        if (room <= 0 || !its) break;
         lane.delete(name);
+        const { key, lines } = its;
         const now = lines.splice(0, room);
         if (lines.length > 0) lane.set(name, { key, lines });
         room -= now.length + ofTransaction;
@@ -108,6 +110,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
     async end(): Promise<void> {
       const left = [...waiting.values()].flatMap((lane) => [...lane.values()]);
       for (const lane of waiting.values()) lane.clear();
+      if (store.retired) return;
       await Promise.all(left.map(({ key, lines }) => tryWrite(key, lines.slice(-perTurn))));
     },
 
