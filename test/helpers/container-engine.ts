@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -158,6 +158,28 @@ async function stopDaemon(
   rmSync(rest);
 }
 
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // The process has ended.
+  }
+}
+
+/**
+ * Ends what an engine leaves in its folder: the mounts of a killed one, and with Podman containers. A service that is still
+ * open starts its containers again after they were removed.
+ */
+function freeFolder(folder: string): void {
+  for (const pid of readdirSync("/proc").map(Number)) {
+    if (!(pid > 0 && commandOf(pid).includes(folder))) continue;
+    for (const one of [...descendantsOf(pid).map((below) => below.pid), pid]) signalProcess(one, "SIGKILL");
+  }
+  const mounts = readFileSync("/proc/self/mounts", "utf8").split("\n");
+  for (const path of mounts.map((line) => line.split(" ")[1] ?? "").toReversed())
+    if (path.startsWith(`${folder}/`)) spawnSync("umount", ["--lazy", path]);
+}
+
 /** Starts a separate container engine that keeps everything in a temporary folder. */
 export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
@@ -178,8 +200,7 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
       await askEngine(socket, "/networks/prune", "POST");
     }
     await stop();
-    // A killed engine leaves its mount behind.
-    spawnSync("umount", ["--lazy", join(folder, "data")]);
+    freeFolder(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const ask = (path: string, method?: string) => askEngine(socket, path, method);

@@ -49,8 +49,11 @@ const watch_ms = 1_000;
 const dangling = JSON.stringify({ dangling: ["true"] });
 const imageIds = v.array(v.object({ Id: v.string() }));
 const origin = v.object({ Container: v.optional(v.string(), "") });
-/** The engine may still be writing an image. How often and at what interval to look for it. */
-const search = { tries: 20, pause_ms: 250 };
+/**
+ * The engine may still be writing an image. How often and at what interval to look for it: in all, and once the step's
+ * container is gone. It stays while its image is written, which takes a slow disk longer than a few seconds.
+ */
+const search = { tries: 240, afterwards: 20, pause_ms: 250 };
 
 const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 
@@ -177,9 +180,10 @@ function createProgress() {
  * Undefined if the step still runs.
  */
 async function lateImageOf(api: EngineApi, container: string): Promise<string | undefined> {
-  for (let tries = 0; tries < search.tries; tries++) {
+  for (let [tries, afterwards] = [0, 0]; tries < search.tries && afterwards < search.afterwards; tries++) {
     const state = await api.call(running, "GET", `/containers/${container}/json`).catch(() => undefined);
     if (state?.State.Running) return undefined;
+    if (!state) afterwards += 1;
     for (const { Id } of await api.call(imageIds, "GET", "/images/json", { query: { filters: dangling } })) {
       const { Container } = await api.call(origin, "GET", `/images/${Id}/json`);
       if (Container.startsWith(container)) return Id;
