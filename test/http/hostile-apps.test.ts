@@ -182,7 +182,8 @@ for (const behindProxy of [false, true])
   });
 
 test("a Connection of thousands of names costs hardly more than other headers, in a request and in an answer", async (t) => {
-  const short = "a:\r\n".repeat(1_900);
+  // Node 24 refuses a message with a thousand headers.
+  const short = "a:\r\n".repeat(900);
   const commas = ",".repeat(7_800);
   const bomb = `Connection: close${commas}\r\n${short}`;
   const plain = `Connection: close\r\nX: ${commas}\r\n${short}`;
