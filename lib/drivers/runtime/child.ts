@@ -103,10 +103,13 @@ function instead(): (number | "ignore")[] {
   return places;
 }
 
-/** A command that could not be started, like one that ended with the shell's exit code for an unknown program. */
-function notStarted({ file, group }: Command, take: TakeOutput, { message }: Error): Child {
+/** Says why a command could not be started. It ends with the shell's exit code for an unknown program. */
+function notStarted(file: string, take: TakeOutput, { message }: Error): Ending {
   take(Buffer.from(`${file} cannot be started: ${message}\n`));
-  const ending = { code: 127, signal: null };
+  return { code: 127, signal: null };
+}
+
+function endedAtOnce(ending: Ending, group: Group | undefined): Child {
   const ended = Promise.resolve(group?.remove()).then(() => ending);
   return { pid: undefined, ended, ending, stop: () => ended, kill: () => {} };
 }
@@ -126,7 +129,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
       stdio: ["ignore", "pipe", "pipe", hiddenArgs ? "pipe" : "ignore", ...instead()],
     });
   } catch (error) {
-    return notStarted(command, take, error as Error);
+    return endedAtOnce(notStarted(file, take, error as Error), group);
   }
   const { pid } = child;
   handOver(child, hiddenArgs);
@@ -137,8 +140,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
   };
   const ended = new Promise<Ending>((resolve) => {
     child.once("error", (error) => {
-      take(Buffer.from(`${file} cannot be started: ${error.message}\n`));
-      ending = { code: 127, signal: null };
+      ending = notStarted(file, take, error);
       resolve(ending);
       void group?.remove();
     });
