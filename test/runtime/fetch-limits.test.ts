@@ -45,6 +45,10 @@ test("a fetch is refused beyond 8 MiB, also when a small compressed body holds m
     [large, ""],
   ] as const)
     assert.deepEqual(await fetched(body, encoding), refusal, encoding);
+  assert.deepEqual(await fetched(small, "gzip"), {
+    status: 415,
+    text: "the body must be gzip, which its Content-Encoding names, or have no encoding\n",
+  });
   assert.equal((await fetched(small, "")).status, 200);
 });
 

@@ -6,21 +6,30 @@ import { Problem } from "../../kernel/errors.ts";
 /** The most that a fetch may send, decompressed: 160,000 commits. Git's own limit, 10 MiB, is for compressed bytes. */
 const most_bytes = 8 * 1024 * 1024;
 
-/** Decompresses the body of a fetch. Throws if it is too large, once the client has sent all of it. */
+const tooLarge = () =>
+  new Problem("body_too_large", `a fetch may send at most ${byteSizeText(most_bytes)}, decompressed`);
+const notZipped = () =>
+  new Problem("unsupported_media_type", "the body must be gzip, which its Content-Encoding names, or have no encoding");
+
+/** Decompresses the body of a fetch. Throws if it is too large or no gzip, once the client has sent all of it. */
 export async function* fetchBody(
   body: AsyncIterable<Uint8Array>,
   encoding: string | undefined,
 ): AsyncGenerator<Uint8Array, void> {
   const isZipped = /^(x-)?gzip$/i.test(encoding ?? "");
   let bytes = 0;
-  for await (const chunk of isZipped ? pipeline(unclosed(body), createGunzip(), () => {}) : unclosed(body)) {
-    bytes += chunk.length;
-    if (bytes > most_bytes) break;
-    yield chunk;
+  try {
+    for await (const chunk of isZipped ? pipeline(unclosed(body), createGunzip(), () => {}) : unclosed(body)) {
+      bytes += chunk.length;
+      if (bytes > most_bytes) throw tooLarge();
+      yield chunk;
+    }
+  } catch (error) {
+    const isWrong = String((error as NodeJS.ErrnoException).code).startsWith("Z_");
+    if (!isWrong && !(error instanceof Problem)) throw error;
+    for await (const _ of body);
+    throw isWrong ? notZipped() : error;
   }
-  if (bytes <= most_bytes) return;
-  for await (const _ of body);
-  throw new Problem("body_too_large", `a fetch may send at most ${byteSizeText(most_bytes)}, decompressed`);
 }
 
 /** Leaves the rest of the body readable when its reader stops. */
