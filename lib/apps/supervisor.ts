@@ -72,6 +72,8 @@ interface Entry {
   isLeft?: boolean;
   /** Resolves when the workers of earlier releases have ended: only one instance of each worker may run. */
   workers: Promise<unknown>;
+  /** Resolves when the instances that start have started, and those that were replaced have stopped. */
+  changing: Promise<unknown>;
 }
 
 export type Supervisor = ReturnType<typeof createSupervisor>;
@@ -81,6 +83,12 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
   const entries = new Map<string, Entry>();
   let closed = false;
   let changes = 0;
+
+  /** The files of an environment stay until this is over. */
+  const during = <T>(entry: Entry, change: Promise<T>): Promise<T> => {
+    entry.changing = Promise.allSettled([entry.changing, change]).then(() => {});
+    return change;
+  };
 
   /** Switches to this instance: it gets all new requests. The previous one answers its open requests, then stops. */
   const switchTo = (entry: Entry, instance: Instance): void => {
@@ -93,14 +101,23 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       .then(() => before?.stopWorkers?.(grace_ms))
       .catch(() => {})
       .then(() => entry.instance === instance && instance.startWorkers?.());
-    proxy
-      .route(nameOf(entry.key), instance)
-      .then(() => before?.stop(grace_ms))
-      .catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
+    const drained = proxy.route(nameOf(entry.key), instance);
+    during(
+      entry,
+      drained.then(() => before?.stop(grace_ms)),
+    ).catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
   };
 
   const isCurrent = (entry: Entry, deployment_id: string) =>
     !closed && entries.get(nameOf(entry.key)) === entry && entry.deployment_id === deployment_id;
+
+  /** Starts a new instance and switches to it. Rejects if it does not become healthy. */
+  const begin = async (entry: Entry, app: App): Promise<void> => {
+    await starting(app.deployment_id);
+    const instance = await runtime.start(app);
+    if (isCurrent(entry, app.deployment_id)) switchTo(entry, instance);
+    else await instance.stop(grace_ms);
+  };
 
   /** Starts the live release in its turn, and retries until it succeeds. `onTried` is called after the first try. */
   const bring = async (entry: Entry, turn?: Promise<void>, onTried = () => {}): Promise<void> => {
@@ -114,10 +131,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       try {
         const app = await appOf(entry.key);
         if (app?.deployment_id !== deployment_id) break;
-        await starting(deployment_id);
-        const instance = await runtime.start(app);
-        if (isCurrent(entry, deployment_id)) switchTo(entry, instance);
-        else await instance.stop(grace_ms);
+        await during(entry, begin(entry, app));
         break;
       } catch (error) {
         if (closed) break;
@@ -144,6 +158,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       deployment_id,
       instance: undefined,
       workers: Promise.resolve(),
+      changing: Promise.resolve(),
     };
     entries.set(nameOf(key), entry);
     setAccess(key, access);
@@ -204,19 +219,17 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
       const entry = entries.get(nameOf(key));
       const app = entry && (await appOf(key));
       if (!entry || !app) return;
-      await starting(app.deployment_id);
-      const instance = await runtime.start(app);
-      if (isCurrent(entry, app.deployment_id)) switchTo(entry, instance);
-      else await instance.stop(grace_ms);
+      await during(entry, begin(entry, app));
     },
 
-    /** Takes an environment off the proxy and stops its app. */
+    /** Takes an environment off the proxy and stops its app. Resolves when nothing uses its files any more. */
     async stop(key: AppKey): Promise<void> {
       const entry = entries.get(nameOf(key));
       entries.delete(nameOf(key));
       setAccess(key, { hosts: [], protection: undefined });
       const drained = proxy.route(nameOf(key), undefined);
       await entry?.instance?.stop(grace_ms);
+      await entry?.changing;
       await drained;
     },
 

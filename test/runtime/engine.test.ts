@@ -5,6 +5,7 @@ import { answering, debianRegistry, noRegistry, push, registry } from "../helper
 import { isLong } from "../helpers/properties.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
+import { until } from "../helpers/until.ts";
 
 const host = "production-web.localhost";
 
@@ -83,6 +84,33 @@ for (const kind of kinds) {
     // For a moment after a container ends, the engine still accepts its connections; after this line, requests wait.
     assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
     assert.equal(await here.ask(host), "200 one");
+  });
+
+  test(`${kind}: A project that is deleted while an earlier release still ends leaves no image`, {
+    skip,
+  }, async (t) => {
+    const engine = await containerEngine(t, kind);
+    const { host: place, put } = await registry(t);
+    const { files, ...slow } = answering("slow");
+    const main = String(files?.["main"]).replace("'kill $server;", "'kill $server; echo ending; sleep 3;");
+    put("team/web", "1", { ...slow, files: { ...files, main } });
+    put("team/web", "2", answering("two"));
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+    const { id } = await here.project("web");
+    const image = (tag: string) => ({ type: "image", image_url: `${place}/team/web:${tag}` });
+    assert.equal((await here.release(id, image("1"))).status, "active");
+    assert.equal((await here.release(id, image("2"))).status, "active");
+    await here.printed(id, /^ending$/);
+    assert.equal((await engine.containers()).length, 2);
+    expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
+    await until(
+      async () => (await engine.containers()).length === 0,
+      () => here.ask(host),
+    );
+    await until(
+      async () => (await engine.images()).length === 0,
+      () => here.ask(host),
+    );
   });
 
   test(`${kind}: Debian's registry gives an image that was pushed to it`, { skip: skip || noRegistry }, async (t) => {
