@@ -125,8 +125,9 @@ export interface Scope {
   after(end: () => unknown): void;
 }
 
-async function startDaemon({ command: [program = "", ...words], env, ready }: Daemon) {
-  const daemon = spawn(program, words, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
+async function startDaemon({ command: [program = "", ...words], env, ready }: Daemon, cwd: string) {
+  // Podman's monitor writes a file where it runs if a container takes too much memory.
+  const daemon = spawn(program, words, { cwd, stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, ...env } });
   const said: string[] = [];
   for await (const line of createInterface({ input: daemon.stderr })) {
     said.push(line);
@@ -185,7 +186,7 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
   const socket = join(folder, "docker.sock");
   const daemonOf = daemons[kind](folder, socket);
-  const start = () => startDaemon(daemonOf);
+  const start = () => startDaemon(daemonOf, folder);
   let daemon = await start();
   const stop = (signal?: NodeJS.Signals) => stopDaemon(daemon, daemonOf, kind, signal);
   const before = process.env["DOCKER_HOST"];
