@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { descriptorShares } from "../kernel/descriptors.ts";
+import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import type { Log } from "../kernel/log.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
@@ -15,6 +16,12 @@ export interface Crowd {
 /** Apps keep WebSockets open without limit, so a proxy leaves room for the other ports. */
 const shareOfProxy = 0.75;
 
+/**
+ * How many requests may wait behind an earlier one of their connection, and how many in the whole process. They take
+ * memory, and a client that pipelines without end must not.
+ */
+const mostPipelined = { ofConnection: 256, ofAll: 16_384 };
+
 /** A listening port with its limits. */
 interface Port {
   readonly crowd: Crowd | undefined;
@@ -28,6 +35,8 @@ interface Connection {
   answers: number;
   /** The last request. */
   request: ServerResponse["req"] | undefined;
+  /** Handles the requests that wait for the answer to an earlier one, in their order. */
+  readonly pipelined: (() => void)[];
   /** The connection has switched protocols. This server closes it only to make room. */
   isUpgraded?: true;
 }
@@ -43,10 +52,14 @@ const others = new Map<Socket, Port>();
 /** Ports that have closed connections to make room. Removed once there is room again. */
 const crowded = new Set<Port>();
 let taken = 0;
+/** The requests of all connections that wait for the answer to an earlier one. */
+let pipelined = 0;
 
 function forget(this: Socket): void {
-  const port = connections.get(this)?.port ?? others.get(this);
+  const connection = connections.get(this);
+  const port = connection?.port ?? others.get(this);
   if (!port) return;
+  pipelined -= connection?.pipelined.length ?? 0;
   connections.delete(this);
   others.delete(this);
   taken -= port.descriptors;
@@ -85,7 +98,13 @@ export function keepOpen(socket: Socket): void {
 
 function answered(this: ServerResponse): void {
   const connection = connections.get(this.req.socket);
-  if (connection && connection.answers > 0) connection.answers -= 1;
+  if (!connection || connection.answers === 0) return;
+  connection.answers -= 1;
+  const next = connection.pipelined.shift();
+  if (!next) return;
+  pipelined -= 1;
+  // Other connections get their turn in between.
+  void yieldToEventLoop().then(next);
 }
 
 interface Limits {
@@ -111,7 +130,7 @@ export function trackConnections(
   // Remove the listener first: after an ignored upgrade, the same socket gets here again.
   server.on("connection", (socket) => {
     if (!connections.has(socket)) taken += descriptors;
-    connections.set(socket, { port, answers: 0, request: undefined });
+    connections.set(socket, { port, answers: 0, request: undefined, pipelined: [] });
     socket.off("close", forget).once("close", forget);
     while (taken > most && makeRoom());
   });
@@ -127,20 +146,33 @@ export function trackConnections(
       for (const [socket, at] of others) if (at === port) socket.destroy();
       for (const [socket, { port: at }] of connections) if (at === port) socket.destroy();
     },
-    /** Called for each new request, with its response. */
-    answering(response: ServerResponse): void {
+    /**
+     * Called for each new request, with its response. Returns whether the request is handled now: a connection has one
+     * at a time. Otherwise `later` is called after the earlier answers. If too many wait, the connection is closed.
+     */
+    answering(response: ServerResponse, later: (response: ServerResponse) => unknown): boolean {
       const { req: request } = response;
       const { socket } = request;
       const connection = connections.get(socket);
-      if (!connection) return;
+      if (!connection) return true;
+      const { answers, pipelined: waiting } = connection;
       connections.delete(socket);
-      connections.set(socket, { port, answers: connection.answers + 1, request });
+      connections.set(socket, { port, answers: answers + 1, request, pipelined: waiting });
       response.on("close", answered);
+      if (answers === 0) return true;
+      if (waiting.length >= mostPipelined.ofConnection || pipelined >= mostPipelined.ofAll) socket.destroy();
+      else {
+        pipelined += 1;
+        waiting.push(() => socket.destroyed || later(response));
+      }
+      return false;
     },
+    /** Whether responses have not ended yet. */
+    isAnswering: (socket: Socket): boolean => (connections.get(socket)?.answers ?? 0) > 0,
     /** The connection switches protocols. Until `keepOpen`, it counts as waiting for a request. */
     handedOver(socket: Socket): void {
       connections.delete(socket);
-      connections.set(socket, { port, answers: 0, request: undefined, isUpgraded: true });
+      connections.set(socket, { port, answers: 0, request: undefined, pipelined: [], isUpgraded: true });
     },
   };
 }

@@ -62,18 +62,23 @@ export async function listen(
     const { bytesRead } = socket;
     void yieldToEventLoop().then(() => socket.bytesRead === bytesRead && socket.destroy());
   });
-  server.on("request", (request, response) => {
+  const take = (response: ServerResponse) => {
+    const { req: request } = response;
     if (isAnswered(request)) return void request.socket.destroy();
     lingerAfter(request);
-    connections.answering(response);
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
+  };
+  server.on("request", (_request, response) => {
+    if (connections.answering(response, take)) take(response);
   });
+  const refuseExpectation = (response: ServerResponse) => response.writeHead(417, { "content-length": 0 }).end();
   server.on("checkExpectation", (_request, response) => {
-    connections.answering(response);
-    response.writeHead(417, { "content-length": 0 }).end();
+    if (connections.answering(response, refuseExpectation)) refuseExpectation(response);
   });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    // The answers of earlier requests would be written into the new protocol.
+    if (connections.isAnswering(socket)) return void socket.destroy();
     connections.handedOver(socket);
     // The new owner of the socket adds its own listeners. Until then, a reset must not crash the process.
     socket.off("error", ignore).on("error", ignore);
