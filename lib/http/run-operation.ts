@@ -83,7 +83,8 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       if (!(result instanceof Stream)) cancellation?.end();
     }
     const counted = endingToo(cancel(), meter.opened("sse"));
-    const body = eventStream(result, operation.write, counted, log, request.id);
+    const by = { request_id: request.id, organization_id: caller.organization_id };
+    const body = eventStream(result, operation.write, counted, log, by);
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
   };
 }

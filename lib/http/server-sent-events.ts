@@ -4,6 +4,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import type { Cancellation } from "./cancellation.ts";
+import { takeTurn } from "./stream-turns.ts";
 
 /** The headers of Server-Sent Events. Proxies must not buffer or cache them. */
 export const eventHeaders = {
@@ -31,7 +32,7 @@ export function eventStream(
   write: (record: unknown) => string,
   cancellation: Cancellation,
   log: Log,
-  request_id: string,
+  { request_id, organization_id }: { readonly request_id: string; readonly organization_id: string },
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let missed = 0;
@@ -48,6 +49,7 @@ export function eventStream(
 
   const next = async (): Promise<{ text: string; last: boolean }> => {
     try {
+      await takeTurn(organization_id);
       const { value, done } = await entries.next();
       if (!done) return { text: eventOf(write(value.record), line("id", value.id)), last: false };
       if (value) return { text: eventOf(JSON.stringify(value), line("event", "end")), last: true };
