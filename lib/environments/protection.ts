@@ -17,10 +17,10 @@ export function runView({ protect, root }: Row<"environments">, isRun: boolean) 
 }
 
 /** The stored form of a protection. Hashing is slow, so it happens before the transaction. */
-export async function hashed(given: Given): Promise<Protection | null | undefined> {
+export async function hashed(given: Given, organization_id: string): Promise<Protection | null | undefined> {
   if (!given) return given;
   const { user, password } = given;
-  return { user, hash: password === redaction ? "" : await hashPassword(password) };
+  return { user, hash: password === redaction ? "" : await hashPassword(password, organization_id) };
 }
 
 /** The value of the column: the new protection if one was given, else the old one. */

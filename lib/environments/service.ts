@@ -142,7 +142,7 @@ export function environmentsService({
       // A name with an encoded slash or `;x` belongs to another path.
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
-      const given = await hashed(protect);
+      const given = await hashed(protect, caller.organization_id);
       return store.transaction(caller, async (tx) => {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         const key = { organization_id, project_id, environment: name };
