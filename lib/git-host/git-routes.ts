@@ -55,6 +55,8 @@ const passwordOf = (authorization: string | undefined): string => {
 interface Wanted {
   readonly repo: string;
   readonly service: BackendRequest["service"];
+  /** The query for git. The client may name several services. */
+  readonly query: string;
   readonly isPush: boolean;
 }
 
@@ -75,7 +77,12 @@ function wantedIn({ path, method, query, header }: RequestContext, repositories:
   const isPush = asked === "git-receive-pack";
   if (isPush && (header("content-encoding") ?? "identity") !== "identity")
     throw new Problem("unsupported_media_type", "send a push without a Content-Encoding");
-  return { repo, service: service as Wanted["service"], isPush };
+  return {
+    repo,
+    service: service as Wanted["service"],
+    query: service === "info/refs" ? `service=${asked}` : "",
+    isPush,
+  };
 }
 
 async function* bodyOf({ incoming, body }: RequestContext): AsyncGenerator<Uint8Array> {
@@ -118,15 +125,15 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
   return async (
     request: RequestContext,
     hosts: Repositories,
-    { repo, service, isPush }: Wanted,
+    { repo, service, query, isPush }: Wanted,
     authentication: Authentication,
   ): Promise<Answer> => {
-    const { id: request_id, method, query, header, incoming } = request;
+    const { id: request_id, method, header, incoming } = request;
     const name = { organization_id: authentication.caller.organization_id, repo };
     const isUpload = service === "git-receive-pack";
     if (isUpload && incoming) allowLongBody(incoming);
     const reader = createPushReader();
-    const given = { service, method, query: query().toString(), header, body: bodyOf(request) };
+    const given = { service, method, query, header, body: bodyOf(request) };
     const answer = await hosts.serve(name, isUpload ? { ...given, seen: reader.take } : given, isPush);
     if (!answer) throw new Problem("not_found", `there is no repository ${repo} here; the first push makes it`);
     const { status, headers, body, end } = answer;

@@ -82,6 +82,8 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     LC_ALL: "C",
     GIT_CONFIG_NOSYSTEM: "1",
     GIT_CONFIG_GLOBAL: settings,
+    // A push may name replacements (refs/replace), and a commit that replaces itself would stop all later pushes.
+    GIT_NO_REPLACE_OBJECTS: "1",
   };
 
   const begin = async () => {

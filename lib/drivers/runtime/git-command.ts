@@ -87,6 +87,7 @@ export function createGitCommand(folder: string, { url, token, repos }: CodeHost
     GIT_ASKPASS: "/bin/false",
     GIT_PROTOCOL_FROM_USER: "0",
     GIT_LFS_SKIP_SMUDGE: "1",
+    GIT_NO_REPLACE_OBJECTS: "1",
   };
   for (const [name, value] of Object.entries(process.env))
     if (passed.test(name) && value !== undefined) env[name] = value;
