@@ -28,7 +28,15 @@ export const foldersOf = ({ memory, pids, cpu }: Hierarchies): string[] => [
 
 const period_us = 100_000;
 
-const read = (file: string) => (existsSync(file) ? readFileSync(file, "latin1") : "");
+/** The text of a file; empty without the file or its group. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, "latin1");
+  } catch (error) {
+    if (["ENOENT", "ENODEV"].includes((error as NodeJS.ErrnoException).code ?? "")) return "";
+    throw error;
+  }
+}
 /** Reads a number from a file with lines such as `oom_kill 3`. */
 const counted = (file: string, name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(read(file))?.[1] ?? 0);
 

@@ -68,8 +68,12 @@ export function createInstances(
       processes ??= allProcesses();
       return processes;
     };
-    for (const one of all) one.checkMemory(read);
     systemTimer(memoryWatch_ms, watchMemory);
+    try {
+      for (const one of all) one.checkMemory(read);
+    } catch {
+      // The process may lack descriptors for a moment. The next look is in a second.
+    }
   };
 
   /** The box of a release, with its environment's data folder. */
