@@ -69,10 +69,16 @@ export const askApp = (
     method = "GET",
     body,
     address = "127.0.0.1",
-  }: { readonly method?: string; readonly body?: string; readonly address?: string } = {},
+    headers = {},
+  }: {
+    readonly method?: string;
+    readonly body?: string;
+    readonly address?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+  } = {},
 ) =>
   new Promise<string>((resolve, reject) => {
-    const asked = request({ host: address, port, path, method, headers: { host } }, (response) => {
+    const asked = request({ host: address, port, path, method, headers: { host, ...headers } }, (response) => {
       let text = `${response.statusCode} `;
       response.on("data", (chunk) => {
         text += chunk;
@@ -88,7 +94,11 @@ export interface Running extends World {
   // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field
   release(project_id: string, source?: object, environment?: string): Promise<any>;
   /** Calls an app by its host; returns status and body. */
-  ask(host: string, path?: string, init?: { method?: string; body?: string }): Promise<string>;
+  ask(
+    host: string,
+    path?: string,
+    init?: { method?: string; body?: string; headers?: Readonly<Record<string, string>> },
+  ): Promise<string>;
   /** The messages in a deployment's log. */
   messages(id: string): Promise<string[]>;
   /** Waits until the log of the environment production has a matching line. */

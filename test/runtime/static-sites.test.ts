@@ -61,6 +61,11 @@ test("A static site keeps its folder alone, and answers unknown paths with its f
     "200 app",
   ]);
 
+  // A part of a file comes only to a client that knows this version of the file.
+  const part = { range: "bytes=1-" };
+  const parts = [part, { ...part, "if-range": '"another"' }].map((headers) => here.ask(host, "/app.html", { headers }));
+  assert.deepEqual(await Promise.all(parts), ["206 pp", "200 app"]);
+
   here.repos.commit("acme/web", { "svc.json": { static: "site/public", fallback: "gone.html" } });
   const { id: failed } = await here.release(id);
   const reason = "the fallback gone.html of svc.json is not in the static folder site/public";

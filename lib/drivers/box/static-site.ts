@@ -94,7 +94,9 @@ function send(request: IncomingMessage, response: ServerResponse, { path, size, 
     response.writeHead(304, headers).end();
     return;
   }
-  const part = status === 200 ? range(request.headers.range, size) : undefined;
+  // With If-Range, a client asks for a part of the file that it knows (RFC 9110, section 13.1.5).
+  const known = request.headers["if-range"] ?? etag;
+  const part = status === 200 && known === etag ? range(request.headers.range, size) : undefined;
   if (part === "wrong") {
     response.writeHead(416, { "content-range": `bytes */${size}` }).end();
     return;
@@ -143,7 +145,14 @@ async function answer(
   if (typeof found === "string") {
     const [, query = ""] = /(\?.*)$/s.exec(request.url ?? "") ?? [];
     // Two leading slashes would redirect to another host.
-    response.writeHead(308, { location: encodeURI(found.replace(/^[/\\]+/, "/")) + query }).end();
+    response
+      .writeHead(308, {
+        location:
+          encodeURI(found.replace(/^[/\\]+/, "/"))
+            .replaceAll("?", "%3F")
+            .replaceAll("#", "%23") + query,
+      })
+      .end();
     return;
   }
   if (found) return send(request, response, found);
