@@ -41,7 +41,11 @@ const fieldArg = {
 
 /** Formats an answer: one field, JSON, or a readable table. */
 function printed(answer: unknown, { field, json }: Given): string {
-  if (field !== undefined) return fieldOf(answer, String(field), { json: Boolean(json) });
+  if (field !== undefined) {
+    const text = fieldOf(answer, String(field), { json: Boolean(json) });
+    // No value may control the terminal.
+    return process.stdout.isTTY ? text.replaceAll(/(?![\t\n])\p{Cc}/gu, "\ufffd") : text;
+  }
   return json ? JSON.stringify(answer ?? null) : formatAnswer(answer);
 }
 
