@@ -1,5 +1,7 @@
+import type { Client } from "../../lib/client.ts";
 import { type Options, type SimulatedOutcome, simulatedDeployments } from "../../lib/index.ts";
 import { expect, type Who, type World } from "./test-service.ts";
+import { firstOf } from "./until.ts";
 
 /** Helpers for tests of deployments and their events. */
 
@@ -38,6 +40,23 @@ export async function deploymentNow(world: World, id: string, who: Who = "viewer
   const { meta: _, ...deployment } = expect(await world.call(who, "GET", `/v1/deployments/${id}`), 200);
   return deployment;
 }
+
+/**
+ * A deployment once it has ended. One request waits for a minute at most, and a busy machine may take longer to build,
+ * so it is repeated.
+ */
+export const endOf = ({ call }: Pick<World, "call">, who: Who, id: string) =>
+  firstOf(async () => {
+    const seen = expect(await call(who, "GET", `/v1/deployments/${id}?wait=60`), 200);
+    return seen.completed_at === null ? undefined : seen;
+  });
+
+/** The same for a client. */
+export const endSeenBy = ({ deployments }: Pick<Client, "deployments">, id: string) =>
+  firstOf(async () => {
+    const seen = await deployments.get({ id, wait: 60 });
+    return seen.completed_at === null ? undefined : seen;
+  });
 
 /** The states of several deployments, in the given order. */
 export const states = async (world: World, ...deployments: { id: string }[]): Promise<string[]> =>

@@ -8,6 +8,7 @@ import { parseOptions } from "../../lib/config/parse-options.ts";
 import type { ProtectionName } from "../../lib/drivers/box/protections.ts";
 import { probeMachine } from "../../lib/drivers/process/probe.ts";
 import { createService, type Options } from "../../lib/index.ts";
+import { endOf } from "./deployments.ts";
 import { repositories } from "./repositories.ts";
 import { parse } from "./server-sent-events.ts";
 import { around, expect, keyOf, seed, type World } from "./test-service.ts";
@@ -141,7 +142,7 @@ function callsOf({ service, call, deploy }: World): Omit<Running, keyof World | 
   return {
     async release(project_id, source = {}, environment = "production") {
       const { id } = await deploy(project_id, { environment, source: { type: "git", repo: "acme/web", ...source } });
-      return expect(await call("developer", "GET", `/v1/deployments/${id}?wait=60`), 200);
+      return endOf({ call }, "developer", id);
     },
     ask: (host, path, init) => askApp(port, host, path, init),
     async messages(id) {

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
+import { endSeenBy } from "../helpers/deployments.ts";
 import { needs } from "../helpers/obeying-app.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
@@ -29,7 +30,7 @@ async function inherited(t: TestContext, descriptors: readonly number[], ...more
   const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
   const source = { type: "git", repo: "acme/web" } as const;
   const { id } = await client.deployments.create({ project_id, environment: "production", source });
-  assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
+  assert.equal((await endSeenBy(client, id)).status, "active");
   const answer = await askApp(new URL(server.apps_url ?? "").port, "production-web.localhost");
   assert.equal((await server.stop()).code, 0);
   return answer;

@@ -4,6 +4,7 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
+import { endSeenBy } from "../helpers/deployments.ts";
 import { needsRoot, obeyingApp } from "../helpers/obeying-app.ts";
 import { ordinaryUser, subordinate } from "../helpers/ordinary-user.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
@@ -35,7 +36,7 @@ async function served(t: TestContext, who: "root" | "an ordinary user", asRoot: 
       repos.commit("acme/web", { ...obeyingApp, ...changed });
       const source = { type: "git", repo: "acme/web" } as const;
       const { id } = await client.deployments.create({ project_id, environment: "production", source });
-      const { status } = await client.deployments.get({ id, wait: 60 });
+      const { status } = await endSeenBy(client, id);
       const { data } = await client.deployments.logs({ id, per_page: 100 });
       return { id, status, lines: data.map(({ message }) => message).join("\n") };
     };

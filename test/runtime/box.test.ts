@@ -4,6 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { endOf } from "../helpers/deployments.ts";
 import { needs, needsRoot, obeyingApp, runIn } from "../helpers/obeying-app.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { processesOf, runtimeWorld } from "../helpers/running-apps.ts";
@@ -68,7 +69,7 @@ test(
     const source = { type: "git", repo: "acme/web" };
     const order = { project_id: theirs.id, environment: "production", source };
     const { id: other } = expect(await here.call("stranger", "POST", "/v1/deployments", order), 201);
-    expect(await here.call("stranger", "GET", `/v1/deployments/${other}?wait=60`), 200);
+    await endOf(here, "stranger", other);
     const own = (await here.release(id)).id;
     const usersOf = (deployment: string) => [
       ...new Set(

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Options } from "../../lib/index.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
@@ -33,7 +34,7 @@ const projectOf = async (here: Here, who: Who): Promise<string> =>
 async function deployed(here: Here, who: Who, project_id: string) {
   const order = { project_id, environment: "production", source: git };
   const { id } = expect(await here.call(who, "POST", "/v1/deployments", order), 201);
-  const { status } = expect(await here.call(who, "GET", `/v1/deployments/${id}?wait=60`), 200);
+  const { status } = await endOf(here, who, id);
   const { data } = expect(await here.call(who, "GET", `/v1/deployments/${id}/logs`), 200);
   return { id, status, log: data.map(({ message }: { message: string }) => message).join("\n") };
 }
@@ -91,7 +92,7 @@ test("what was fetched with the token is not read from the cache once the organi
   const after = await start({ organizations: { globex: ["acme/*"] } });
   // The rollback rebuilds a commit that is in the cache.
   const back = expect(await after.call("owner", "POST", `/v1/deployments/${second.id}/rollback`), 201);
-  const { status } = expect(await after.call("owner", "GET", `/v1/deployments/${back.id}?wait=60`), 200);
+  const { status } = await endOf(after, "owner", back.id);
   assert.equal(status, "failed");
   assert.match((await after.messages(back.id)).join("\n"), refused);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
+import { endSeenBy } from "../helpers/deployments.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
 import { askApp, noSandbox } from "../helpers/running-apps.ts";
@@ -56,7 +57,7 @@ test("After a crash apps come back in turn, the one that was started last at the
     projects.set(name, project_id);
     const source = { type: "git", repo: "acme/web" } as const;
     const { id } = await first.client.deployments.create({ project_id, environment: "production", source });
-    assert.equal((await first.client.deployments.get({ id, wait: 60 })).status, "active");
+    assert.equal((await endSeenBy(first.client, id)).status, "active");
   }
   await first.client.environments.restart({ id: projects.get("one") ?? "", name: "production" });
   await first.stop("SIGKILL");

@@ -15,6 +15,7 @@ import { test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
 import { backup, restore } from "../../lib/store/backup.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { noSandbox, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
@@ -86,7 +87,7 @@ test("/data stays over releases, restarts and rollbacks, belongs to its environm
   );
   expect(await here.call("developer", "POST", `/v1/projects/${id}/environments/production/restart`), 200);
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${second.id}/rollback`), 201);
-  assert.equal(expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200).status, "active");
+  assert.equal((await endOf(here, "viewer", back)).status, "active");
   assert.equal(await here.ask(host, "/DATA%2Fstarts"), "200 one two two one ");
 
   const staged = await here.release(id, {}, "staging");

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { endOf } from "../helpers/deployments.ts";
 import { bearer } from "../helpers/headers.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
 import { app, noSandbox, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
@@ -61,7 +62,7 @@ test("A branch over smart HTTP is built and answers at its host; a rollback buil
   // The tag moves; the rollback keeps its own commit.
   repos.git("acme/web", "tag", "--force", "--annotate", "--message=two", "v1");
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${next.id}/rollback`), 201);
-  const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+  const restored = await endOf(here, "viewer", back);
   assert.deepEqual([restored.status, restored.version], ["active", "v1"]);
   assert.equal(await here.ask(host), "200 one");
   assert.ok((await here.messages(back)).includes("The release is still stored, so nothing is built"));

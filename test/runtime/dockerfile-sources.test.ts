@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { containerEngine, kinds, lacking } from "../helpers/container-engine.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { answering, registry } from "../helpers/image-registry.ts";
 import { isLong } from "../helpers/properties.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
@@ -31,7 +32,7 @@ async function machine(t: TestContext, kind: (typeof kinds)[number]) {
     async deployed(who: Who, project_id: string, source: object) {
       const order = { project_id, environment: "production", source };
       const { id } = expect(await here.call(who, "POST", "/v1/deployments", order), 201);
-      const { status } = expect(await here.call(who, "GET", `/v1/deployments/${id}?wait=60`), 200);
+      const { status } = await endOf(here, who, id);
       const { data } = expect(await here.call(who, "GET", `/v1/deployments/${id}/logs`), 200);
       return { id, status, log: data.map(({ message }: { message: string }) => message).join("\n") };
     },

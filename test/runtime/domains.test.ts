@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { endOf } from "../helpers/deployments.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 import { expect, git, type Who } from "../helpers/test-service.ts";
 import { startTextServer } from "../helpers/text-server.ts";
@@ -13,7 +14,7 @@ async function live(here: Here, who: Who, domains: readonly string[] = []) {
   expect(await put(), 200);
   const order = { project_id: id, environment: "production", source: git };
   const made = expect(await here.call(who, "POST", "/v1/deployments", order), 201);
-  const { status } = expect(await here.call(who, "GET", `/v1/deployments/${made.id}?wait=60`), 200);
+  const { status } = await endOf(here, who, made.id);
   assert.equal(status, "active");
   const [{ url }] = expect(await here.call(who, "GET", `/v1/projects/${id}/environments`), 200).data;
   return { environment, put, host: new URL(url).hostname };

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { containerEngine, kinds, lacking } from "../helpers/container-engine.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { isLong } from "../helpers/properties.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
@@ -82,11 +84,10 @@ for (const kind of kinds) {
       assert.doesNotMatch(lines, /s3cret/);
       assert.equal(await here.ask(host), "200 one");
       // The row is updated first; the cleanup follows.
-      for (let left = 200; left > 0; left--) {
-        if (JSON.stringify([await engine.containers(), (await engine.images()).length]) === JSON.stringify(before))
-          break;
-      }
-      assert.deepEqual([await engine.containers(), (await engine.images()).length], before, name);
+      await until(
+        async () => isDeepStrictEqual([await engine.containers(), (await engine.images()).length], before),
+        () => here.ask(host),
+      );
     }
     const last = await here.release(id, image("private/good"));
     assert.equal(last.status, "active", String(await here.messages(last.id)));
@@ -153,7 +154,7 @@ for (const kind of kinds) {
     const { id: pull } = await here.deploy(id, { source: image("slow") });
     await begun;
     await engine.stop("SIGKILL");
-    const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${pull}?wait=60`), 200);
+    const ended = await endOf(here, "viewer", pull);
     assert.equal(ended.status, "failed");
     assert.match(String(await here.messages(pull)), /the engine went away|the engine at .* (went away|is not running)/);
     const refused = await here.release(id, image("good"));

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { containerEngine, kinds, lacking } from "../helpers/container-engine.ts";
+import { endSeenBy } from "../helpers/deployments.ts";
 import { answering, registry } from "../helpers/image-registry.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
@@ -46,7 +47,7 @@ for (const kind of kinds) {
     const order = (tag: string) =>
       ({ project_id, environment: "production", source: { type: "image", image_url: `${host}/web:${tag}` } }) as const;
     const { id } = await client.deployments.create(order("1"));
-    assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
+    assert.equal((await endSeenBy(client, id)).status, "active");
     assert.equal(await ask(first), "200 one");
     const running = await engine.containers();
     assert.equal(running.length, 1);
@@ -76,7 +77,7 @@ for (const kind of kinds) {
     assert.ok((await engine.containers()).includes(restarted ?? ""));
     const third = await begin(t, folder);
     const again = createClient({ baseUrl: third.base_url, apiKey: key });
-    assert.equal((await again.deployments.get({ id: next, wait: 60 })).status, "active");
+    assert.equal((await endSeenBy(again, next)).status, "active");
     assert.equal(await ask(third), "200 two");
     // The output of the new release arrives in batches.
     const said = await firstOf(async () => {
@@ -112,7 +113,7 @@ for (const kind of kinds) {
     const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
     const source = { type: "image", image_url: `${host}/web:1` } as const;
     const { id } = await client.deployments.create({ project_id, environment: "production", source });
-    assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
+    assert.equal((await endSeenBy(client, id)).status, "active");
     await first.stop("SIGKILL");
     assert.equal((await engine.containers()).length, 1);
     const second = await launch(t, words, folder);
@@ -154,7 +155,7 @@ for (const kind of kinds) {
     // Docker cannot cancel a stalled request, and the next pull of the same layer waits for it.
     for (const one of stalled) one.destroy();
     const second = await start();
-    const { status } = await clientOf(second).deployments.get({ id: pull, wait: 60 });
+    const { status } = await endSeenBy(clientOf(second), pull);
     const { data: lines } = await clientOf(second).deployments.logs({ id: pull });
     assert.equal(status, "active", lines.map(({ message }) => message).join("\n"));
     assert.equal(await ask(second), "200 slow");

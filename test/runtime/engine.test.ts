@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { containerEngine, kinds, lacking } from "../helpers/container-engine.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { answering, debianRegistry, noRegistry, push, registry } from "../helpers/image-registry.ts";
 import { isLong } from "../helpers/properties.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
@@ -74,7 +75,7 @@ for (const kind of kinds) {
     const two = await here.release(id, image("1.0"));
     assert.deepEqual([two.status, two.version, await here.ask(host)], ["active", second, "200 two"]);
     const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${two.id}/rollback`), 201);
-    const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+    const restored = await endOf(here, "viewer", back);
     assert.deepEqual([restored.status, restored.version, await here.ask(host)], ["active", first, "200 one"]);
     assert.ok((await here.messages(back)).includes("The release is still stored, so nothing is built"));
     assert.match(await here.printed(id, /^listening as one$/), /one/);
@@ -150,7 +151,7 @@ for (const kind of kinds) {
     const next = await here.release(id);
     assert.deepEqual([next.status, await here.ask(host)], ["active", "200 process"]);
     const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${next.id}/rollback`), 201);
-    const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+    const restored = await endOf(here, "viewer", back);
     assert.deepEqual([restored.status, await here.ask(host)], ["active", "200 docker"]);
     await here.service.close();
     assert.deepEqual([await engine.containers(), await engine.networks()], [[], []]);

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { mostCommits } from "../../lib/drivers/runtime/git-cache.ts";
-import { blocker } from "../helpers/deployments.ts";
+import { blocker, endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
 import { processesWith, runtimeWorld } from "../helpers/running-apps.ts";
@@ -195,7 +195,7 @@ test("A push to the code host is live: the commit that was pushed, and a tag", a
     const headers = { "x-gitlab-event": event, "x-gitlab-token": config.secret };
     assert.equal((await push(ref, { ...headers, "x-gitlab-token": "other" })).status, 401);
     const { data } = expect(await push(ref, headers), 202);
-    const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${data[0]?.deployment_id}?wait=60`), 200);
+    const ended = await endOf(here, "viewer", data[0]?.deployment_id);
     assert.equal(ended.status, "active", String(await here.messages(ended.id)));
     assert.match(ended.version, version);
     assert.equal(await here.ask(host), `200 ${text}`);

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
-import { blocker } from "../helpers/deployments.ts";
+import { blocker, endSeenBy } from "../helpers/deployments.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories, type Serving, serveRepositories } from "../helpers/repositories.ts";
 import { app, noSandbox, processesOf, runtimeWorld, server } from "../helpers/running-apps.ts";
@@ -149,7 +149,7 @@ test("In each phase a server is killed or stopped, and the next one brings the d
       release();
       const after = await begin();
       const again = createClient({ baseUrl: after.base_url, apiKey: key });
-      assert.equal((await again.deployments.get({ id, wait: 60 })).status, "active", `${signal} while ${phase.name}`);
+      assert.equal((await endSeenBy(again, id)).status, "active", `${signal} while ${phase.name}`);
       assert.deepEqual(readdirSync(join(folder, "svc.db-apps/releases")), [id]);
       assert.equal((await after.stop()).code, 0);
       assert.deepEqual(processesOf(id), []);

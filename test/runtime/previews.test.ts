@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { codeHost } from "../helpers/code-host.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { connectPreviews, hook, pullRequest } from "../helpers/pull-requests.ts";
 import { repositories } from "../helpers/repositories.ts";
@@ -35,7 +36,7 @@ test("a request runs at a host of its own, and app, data, host and what builds a
   repos.git("acme/web", "checkout", "--quiet", "-b", "topic");
   const ended = async (action: string, commit: string) => {
     const [{ deployment_id }] = expect(await hook(here, id, pullRequest(action, { commit })), 202).data;
-    return expect(await here.call("viewer", "GET", `/v1/deployments/${deployment_id}?wait=60`), 200);
+    return endOf(here, "viewer", deployment_id);
   };
   const one = repos.commit("acme/web", keeping("one"));
   const first = await ended("opened", one);
@@ -84,7 +85,7 @@ test("A preview builds the root of its integration, and a push of other folders 
   const topic = repos.commit("acme/web", page("topic"));
 
   const [{ deployment_id }] = expect(await hook(here, id, pullRequest("opened", { commit: topic })), 202).data;
-  const deployed = expect(await here.call("viewer", "GET", `/v1/deployments/${deployment_id}?wait=60`), 200);
+  const deployed = await endOf(here, "viewer", deployment_id);
   const messages = await here.messages(deployment_id);
   assert.equal(deployed.status, "active", messages.join("\n"));
   assert.ok(messages.includes("Building the folder apps/site"), messages.join("\n"));

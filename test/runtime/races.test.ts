@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeploymentDriver, DeploymentWork, Progress } from "../../lib/drivers/deployment/contract.ts";
-import { blocker, deploymentNow, logOf } from "../helpers/deployments.ts";
+import { blocker, deploymentNow, endOf, logOf } from "../helpers/deployments.ts";
 import { expect, world } from "../helpers/test-service.ts";
 
 /** A driver with this `step`, whose runtime only records its calls. */
@@ -91,8 +91,8 @@ test("A build whose environment is deleted and made again fails at once; the new
   const last = (await logOf(here, first)).slice(-2).map(({ message }) => message);
   assert.deepEqual(last, ["The environment production was deleted", "Deployment failed"]);
   assert.deepEqual((await told(1)).slice(0, 1), [`abandon ${first}`]);
-  const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${next.id}?wait=60`), 200);
+  const ended = await endOf(here, "viewer", next.id);
   assert.ok(["active", "failed"].includes(ended.status));
   const { id: last_id } = await here.deploy(project);
-  assert.equal(expect(await here.call("viewer", "GET", `/v1/deployments/${last_id}?wait=60`), 200).status, "active");
+  assert.equal((await endOf(here, "viewer", last_id)).status, "active");
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { app, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
@@ -24,7 +25,7 @@ test("Deleting an environment ends its deployments as failed, with the reason, a
   expect(await here.call("developer", "DELETE", `/v1/projects/${id}/environments/production`), 204);
   assert.match(await here.ask(host), /^404 /);
   for (const deployment of deployments) {
-    const ended = expect(await here.call("viewer", "GET", `/v1/deployments/${deployment.id}?wait=60`), 200);
+    const ended = await endOf(here, "viewer", deployment.id);
     assert.deepEqual([ended.status, ended.url], ["failed", undefined]);
     assert.deepEqual((await here.messages(deployment.id)).slice(-2), [
       "The environment production was deleted",

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createClient } from "../../lib/client.ts";
+import { endSeenBy } from "../helpers/deployments.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
 import { app, askApp, noSandbox, processesWith } from "../helpers/running-apps.ts";
+import { until } from "../helpers/until.ts";
 
 type Program = Awaited<ReturnType<typeof launch>>;
 
@@ -31,7 +33,7 @@ test("A live release comes back after kill -9 and after a stop of the server; no
   const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
   const order = { project_id, environment: "production", source: { type: "git", repo: "acme/web" } } as const;
   const { id } = await client.deployments.create(order);
-  assert.equal((await client.deployments.get({ id, wait: 60 })).status, "active");
+  assert.equal((await endSeenBy(client, id)).status, "active");
   assert.equal(await ask(first), "200 one");
   // The kill interrupts this build; the next server runs it again to its end.
   repos.commit("acme/web", { ...app("two"), "svc.json": { build: "sleep 0.3" } });
@@ -41,7 +43,7 @@ test("A live release comes back after kill -9 and after a stop of the server; no
   const second = await begin(t, folder, repos.root);
   assert.equal(await ask(second), "200 one");
   const again = createClient({ baseUrl: second.base_url, apiKey: key });
-  assert.equal((await again.deployments.get({ id: next, wait: 60 })).status, "active");
+  assert.equal((await endSeenBy(again, next)).status, "active");
   assert.equal(await ask(second), "200 two");
   assert.equal((await second.stop()).code, 0);
   const release = join(`${folder}/svc.db-apps`, "releases", next, "app");
@@ -61,7 +63,9 @@ test("A live release comes back after kill -9 and after a stop of the server; no
   assert.equal(await ask(fourth), "200 two");
   await createClient({ baseUrl: fourth.base_url, apiKey: key }).projects.delete({ id: project_id });
   assert.match(await ask(fourth), /^404 /);
-  for (let left = 200; left > 0 && processesWith(release).length > 0; left--) await ask(fourth);
-  assert.deepEqual(processesWith(release), []);
+  await until(
+    () => processesWith(release).length === 0,
+    () => ask(fourth),
+  );
   assert.equal((await fourth.stop()).code, 0);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { app, runtimeWorld, server } from "../helpers/running-apps.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
@@ -41,7 +42,7 @@ test("A root is the folder that is built and run, and a rollback keeps that of i
   assert.match(await here.ask(host, "/../server.js"), /^404/);
 
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${second.id}/rollback`), 201);
-  assert.equal(expect(await here.call("developer", "GET", `/v1/deployments/${back}?wait=60`), 200).status, "active");
+  assert.equal((await endOf(here, "developer", back)).status, "active");
   assert.equal(await here.ask(host), "200 shared");
   expect(await put(null), 200);
   assert.equal((await here.release(id)).status, "active");

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { endOf } from "../helpers/deployments.ts";
 import { run, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
@@ -87,7 +88,7 @@ test("a repository here comes before the code host's, for its organization alone
   const other = expect(await here.call("stranger", "POST", "/v1/projects", { name: "web", region: "local" }), 201);
   const order = { project_id: other.id, environment: "other", source: { type: "git", repo: "acme/web" } };
   const theirs = expect(await here.call("stranger", "POST", "/v1/deployments", order), 201);
-  expect(await here.call("stranger", "GET", `/v1/deployments/${theirs.id}?wait=60`), 200);
+  await endOf(here, "stranger", theirs.id);
   assert.equal(await here.ask("other-web.localhost"), "200 code host");
 });
 

@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { program, temporaryFolder } from "../helpers/program.ts";
 import { app, noSandbox, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
 import { around, expect, seed } from "../helpers/test-service.ts";
@@ -20,7 +21,7 @@ test("After a start with a runtime, what was simulated has a host, no release to
   const { id } = await simulated.project("web");
   for (const _ of [1, 2]) {
     const { id: deployment } = await simulated.deploy(id);
-    expect(await simulated.call("viewer", "GET", `/v1/deployments/${deployment}?wait=60`), 200);
+    await endOf(simulated, "viewer", deployment);
   }
   await before.close();
   const caches = `${database}-apps/cache`;
@@ -32,7 +33,7 @@ test("After a start with a runtime, what was simulated has a host, no release to
   assert.match(listed.data[0].url, /^http:\/\/production-web\.localhost:\d+$/);
   const { data } = expect(await here.call("viewer", "GET", "/v1/deployments"), 200);
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${data[0].id}/rollback`), 201);
-  assert.equal(expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200).status, "failed");
+  assert.equal((await endOf(here, "viewer", back)).status, "failed");
   assert.match(String(await here.messages(back)), /was deployed without a runtime, so its commit is unknown/);
   here.repos.commit("acme/web", { "index.html": "real" });
   const { status } = await here.release(id);
@@ -60,7 +61,7 @@ test("A pushed commit is built wherever its branch is; a pruned release is built
     const body = { ref: "refs/heads/main", after, repository: { full_name: "acme/web" } };
     const path = `/hooks/code-host/${integration}`;
     const { data } = expect(await here.call("nobody", "POST", path, body, { "x-github-event": "push" }), 202);
-    return expect(await here.call("viewer", "GET", `/v1/deployments/${data[0].deployment_id}?wait=60`), 200);
+    return endOf(here, "viewer", data[0].deployment_id);
   };
   const first = await push(one);
   assert.deepEqual([first.status, first.version, await here.ask(host)], ["active", one, "200 one"]);
@@ -76,7 +77,7 @@ test("A pushed commit is built wherever its branch is; a pruned release is built
     () => here.ask(host),
   );
   const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${second.id}/rollback`), 201);
-  const restored = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+  const restored = await endOf(here, "viewer", back);
   assert.deepEqual([restored.status, restored.version, await here.ask(host)], ["active", one, "200 one"]);
   assert.equal(processesWith(mark).length > 0, true);
   assert.ok((await here.messages(back)).includes(`Fetching acme/web, commit ${one}`));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Agent, request } from "node:http";
 import { test } from "node:test";
+import { endOf } from "../helpers/deployments.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 
@@ -43,7 +44,7 @@ test(`${switches} switches under load lose no request, with kept connections and
   });
   for (let i = 0; i < switches; i++) {
     const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${live.id}/rollback`), 201);
-    live = expect(await here.call("viewer", "GET", `/v1/deployments/${back}?wait=60`), 200);
+    live = await endOf(here, "viewer", back);
     assert.equal(live.status, "active");
   }
   isOver = true;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Options, Seed } from "../../lib/index.ts";
+import { endOf } from "../helpers/deployments.ts";
 import { noSandbox, type Running, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect, git, seed, type Who } from "../helpers/test-service.ts";
 
@@ -29,7 +30,7 @@ test("eight sleeping builds of one organization hold up no other", { skip: noSan
   const here = await worldOf(t, {});
   await deploy(here, "owner", "acme/slow", 8);
   const [id] = await deploy(here, "stranger", "acme/fast", 1);
-  const { status } = expect(await here.call("stranger", "GET", `/v1/deployments/${id}?wait=60`), 200);
+  const { status } = await endOf(here, "stranger", id ?? "");
   assert.equal(status, "active");
   assert.equal(await building(here), 2, "half of the four places");
 });

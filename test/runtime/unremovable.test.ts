@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createClient } from "../../lib/client.ts";
+import { endSeenBy } from "../helpers/deployments.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";
 
@@ -47,7 +48,7 @@ for (const user of [undefined, nobody])
     const { id: project_id } = await client.projects.create({ name: "web", region: "eu-west-1" });
     const source = { type: "git", repo: "acme/web" } as const;
     const { id } = await client.deployments.create({ project_id, environment: "production", source });
-    assert.equal((await client.deployments.get({ id, wait: 60 })).status, "failed");
+    assert.equal((await endSeenBy(client, id)).status, "failed");
     await first.stop("SIGKILL");
 
     // A killed server left these. The next start cannot remove the folder if another user owns it.
