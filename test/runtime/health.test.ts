@@ -2,11 +2,26 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createConnections } from "node:net";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import { freePort, waitUntilHealthy } from "../../lib/drivers/runtime/health.ts";
+import { mockTime } from "../helpers/mock-time.ts";
 
 const signal = new AbortController().signal;
+
+/** An app that never ends. The machine's time stands still, and moves only while the health check pauses. */
+function running(t: TestContext, step_ms: number): () => undefined {
+  mockTime(t, { apis: ["setTimeout", "Date"] });
+  let isOver = false;
+  t.after(() => {
+    isOver = true;
+  });
+  return () => {
+    // Called after each answer; the pause begins before this turn of the event loop is over.
+    setImmediate(() => isOver || t.mock.timers.tick(step_ms));
+    return undefined;
+  };
+}
 
 test("A health check that waits says for what, how long still, and what it saw last", async (t) => {
   const lines: LogLine[] = [];
@@ -17,7 +32,7 @@ test("A health check that waits says for what, how long still, and what it saw l
   const { port } = server.address() as AddressInfo;
   const place = { port, path: "/up", timeout_ms: 60_000, refusal: "nothing listens" };
   const soon = { ...place, timeout_ms: 1_000 };
-  assert.equal(await waitUntilHealthy(soon, () => undefined, { log, signal }), undefined);
+  assert.equal(await waitUntilHealthy(soon, running(t, 100), { log, signal }), undefined);
   assert.deepEqual(
     lines,
     [1, 1].map((left_s) => ({
@@ -39,7 +54,7 @@ test("A health check that fails says what it saw", async (t) => {
   const run = { log: (line: LogLine) => void lines.push(line), signal };
   const nothing = "nothing listens there";
   assert.equal(
-    await waitUntilHealthy({ port, path: "/", timeout_ms: 100, refusal: nothing }, () => undefined, run),
+    await waitUntilHealthy({ port, path: "/", timeout_ms: 100, refusal: nothing }, running(t, 50), run),
     `${nothing}, until deployments.healthTimeout (0.1 s) had passed`,
   );
   assert.ok(lines[0]?.message.endsWith(nothing), String(lines));
