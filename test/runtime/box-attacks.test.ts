@@ -174,7 +174,7 @@ test("An app finds neither its server nor a neighbour", needs("users", "network"
   await new Promise((resolve) => socket.once("listening", resolve));
   const heard: string[] = [];
   socket.on("message", (text) => heard.push(String(text)));
-  const datagram = `new Promise((done) => { const one = require("node:dgram").createSocket("udp4"); one.on("error", ({ code }) => done(code)); one.connect(${socket.address().port}, "127.0.0.1", () => { one.send("x", () => one.send("x", (error) => done(error?.code ?? "sent"))); setTimeout(() => done("sent"), 500); }); })`;
+  const datagram = `new Promise((done) => { const one = require("node:dgram").createSocket("udp4"); one.on("error", ({ code }) => done(code)); one.connect(${socket.address().port}, "127.0.0.1", () => { one.send("x", () => one.send("x", (error) => done(error?.code ?? "sent"))); setTimeout(() => done("sent"), 30000); }); })`;
   assert.equal(await run(datagram), "ECONNREFUSED");
   assert.deepEqual(heard, []);
   for (const address of [
@@ -185,7 +185,7 @@ test("An app finds neither its server nor a neighbour", needs("users", "network"
     "::ffff:127.0.0.1",
     "0.0.0.0",
   ]) {
-    const connect = `new Promise((done) => { const one = net.connect(${socket.address().port}, ${JSON.stringify(address)}); one.setTimeout(3000, () => done("no answer")); one.on("connect", () => done("open")); one.on("error", ({ code }) => done(code)); })`;
+    const connect = `new Promise((done) => { const one = net.connect(${socket.address().port}, ${JSON.stringify(address)}); one.setTimeout(30000, () => done("no answer")); one.on("connect", () => done("open")); one.on("error", ({ code }) => done(code)); })`;
     assert.match(
       await run(connect),
       /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EACCES|ENOTFOUND)$/,
@@ -210,7 +210,7 @@ const hoards: Readonly<Record<string, readonly [build: string, end: RegExp]>> = 
 };
 
 test("Memory that belongs to no process counts for the build that takes it", needs("limits"), async (t) => {
-  const here = await runtimeWorld(t, { deployments: { buildMemory: "128MiB", buildTimeout: "30s" } });
+  const here = await runtimeWorld(t, { deployments: { buildMemory: "128MiB" } });
   const { id } = await here.project("web");
   for (const [name, [build, end]] of Object.entries(hoards)) {
     here.repos.commit("acme/web", { "svc.json": { build } });

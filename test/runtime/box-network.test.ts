@@ -9,7 +9,7 @@ import { runtimeWorld } from "../helpers/running-apps.ts";
 
 /** The outcome of a connection from an app: `open`, or the error. */
 const connecting = (to: string) =>
-  `new Promise((done) => { const socket = net.connect(${to}); socket.setTimeout(3000, () => done("no answer"));
+  `new Promise((done) => { const socket = net.connect(${to}); socket.setTimeout(30000, () => done("no answer"));
     socket.on("connect", () => done("open")); socket.on("error", ({ code }) => done(code)); })`;
 
 async function listening(t: TestContext, where: object): Promise<number> {
@@ -87,7 +87,7 @@ const rebinding = (address: string, port: number) =>
     server.send(Buffer.from([...query.subarray(0, 2), 129, 128, 0, 1, 0, 1, 0, 0, 0, 0, ...question, 192, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...address]), port); });
   server.bind(0, "127.0.0.1", () => { const resolver = new Resolver(); resolver.setServers(["127.0.0.1:" + server.address().port]);
     resolver.resolve4("moves.test", () => { const lookup = (name, _, then) => resolver.resolve4(name, (error, [address] = []) => then(error, [{ address, family: 4 }]));
-      const socket = net.connect({ port: ${port}, host: "moves.test", lookup }); socket.setTimeout(3000, () => done("no answer"));
+      const socket = net.connect({ port: ${port}, host: "moves.test", lookup }); socket.setTimeout(30000, () => done("no answer"));
       socket.on("connect", () => done("open")); socket.on("error", ({ code }) => done(code + " " + asked)); }); }); })`;
 
 test(

@@ -92,7 +92,7 @@ test(
 test("Shared memory counts: a build and an app end at their limit", needs("limits"), async (t) => {
   const shared = `perl -e 'for (1..24) { my $id = shmget(0, 64 << 20, 0600) // die $!; shmwrite($id, "x" x (64 << 20), 0, 64 << 20) or die $! } sleep 600'`;
   const here = await runtimeWorld(t, {
-    deployments: { buildMemory: "256MiB", appMemory: "256MiB", buildTimeout: "60s" },
+    deployments: { buildMemory: "256MiB", appMemory: "256MiB" },
   });
   const { id } = await here.project("web");
   here.repos.commit("acme/web", { "svc.json": { build: shared } });

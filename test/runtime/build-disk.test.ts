@@ -21,7 +21,7 @@ const hiding = {
 
 test("A build that hides what it writes is ended at its limit of disk space", needs("disk"), async (t) => {
   const database = join(temporaryFolder(t), "svc.db");
-  const here = await runtimeWorld(t, { database, deployments: { buildDisk: "64MiB", buildTimeout: "40s" } });
+  const here = await runtimeWorld(t, { database, deployments: { buildDisk: "64MiB" } });
   const { id } = await here.project("web");
   for (const [name, build] of Object.entries(hiding)) {
     here.repos.commit("acme/web", { "svc.json": { build } });

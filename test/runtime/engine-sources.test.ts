@@ -125,7 +125,7 @@ test("An image build that passes a limit fails with its name, and leaves nothing
   const { host: place, put } = await registry(t);
   put("base", "1", answering("base"));
   const here = await runtimeWorld(t, {
-    deployments: { runtime: "engine", buildDisk: "64MiB", buildMemory: "64MiB", buildTimeout: "30s" },
+    deployments: { runtime: "engine", buildDisk: "64MiB", buildMemory: "64MiB", buildTimeout: "60s" },
   });
   const { id } = await here.project("web");
   here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nRUN echo ready\n` });
@@ -142,7 +142,7 @@ test("An image build that passes a limit fails with its name, and leaves nothing
     ],
     [`RUN /bin/busybox dd if=/dev/zero of=/tmp/big bs=1M count=100`, /buildDisk \(64 MiB\)/],
     [`RUN x=0123456789abcdef; while true; do x=$x$x; done`, /buildMemory \(64 MiB\)/],
-    [`RUN sleep 1000`, /buildTimeout \(30 s\)/],
+    [`RUN sleep 1000`, /buildTimeout \(60 s\)/],
   ] as const;
   for (const [step, reason] of cases) {
     here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nCOPY . /srv\n${step}\n` });

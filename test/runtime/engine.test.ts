@@ -93,7 +93,7 @@ for (const kind of kinds) {
     const engine = await containerEngine(t, kind);
     const { host: place, put } = await registry(t);
     const { files, ...slow } = answering("slow");
-    const main = String(files?.["main"]).replace("'kill $server;", "'kill $server; echo ending; sleep 3;");
+    const main = String(files?.["main"]).replace("'kill $server;", "'kill $server; echo ending; sleep 30;");
     put("team/web", "1", { ...slow, files: { ...files, main } });
     put("team/web", "2", answering("two"));
     const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });

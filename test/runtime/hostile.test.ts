@@ -113,7 +113,7 @@ test("A repository that is not there, private, or without the ref fails with its
 
 /** Builds that break a limit, with the expected reason; each leaves nothing behind. */
 const limits: readonly (readonly [string, string, RegExp])[] = [
-  ["sleeps", "sleep 4242", /took longer than deployments\.buildTimeout \(15 s\)/],
+  ["sleeps", "sleep 4242", /took longer than deployments\.buildTimeout \(30 s\)/],
   ["fills the disk", "head -c 200M /dev/zero > big; sleep 4242", /wrote more than deployments\.buildDisk \(64 MiB\)/],
   ["fills a temporary folder", "head -c 200M /dev/zero > /tmp/big; sleep 4242", /deployments\.buildDisk/],
   [
@@ -133,7 +133,7 @@ test("Builds that pass a limit fail with its name, and the old release serves on
   const database = join(temporaryFolder(t), "svc.db");
   const here = await runtimeWorld(t, {
     database,
-    deployments: { buildTimeout: "15s", buildDisk: "64MiB", buildMemory: "512MiB" },
+    deployments: { buildTimeout: "30s", buildDisk: "64MiB", buildMemory: "512MiB" },
   });
   const { id } = await here.project("web");
   here.repos.commit("acme/web", app("one"));
@@ -159,7 +159,7 @@ test("Builds that pass a limit fail with its name, and the old release serves on
 test("Apps that do not behave are rolled back with the reason, and the old release serves on", {
   skip: !isLong && "the long form only: TEST_LONG=1",
 }, async (t) => {
-  const here = await runtimeWorld(t, { deployments: { healthTimeout: "2s", appMemory: "192MiB" } });
+  const here = await runtimeWorld(t, { deployments: { healthTimeout: "8s", appMemory: "192MiB" } });
   const { id } = await here.project("web");
   const start = (body: string) => ({ "svc.json": { start: "node server.js" }, "server.js": body });
   const http = (answer: string, port = "process.env.PORT") =>
