@@ -1,12 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { descendantsOf, signalProcess } from "../../lib/drivers/runtime/process-table.ts";
-import { firstOf } from "./until.ts";
+import { firstOf, until } from "./until.ts";
 
 export const found = (name: string) =>
   spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).stdout.trim();
@@ -41,6 +41,13 @@ export async function askEngine(socketPath: string, path: string, method = "GET"
   // biome-ignore lint/suspicious/noExplicitAny: a test may assert any field
   return text === "" ? undefined : (JSON.parse(text) as any);
 }
+
+/** The ids of all containers. Podman returns an error if one disappears while it lists them. */
+const listContainers = (socketPath: string): Promise<string[]> =>
+  firstOf(async () => {
+    const answer = await askEngine(socketPath, "/containers/json?all=1");
+    return Array.isArray(answer) ? answer.map(({ Id }: { Id: string }) => Id) : undefined;
+  });
 
 // Networks of different engines on one machine must not overlap.
 const subnet = `10.${200 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`;
@@ -195,10 +202,17 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
     if (before === undefined) delete process.env["DOCKER_HOST"];
     else process.env["DOCKER_HOST"] = before;
     if (daemon.exitCode === null && daemon.signalCode === null) {
-      for (const { Id } of await askEngine(socket, "/containers/json?all=1"))
-        await askEngine(socket, `/containers/${Id}?force=1`, "DELETE");
-      // Otherwise the bridges of networks would remain on this machine.
-      await askEngine(socket, "/networks/prune", "POST");
+      // A service that is still open must not start its containers again.
+      const own = `${socket}.own`;
+      renameSync(socket, own);
+      await until(
+        async () => (await listContainers(own)).length === 0,
+        async () => {
+          for (const id of await listContainers(own)) await askEngine(own, `/containers/${id}?force=1`, "DELETE");
+        },
+      );
+      // Otherwise the bridges of networks would remain on this machine, and a later engine could not use their subnet.
+      await askEngine(own, "/networks/prune", "POST");
     }
     await stop();
     freeFolder(folder);
@@ -213,8 +227,7 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
       daemon = await start();
     },
     /** The ids of all containers. */
-    containers: async (): Promise<string[]> =>
-      (await ask("/containers/json?all=1")).map(({ Id }: { Id: string }) => Id),
+    containers: () => listContainers(socket),
     /** The names of all images, tags and digests. */
     async images(): Promise<string[]> {
       // Podman returns an error while an image is being removed.
