@@ -16,7 +16,8 @@ export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
   t.after(() => {
     try {
-      rmSync(folder, { recursive: true, force: true });
+      // Programs and services that began later are still open, and may write a file meanwhile.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     } catch (error) {
       // Without root, files of subordinate ids stay. Only the virtual machine of the box runs so, and it is removed.
       if (process.getuid?.() === 0 || (error as NodeJS.ErrnoException).code !== "EACCES") throw error;

@@ -16,7 +16,7 @@ import type { Releases } from "../runtime/releases.ts";
 import { fetchSource, secretsIn } from "../runtime/source.ts";
 import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
-import { labels } from "./container-settings.ts";
+import { createContainers, labels } from "./container-settings.ts";
 import { tarOf } from "./context-tar.ts";
 import { withoutBuildKit } from "./dockerfile.ts";
 import { type Pinned, pinSources } from "./dockerfile-sources.ts";
@@ -166,7 +166,8 @@ function createProgress() {
       try {
         const late = isAborted && container !== undefined ? await lateImageOf(api, container) : undefined;
         if (container !== undefined)
-          await api.tellIfThere("DELETE", `/containers/${container}`, { query: { force: "1", v: "1" } });
+          // The engine may be removing it already, and refuses to remove its image until then.
+          await createContainers(api).remove(container);
         for (const id of [late, image]) if (id !== undefined) await api.tellIfThere("DELETE", `/images/${id}`);
       } catch {
         // The engine is unreachable. The build's own error reports that.
