@@ -96,7 +96,8 @@ export async function launch(
     errors += chunk;
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const exited = once(child, "exit");
+  // Not `exit`, which comes before the last of what it printed.
+  const exited = once(child, "close");
   const first = await lines.next();
   if (first.done) throw new Error(`ended with ${await exited}: ${errors}`);
   const listening = JSON.parse(first.value as string) as {

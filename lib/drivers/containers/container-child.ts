@@ -52,7 +52,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
     await Promise.race([log.ended, pause(lastLines_ms)]);
     log.stop();
     // Not awaited: a restart uses a new container.
-    void containers.remove(id).catch(() => {});
+    containers.removeLater(id);
     return how;
   };
 

@@ -107,6 +107,8 @@ const isGone = (error: unknown) =>
 export type Containers = ReturnType<typeof createContainers>;
 
 export function createContainers(api: EngineApi) {
+  /** Removals for which no caller waits. */
+  const removals = new Set<Promise<void>>();
   return {
     /** Creates and starts a container and returns its id. Removes it if it does not start. */
     async run(order: ContainerOrder, signal: AbortSignal): Promise<string> {
@@ -175,6 +177,17 @@ export function createContainers(api: EngineApi) {
         });
       }
     },
+
+    /** Removes a container in the background. */
+    removeLater(id: string): void {
+      const removal = this.remove(id)
+        .catch(() => {})
+        .finally(() => removals.delete(removal));
+      removals.add(removal);
+    },
+
+    /** Resolves when no removal runs in the background. Until then, the engine refuses to remove the images. */
+    removed: async () => void (await Promise.all(removals)),
 
     /** All containers with a label, newest first. */
     async list(label: string): Promise<Listed[]> {

@@ -14,7 +14,7 @@ import { createReleases } from "../runtime/releases.ts";
 import type { RuntimeDriver } from "../runtime/runtime-list.ts";
 import { connectEngine, type Engine } from "./connect.ts";
 import { createEngineInstances, type EngineInstances, type Running } from "./container-instances.ts";
-import { createContainers, labels } from "./container-settings.ts";
+import { type Containers, createContainers, labels } from "./container-settings.ts";
 import type { Registries } from "./credentials.ts";
 import { besideOf } from "./image-settings.ts";
 import { createImages, type Images } from "./images.ts";
@@ -42,6 +42,7 @@ const closingGrace_ms = 4_000;
 
 interface Begun {
   readonly engine: Engine;
+  readonly containers: Containers;
   readonly images: Images;
   readonly release: ReleasePorts;
   readonly instances: EngineInstances;
@@ -66,7 +67,11 @@ export function createEngineDriver(
     return begun;
   };
 
-  const discard = async (release: string) => ports().images.remove(release);
+  const discard = async (release: string) => {
+    const { containers, images } = ports();
+    await containers.removed();
+    await images.remove(release);
+  };
 
   const steps = createBackgroundSteps({
     pinned: "image",
@@ -139,7 +144,7 @@ export function createEngineDriver(
         await removeLeftovers(caches, kept.project, kept.warn);
         if (kept.environment) await data.removeGone(kept.environment);
         const common = { registries, outbound, limits, folder, variables: buildVariables };
-        begun = { engine, images, release: { engine, api, images, git, sources, ...common }, instances };
+        begun = { engine, containers, images, release: { engine, api, images, git, sources, ...common }, instances };
       },
 
       abandon: steps.abandon,
