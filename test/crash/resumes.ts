@@ -10,7 +10,7 @@ import { databaseIn, ended, type Place } from "./server.ts";
 /** The number of kills of one database. */
 const killsOfDatabase = 10;
 /** Work that has not resumed by then counts as lost. */
-const longest_ms = 10_000;
+const longest_ms = 60_000;
 
 interface Job {
   readonly id: string;
