@@ -100,12 +100,15 @@ test("A missed run comes once after the start, in the live release; a failed one
   );
 });
 
+/** Other tests may run on this machine. */
+const mark = `stubborn${process.pid}`;
 /** Ignores signals, and runs until `/data/go` exists. */
 const stubborn = {
   name: "stubborn",
   cron: "0 0 1 1 *",
   command:
-    "trap '' TERM; echo begins; until [ -e $DATA_DIR/go ]; do echo x >> $DATA_DIR/xs; sleep 0.05; done; echo e >> $DATA_DIR/ends; echo end $(wc -l < $DATA_DIR/ends)",
+    `: ${mark};` +
+    " trap '' TERM; echo begins; until [ -e $DATA_DIR/go ]; do echo x >> $DATA_DIR/xs; sleep 0.05; done; echo e >> $DATA_DIR/ends; echo end $(wc -l < $DATA_DIR/ends)",
 };
 
 test("A run goes on over a switch of releases, and the next of its schedule waits for its end", async (t) => {
@@ -138,7 +141,7 @@ test("An environment that is deleted while a schedule runs ends the run, and its
     () => readdirSync(folder).length === 0,
     () => here.ask("production-web.localhost"),
   );
-  assert.deepEqual(processesWith("[ -e $DATA_DIR/go ]"), []);
+  assert.deepEqual(processesWith(mark), []);
 });
 
 test("A start with stopped apps runs no schedule", async (t) => {
