@@ -3,6 +3,7 @@ import { systemTimer } from "../kernel/clock.ts";
 import { createRandom } from "../kernel/random.ts";
 import type { loadDriver } from "./postgres.ts";
 import { connectionConfig } from "./postgres.ts";
+import { isEnded } from "./postgres-errors.ts";
 import type { Watcher } from "./recovery.ts";
 import type { Obstacle } from "./write-failure.ts";
 
@@ -13,6 +14,8 @@ const most = 8;
 /** The timeout of a probe. */
 const probe_ms = 5_000;
 const backoff_ms = { first: 100, most: 5_000 };
+/** How often in a row to open a connection again at once after an administrator ended the one that was opening. */
+const mostReopened = 4;
 
 interface Ports {
   readonly driver: Driver;
@@ -58,6 +61,7 @@ export function createLink({ driver, url, check }: Ports): Link {
   let obstacle: Obstacle | undefined;
   let watcher: Watcher | undefined;
   let wait_ms = backoff_ms.first;
+  let reopened = 0;
   let cancelTimer = () => {};
   let hasStarted = false;
   let hasEnded = false;
@@ -101,6 +105,7 @@ export function createLink({ driver, url, check }: Ports): Link {
           clients.add(client);
           hasStarted = true;
           wait_ms = backoff_ms.first;
+          reopened = 0;
           const was = obstacle;
           obstacle = undefined;
           if (was) watcher?.writes(undefined);
@@ -109,6 +114,11 @@ export function createLink({ driver, url, check }: Ports): Link {
         (error) => {
           // The other connections serve the waiting transactions.
           if (clients.size > 0 || opening.size > 0) return;
+          // The database is there. An obstacle would refuse reads too.
+          if (isEnded(error) && !hasEnded && reopened < mostReopened) {
+            reopened += 1;
+            return open();
+          }
           for (const { reject } of waiting.splice(0)) reject(error);
           if (hasStarted) stop(error);
         },
