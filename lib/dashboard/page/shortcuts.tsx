@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { Fragment } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { session } from "./api.ts";
 import { Button } from "./controls.tsx";
 import { isDrawerOpen } from "./drawer.tsx";
@@ -50,7 +50,8 @@ function onKey(event: KeyboardEvent): void {
 
 /** The keys that work on every page, and buttons with the same effect. */
 export function Shortcuts() {
-  useEffect(() => {
+  // Before the page is painted: someone may press a key as soon as they see it.
+  useLayoutEffect(() => {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
