@@ -64,7 +64,7 @@ async function act(page: Page): Promise<void> {
   await fill("Events", "deployment.succeeded, deployment.failed");
   await fill("Secret", "whsec_demo_of_the_shop_0123456789");
   await button("Create").click();
-  await page.getByText("shop.inbox.test", { exact: false }).first().waitFor();
+  await page.getByRole("heading", { name: "https://shop.inbox.test/hooks?a=1", level: 1 }).waitFor();
 }
 
 /** The names of the calls in one part of the drawer, oldest first. */

@@ -15,7 +15,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const origin = `http://127.0.0.1:${port}`;
     const page = await dashboardPage(t, open, origin, "/integrations");
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin });
-    const { button, submit, fill, choose, sees } = controlsOf(page);
+    const { button, submit, fill, choose, sees, answered } = controlsOf(page);
     await button("New integration").click();
     await choose("Type", "chat");
     await fill("Webhook URL", "https://chat.inbox.test/s/T0/B0");
@@ -43,7 +43,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     );
     assert.match(command, /^curl -X POST 'https:\/\/chat\.inbox\.test\/\[redacted\]' \\\n/);
     assert.match(command, /"channel":"#it'\\''s"/);
-    await button("Send again").click();
+    await answered("/redeliver", () => button("Send again").click());
     await service.settle();
     await page.locator(".facts .status").getByText("succeeded").waitFor();
     assert.equal(await page.locator(".attempt-list li").count(), 7);
@@ -55,7 +55,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await page.locator(".facts .status").getByText("active").waitFor();
     await button("Recover").click();
     await choose("Since", "86400000");
-    await submit("Send them again");
+    await answered("/recover", () => submit("Send them again"));
     await service.settle();
     await page.getByRole("cell", { name: "skipped" }).waitFor({ state: "detached" });
     await button("Delete").click();
@@ -68,7 +68,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const origin = `http://127.0.0.1:${port}`;
     const page = await dashboardPage(t, open, origin, "/webhooks");
     const other = await dashboardPage(t, open, origin, "/webhooks");
-    const { button, submit, fill, sees } = controlsOf(page);
+    const { button, submit, fill, sees, answered } = controlsOf(page);
     await button("New webhook").click();
     await fill("URL", "https://hook.inbox.test/");
     await submit("Create");
@@ -83,7 +83,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await button("New secret").click();
     await fill("Secret", "hush");
     await submit("Save");
-    await button("Send a test").click();
+    await answered("/test", () => button("Send a test").click());
     await service.settle();
     await page.getByRole("link", { name: "ping" }).click();
     await sees("x-service-signature: sha256=");

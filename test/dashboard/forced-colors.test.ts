@@ -49,6 +49,7 @@ test("Chromium: forced colours", { skip }, async (suite) => {
       const wrong: string[] = [];
       for (const path of paths) {
         await page.goto(`${origin}/dashboard${path}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
         await page.waitForLoadState("networkidle");
         wrong.push(...(await page.evaluate<string[]>(faint)), ...(await findingsOf(page)));
         assert.deepEqual(await page.evaluate(outlined(".rail [aria-current='page']")), ["solid"], path);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { simulatedDeployments } from "../../lib/drivers/deployment/simulated.ts";
 import { browser, noBrowser } from "../helpers/browser.ts";
 import { cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { fillDashboard } from "../helpers/dashboard-world.ts";
@@ -13,7 +14,9 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
   const { open } = await browser(suite);
 
   await suite.test("sign in, make a project, deploy, see it live, sign out", async (t) => {
-    const { port } = await listeningWorld(t, hosted);
+    // The deployment cannot end before it is cancelled.
+    const driver = simulatedDeployments(() => ({ durations: { building: "1h" } }));
+    const { port } = await listeningWorld(t, { ...hosted, deployments: { driver } });
     const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
     const button = (name: string) => page.getByRole("button", { name, exact: true });
     const fill = (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text);
@@ -42,7 +45,6 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     await page.getByRole("dialog").getByRole("button", { name: "Deploy" }).click();
     await page.getByRole("button", { name: "Cancel deployment" }).waitFor();
     await page.getByText("acme/web branch main").waitFor();
-    // With the real clock a build takes six seconds; user actions take effect at once.
     await button("Cancel deployment").click();
     await page.locator(".facts").getByText("cancelled").waitFor();
     assert.equal(await button("Cancel deployment").isDisabled(), true);

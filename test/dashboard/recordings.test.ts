@@ -190,9 +190,12 @@ test("Chromium: recordings", { skip }, async (suite) => {
     await page.waitForURL((url) => !url.pathname.endsWith(second));
     await button("+10s").click();
     await state.getByText("active").waitFor();
-    // No recording contains undone changes.
+    // No recording contains undone changes. The tab knows the way back before Undo, and its end before the next change.
+    const clock = page.getByLabel("Clock");
     await button("+2h").click();
+    await clock.getByText("back to 2026-01-01 00:02:10").waitFor();
     await button("Undo").click();
+    await clock.locator("time").getByText("2026-01-01 00:02:10").waitFor();
     await page.getByRole("link", { name: "Projects", exact: true }).click();
     for (const name of ["old", "new"]) {
       await button("New project").click();

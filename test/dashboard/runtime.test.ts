@@ -56,8 +56,10 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
     await fill("Value", "plain-text");
     await submit("Save");
     here.repos.commit("acme/web", app("two"));
-    await here.release(id);
+    const two = await here.release(id);
     await output.getByText("listening as two plain-text").waitFor();
+    // The page rolls back what it shows as live.
+    await page.locator(`.facts a[href$="${two.id}"]`).waitFor();
     await button("Roll back").click();
     await page.waitForURL(/deployments/);
     await page.locator(".facts .status").getByText("active").waitFor();

@@ -4,6 +4,7 @@ import { browser, noBrowser } from "../helpers/browser.ts";
 import { cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { firstOf } from "../helpers/until.ts";
 
 const skip = noBrowser || (!isLong && "npm run test:dashboard runs it");
 
@@ -24,20 +25,21 @@ test("Chromium: the time axis", { skip }, async (suite) => {
       await service.clock.advance("1m");
       await plot.locator(".moment.good").first().waitFor();
       assert.equal(await plot.locator(".bar").count(), 3);
+      // The axis ends at this time.
+      await page.getByLabel("Clock").locator("time").getByText("2026-01-01 00:01:00").waitFor();
 
       const ticks = () => plot.locator(".tick-text").allTextContents();
       const all = await ticks();
-      const differs = async (was: string[]) => {
-        const texts = "[...document.querySelectorAll('.tick-text')].map((one) => one.textContent).join()";
-        await page.waitForFunction(`${texts} !== ${JSON.stringify(was.join())}`);
-        return ticks();
-      };
+      // The page's policy forbids a script that looks again and again.
+      const differs = (was: string[]) =>
+        firstOf(async () => {
+          const now = await ticks();
+          return now.join() === was.join() ? undefined : now;
+        });
       await plot.focus();
       await page.keyboard.press("+");
       const closer = await differs(all);
-      await page.keyboard.press("ArrowLeft");
-      await page.keyboard.press("ArrowLeft");
-      await page.keyboard.press("ArrowLeft");
+      for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowLeft");
       await differs(closer);
       await page.keyboard.press("Home");
       await differs(closer);
@@ -93,10 +95,7 @@ test("Chromium: the time axis", { skip }, async (suite) => {
       const first = asked.filter((path) => path.endsWith(".js"));
       assert.equal(await button.getAttribute("aria-expanded"), "false");
       assert.equal(await plot.count(), 0);
-      assert.deepEqual(
-        asked.filter((path) => path === "/_svc/journal"),
-        [],
-      );
+      assert.ok(!asked.includes("/_svc/journal"));
       await button.click();
       await plot.locator(".moment").first().waitFor();
       assert.ok(asked.filter((path) => path.endsWith(".js")).length > first.length, "its code comes with it");
@@ -164,7 +163,9 @@ test("Chromium: the time axis", { skip }, async (suite) => {
     const { status } = await service.client({ apiKey: "sk_live_demo_owner" }).deployments.get({ id: later });
     assert.equal(status, "active");
     await page.getByRole("button", { name: "Undo" }).click();
-    await page.getByLabel("Clock").getByText("2026-01-01 01:00:02").waitFor();
+    await page.getByLabel("Clock").locator("time").getByText("2026-01-01 01:00:02").waitFor();
+    // The clock shows the time before the snapshot is deleted.
+    await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
     assert.deepEqual(
       service.snapshots.list().map(({ id }) => id),
       [snapshot],

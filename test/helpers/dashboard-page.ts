@@ -86,4 +86,7 @@ export const controlsOf = (page: Page) => ({
   fill: (name: string, text: string) => page.getByLabel(name, { exact: true }).fill(text),
   choose: (name: string, option: string) => page.getByLabel(name, { exact: true }).selectOption(option),
   sees: (text: string) => page.getByText(text, { exact: false }).first().waitFor(),
+  /** Does what sends a request, and waits until the service has answered that one. */
+  answered: (path: string, act: () => Promise<void>) =>
+    Promise.all([page.waitForResponse((response) => new URL(response.url()).pathname.endsWith(path)), act()]),
 });
