@@ -1,5 +1,6 @@
 // A PostgreSQL server for tests, in a temporary folder, with Debian's programs.
 import { execFileSync, spawnSync } from "node:child_process";
+import { randomInt } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -10,9 +11,10 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { firstOf } from "../helpers/until.ts";
 
 const debian = "/usr/lib/postgresql";
 
@@ -25,12 +27,19 @@ function programs() {
   throw new Error("there is no PostgreSQL; install Debian's package postgresql, or name a server in SVC_TEST_POSTGRES");
 }
 
+/**
+ * A free port below those that the system hands out, so that no other socket takes it before its use, or while a server
+ * is stopped.
+ */
 export const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
+  firstOf(async () => {
+    const port = randomInt(12_000, 32_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
     });
+    if (isFree) await new Promise((closed) => server.close(closed));
+    return isFree ? port : undefined;
   });
 
 /** PostgreSQL refuses to run as root. */
