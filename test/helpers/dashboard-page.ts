@@ -21,7 +21,8 @@ interface Found {
  */
 export async function dashboardPage(t: TestContext, open: Open, origin: string, path = ""): Promise<Page> {
   const page = await open("about:blank");
-  page.setDefaultTimeout(15_000);
+  // The page may wait for a whole deployment on a busy machine.
+  page.setDefaultTimeout(60_000);
   await page.emulateMedia({ reducedMotion: "reduce" });
   const wrong: string[] = [];
   page.on("console", (message) => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
 import { lines, listeningWorld, open, owner } from "../helpers/raw-sockets.ts";
 
-test("close() does not wait for idle clients, and leaves no open handle", { timeout: 4_000 }, async (t) => {
+test("close() does not wait for idle clients, and leaves no open handle", { timeout: 9_000 }, async (t) => {
   const handles = () =>
     process
       .getActiveResourcesInfo()
@@ -33,7 +33,7 @@ test("close() does not wait for idle clients, and leaves no open handle", { time
   await here.service.close();
 });
 
-test("close() does not wait for a client that connected and says nothing", { timeout: 2_000 }, async (t) => {
+test("close() does not wait for a client that connected and says nothing", { timeout: 9_000 }, async (t) => {
   const here = await listeningWorld(t);
   const silent = await open(here.port);
   const ended = once(silent.resume(), "close");
@@ -98,7 +98,7 @@ test("Requests that began before close() are finished and answered, later ones a
   await assert.rejects(open(port), "nobody listens any more");
 });
 
-test("A client that asks again and again on one connection does not hold up close()", { timeout: 4_000 }, async (t) => {
+test("A client that asks again and again on one connection does not hold up close()", { timeout: 9_000 }, async (t) => {
   const here = await listeningWorld(t);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   let over = false;

@@ -37,7 +37,7 @@ test("a stream ends with its key: user removed, user suspended, key expired", as
   assert.deepEqual(stays.events(), ["user.removed"]);
 });
 
-test("close() ends streams with 1001, those that wait for a key too", { timeout: 5_000 }, async (t) => {
+test("close() ends streams with 1001, those that wait for a key too", { timeout: 9_000 }, async (t) => {
   const here = await listeningWorld(t);
   const stream = openStream(t, here);
   const silent = openStream(t, here, "", {});
@@ -48,7 +48,7 @@ test("close() ends streams with 1001, those that wait for a key too", { timeout:
   await closing;
 });
 
-test("the close of one port ends its streams after the grace", { timeout: 5_000 }, async (t) => {
+test("the close of one port ends its streams after the grace", { timeout: 9_000 }, async (t) => {
   const here = await listeningWorld(t);
   const other = await here.service.listen({ port: 0 });
   const stream = openStream(t, { ...here, port: other.port });

@@ -37,14 +37,14 @@ test("HEAD over a socket has the headers and ends", async (t) => {
   assert.deepEqual([status, headers["content-type"], text], [200, "text/event-stream", ""]);
 });
 
-test("close() ends the streams of a socket at once, and says so", { timeout: 5_000 }, async (t) => {
+test("close() ends the streams of a socket at once, and says so", { timeout: 9_000 }, async (t) => {
   const here = await listeningWorld(t);
   const { text } = await follow(here, await made(here));
   await here.service.close();
   assert.equal(parse(await text).at(-1)?.data.code, "unavailable");
 });
 
-test("A stream over a socket ends when its user is suspended", { timeout: 5_000 }, async (t) => {
+test("A stream over a socket ends when its user is suspended", { timeout: 9_000 }, async (t) => {
   const here = await listeningWorld(t, { seed: withMembers(member("leaver", "viewer")) });
   const { text } = await follow(here, await made(here), bearer("sk_live_leaver"));
   const { data } = expect(await here.call("owner", "GET", "/v1/users"), 200);

@@ -32,7 +32,7 @@ test("A code host is https, http, ssh or file, and names the place of the reposi
 });
 
 test("Hostile repositories: what they name is not run, read or served", { skip: noSandbox }, async (t) => {
-  const here = await runtimeWorld(t, { deployments: { healthTimeout: "3s" } });
+  const here = await runtimeWorld(t);
   const { id } = await here.project("web");
   const image = { type: "image", image_url: "acme/web:1" };
   const refused = await here.call("developer", "POST", "/v1/deployments", {
