@@ -153,6 +153,8 @@ export function trackConnections(
     answering(response: ServerResponse, later: (response: ServerResponse) => unknown): boolean {
       const { req: request } = response;
       const { socket } = request;
+      // The rest of what a client had sent when it was cut off.
+      if (socket.destroyed) return false;
       const connection = connections.get(socket);
       if (!connection) return true;
       const { answers, pipelined: waiting } = connection;
