@@ -89,12 +89,14 @@ function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): st
     `echo "The network of the box was not made:" >&2; cat said >&2; echo failed 1<>made`,
   ].join("\n");
   const inside = [
+    // Opened first: a pipe that nobody has open loses what was written, and a busy machine may be late with the sandbox.
+    "exec 0<>made",
     // Without IPv6 addresses, the box cannot reach even machines on the same link.
     `[ ! -e ${noIpv6} ] || echo 1 > ${noIpv6}`,
     "ip -batch closed",
     `echo go >&${descriptor.go}`,
     `{ ${connecting}; } ${closing} &`,
-    `exec ${shellCommand(command)} 0<>made ${descriptor.ready}<&- ${descriptor.go}<&-`,
+    `exec ${shellCommand(command)} ${descriptor.ready}<&- ${descriptor.go}<&-`,
   ].join("\n");
   const pasta = shellCommand(["pasta", ...pastaOptions(visit.port, visit.inside, reach), "-P", "ready"]);
   return [
