@@ -188,6 +188,23 @@ function freeFolder(folder: string): void {
     if (path.startsWith(`${folder}/`)) spawnSync("umount", ["--lazy", path]);
 }
 
+/**
+ * Removes the bridges, and the rules for ports, of containers that their engine did not remove. Such a rule leads the
+ * clients of any later program with the same port to a container that is gone, and they wait without an answer.
+ */
+function freeNetwork(): void {
+  const linesOf = (program: string, ...args: string[]) =>
+    (spawnSync(program, args, { encoding: "utf8" }).stdout ?? "").split("\n");
+  const addresses = ` ${subnet.replace(/0\/24$/, "")}`;
+  for (const line of linesOf("ip", "-o", "-4", "addr"))
+    if (line.includes(addresses)) spawnSync("ip", ["link", "delete", line.split(/\s+/)[1] ?? ""]);
+  for (const rule of linesOf("iptables", "-t", "nat", "-S")) {
+    const [, chain = "", ...words] = rule.startsWith("-A") && rule.includes(addresses) ? rule.split(" ") : [];
+    if (chain.startsWith("NETAVARK-")) spawnSync("iptables", ["-t", "nat", "-F", chain]);
+    else if (chain !== "") spawnSync("iptables", ["-t", "nat", "-D", chain, ...words]);
+  }
+}
+
 /** Starts a separate container engine that keeps everything in a temporary folder. */
 export async function containerEngine(t: Scope, kind: Kind = "docker") {
   const folder = mkdtempSync(join(tmpdir(), "svc-server-engine-"));
@@ -216,6 +233,7 @@ export async function containerEngine(t: Scope, kind: Kind = "docker") {
     }
     await stop();
     freeFolder(folder);
+    freeNetwork();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
   const ask = (path: string, method?: string) => askEngine(socket, path, method);
