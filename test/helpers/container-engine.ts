@@ -1,11 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { descendantsOf, signalProcess } from "../../lib/drivers/runtime/process-table.ts";
+import { freeFolder, freeNetwork, subnet } from "./engine-leftovers.ts";
 import { firstOf, until } from "./until.ts";
 
 export const found = (name: string) =>
@@ -48,9 +49,6 @@ const listContainers = (socketPath: string): Promise<string[]> =>
     const answer = await askEngine(socketPath, "/containers/json?all=1");
     return Array.isArray(answer) ? answer.map(({ Id }: { Id: string }) => Id) : undefined;
   });
-
-// Networks of different engines on one machine must not overlap.
-const subnet = `10.${200 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`;
 
 interface Daemon {
   readonly command: readonly string[];
@@ -164,45 +162,6 @@ async function stopDaemon(
   process.kill(Number(readFileSync(rest, "utf8")), "SIGKILL");
   // The next engine would wait for this process in vain if nothing reaps it.
   rmSync(rest);
-}
-
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
-  } catch {
-    return ""; // The process has ended.
-  }
-}
-
-/**
- * Ends what an engine leaves in its folder: the mounts of a killed one, and with Podman containers. A service that is still
- * open starts its containers again after they were removed.
- */
-function freeFolder(folder: string): void {
-  for (const pid of readdirSync("/proc").map(Number)) {
-    if (!(pid > 0 && commandOf(pid).includes(folder))) continue;
-    for (const one of [...descendantsOf(pid).map((below) => below.pid), pid]) signalProcess(one, "SIGKILL");
-  }
-  const mounts = readFileSync("/proc/self/mounts", "utf8").split("\n");
-  for (const path of mounts.map((line) => line.split(" ")[1] ?? "").toReversed())
-    if (path.startsWith(`${folder}/`)) spawnSync("umount", ["--lazy", path]);
-}
-
-/**
- * Removes the bridges, and the rules for ports, of containers that their engine did not remove. Such a rule leads the
- * clients of any later program with the same port to a container that is gone, and they wait without an answer.
- */
-function freeNetwork(): void {
-  const linesOf = (program: string, ...args: string[]) =>
-    (spawnSync(program, args, { encoding: "utf8" }).stdout ?? "").split("\n");
-  const addresses = ` ${subnet.replace(/0\/24$/, "")}`;
-  for (const line of linesOf("ip", "-o", "-4", "addr"))
-    if (line.includes(addresses)) spawnSync("ip", ["link", "delete", line.split(/\s+/)[1] ?? ""]);
-  for (const rule of linesOf("iptables", "-t", "nat", "-S")) {
-    const [, chain = "", ...words] = rule.startsWith("-A") && rule.includes(addresses) ? rule.split(" ") : [];
-    if (chain.startsWith("NETAVARK-")) spawnSync("iptables", ["-t", "nat", "-F", chain]);
-    else if (chain !== "") spawnSync("iptables", ["-t", "nat", "-D", chain, ...words]);
-  }
 }
 
 /** Starts a separate container engine that keeps everything in a temporary folder. */
