@@ -8,7 +8,7 @@ import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { type PageQuery, paginate } from "../kernel/page.ts";
+import { type PageQuery, paginate, paginateLog } from "../kernel/page.ts";
 import { type FollowOptions, parseLastEventId, Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { LogsQuery } from "../kernel/validation.ts";
@@ -176,7 +176,7 @@ export function appsService(ports: Ports) {
         return new Stream(logs.follow(key, changes, parseLastEventId(resume)));
       }
       const filters = { organization_id, project_id, environment };
-      return paginate(query, "environment logs", filters, rows().logs, { everything: true, key: "seq" });
+      return paginateLog(query, "environment logs", filters, rows().logs);
     },
 
     runSchedule: schedules.run,

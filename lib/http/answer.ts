@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Problem } from "../kernel/errors.ts";
 import type { Operation } from "../kernel/operation.ts";
-import type { Page } from "../kernel/page.ts";
+import type { LongList, Page } from "../kernel/page.ts";
 
 /** `full` wraps every object in `{data, meta}` and adds `pagination` to every list; `flat` does not. */
 export type Envelope = "flat" | "full";
@@ -29,6 +29,8 @@ type Written = Pick<Problem, "status" | "message" | "details" | "headers"> & { r
 export interface Writer {
   /** The answer of an operation. A promise only if the items of a list have to be counted. */
   answer(operation: Operation, result: unknown, request_id: string): Answer | Promise<Answer>;
+  /** The text after the items of a whole log, of which there were `count`. */
+  longListEnd(list: LongList<unknown>, count: number, request_id: string): Promise<string>;
   problem(problem: Written, request_id: string): Answer;
   /** An object in the form of a record, for routes that are not operations. */
   object(status: number, record: object, request_id: string): Answer;
@@ -38,7 +40,7 @@ export interface Writer {
 /** A page without its items and without the total. */
 type Place = Omit<Page<unknown>, "data" | "total">;
 
-const json = {
+export const json = {
   "content-type": "application/json",
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -68,20 +70,15 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
     return write(status, body, request_id, headers);
   };
 
+  /** The text after the items of a list. */
+  const listEnd = ({ page, per_page, next_cursor }: Place, request_id: string, total?: number) =>
+    full
+      ? `],${meta(request_id)}},"pagination":${JSON.stringify({ total, page, per_page, next_cursor })}}`
+      : `],${meta(request_id)},"per_page":${per_page},"next_cursor":${JSON.stringify(next_cursor)}}}`;
+
   /** `texts` are the items as JSON. */
-  const list = (
-    status: number,
-    texts: readonly string[],
-    { page, per_page, next_cursor }: Place,
-    request_id: string,
-    total?: number,
-  ) => {
-    const text = `{"data":[${texts.join()}],${meta(request_id)}`;
-    const body = full
-      ? `${text}},"pagination":${JSON.stringify({ total, page, per_page, next_cursor })}}`
-      : `${text},"per_page":${per_page},"next_cursor":${JSON.stringify(next_cursor)}}}`;
-    return write(status, body, request_id);
-  };
+  const list = (status: number, texts: readonly string[], place: Place, request_id: string, total?: number) =>
+    write(status, `{"data":[${texts.join()}${listEnd(place, request_id, total)}`, request_id);
 
   return {
     answer(operation, result, request_id) {
@@ -107,6 +104,8 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
           return object(operation.answers === "accepted" ? 202 : 200, operation.write(result), request_id);
       }
     },
+    longListEnd: async (of, per_page, request_id) =>
+      listEnd({ page: 1, per_page, next_cursor: null }, request_id, full ? await of.total() : undefined),
     problem({ status, code, message, details, headers }, request_id) {
       const error = JSON.stringify({ error: { code, message, ...(details && { details }) } });
       return write(status, withMeta(error, request_id), request_id, headers);

@@ -1,14 +1,16 @@
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { type Caller, execute, type Operation } from "../kernel/operation.ts";
+import { LongList } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Rules } from "../kernel/validation.ts";
-import type { Answer, Writer } from "./answer.ts";
+import { type Answer, json, type Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
+import { longListBody } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
@@ -40,6 +42,13 @@ const noBytes = Buffer.alloc(0);
 /** Checks in this order: 415, 413, 400, 422, then the operation's own (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
   const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, closing } = ports;
+
+  const longListAnswer = (list: LongList<unknown>, { write }: Operation<Services>, { id }: RequestContext): Answer => ({
+    status: 200,
+    headers: json,
+    body: longListBody(list, write, (count) => writer.longListEnd(list, count, id)),
+    request_id: id,
+  });
 
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
@@ -78,6 +87,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     try {
       result = await run(caller);
       await audited?.complete(result);
+      if (result instanceof LongList) return longListAnswer(result, operation, request);
       if (!(result instanceof Stream)) return await writer.answer(operation, result, request.id);
     } finally {
       if (!(result instanceof Stream)) cancellation?.end();

@@ -4,7 +4,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { takeTurn } from "./stream-turns.ts";
+import { takeAlso, takeTurn } from "./stream-turns.ts";
 
 /** The headers of Server-Sent Events. Proxies must not buffer or cache them. */
 export const eventHeaders = {
@@ -51,7 +51,11 @@ export function eventStream(
     try {
       await takeTurn(organization_id);
       const { value, done } = await entries.next();
-      if (!done) return { text: eventOf(write(value.record), line("id", value.id)), last: false };
+      if (!done) {
+        const text = eventOf(write(value.record), line("id", value.id));
+        takeAlso(organization_id, 1, text);
+        return { text, last: false };
+      }
       if (value) return { text: eventOf(JSON.stringify(value), line("event", "end")), last: true };
       const { reason } = cancellation.signal;
       return { text: reason instanceof Problem ? problemEvent(reason) : "", last: true };

@@ -1,11 +1,20 @@
 import { systemTimer } from "../kernel/clock.ts";
+import { monotonicNow } from "../kernel/system.ts";
 
-/** The streams of an organization send at most 10,000 entries a second together, so the other requests get their time. */
-const perTurn = 200;
+/*
+ * The streams and whole logs of an organization send at most 10,000 entries a second together, and as many at once
+ * after a pause. So the other requests get their time: 10,000 entries take 0.1 s of it.
+ */
+const perMillisecond = 10;
+const ahead = 10_000;
 const turn_ms = 20;
+/** A longer entry counts as several. */
+const characters = 1_000;
 
-/** The entries of this turn, by organization. */
+/** For each organization, a time in tenths of a millisecond: now, and one more for each entry that it took ahead. */
 const taken = new Map<string, number>();
+/** The organizations that wait for the next turn. */
+const late = new Set<string>();
 let turn: Promise<void> | undefined;
 
 const nextTurn = (): Promise<void> =>
@@ -14,7 +23,7 @@ const nextTurn = (): Promise<void> =>
       turn_ms,
       () => {
         turn = undefined;
-        taken.clear();
+        late.clear();
         resolve();
       },
       // In a test, nothing else may keep the process alive.
@@ -22,11 +31,22 @@ const nextTurn = (): Promise<void> =>
     ),
   );
 
-/** Takes the right to send one entry. Resolves when it is this stream's turn. Undefined: at once. */
-export function takeTurn(organization_id: string): Promise<void> | undefined {
-  turn ??= nextTurn();
-  const count = taken.get(organization_id) ?? 0;
-  if (count >= perTurn) return turn.then(() => takeTurn(organization_id));
-  taken.set(organization_id, count + 1);
+/** Takes the right to send entries. Resolves when it is this caller's turn. Undefined: at once. */
+export function takeTurn(organization_id: string, entries = 1): Promise<void> | undefined {
+  const now = monotonicNow() * perMillisecond;
+  const from = Math.max(taken.get(organization_id) ?? now, now);
+  if (late.has(organization_id) || from - now >= ahead) {
+    late.add(organization_id);
+    turn ??= nextTurn();
+    return turn.then(() => takeTurn(organization_id, entries));
+  }
+  taken.set(organization_id, from + entries);
   return undefined;
+}
+
+/** Counts what the text of these entries has beyond their number. */
+export function takeAlso(organization_id: string, entries: number, text: string): void {
+  const more = text.length / characters - entries;
+  const until = taken.get(organization_id);
+  if (more > 0 && until !== undefined) taken.set(organization_id, until + more);
 }

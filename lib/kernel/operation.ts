@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { Problem, type ProblemCode } from "./errors.ts";
-import type { Page } from "./page.ts";
+import type { LongList, Page } from "./page.ts";
 import { type JsonText, writerOf } from "./result-text.ts";
 import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
 import type { Stream } from "./stream.ts";
@@ -50,7 +50,7 @@ type PageOf<S> = Page<S extends Schema ? Returned<S> : never>;
 type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "list"
   ? PageOf<S>
   : Kind extends "stream"
-    ? PageOf<S> | Stream
+    ? PageOf<S> | LongList<S extends Schema ? Returned<S> : never> | Stream
     : Kind extends "empty"
       ? // biome-ignore lint/suspicious/noConfusingVoidType: void is the type of a function without a result
         void

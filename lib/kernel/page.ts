@@ -28,6 +28,18 @@ export interface Page<T> {
   total(): Promise<number>;
 }
 
+/** A whole list that is too long to hold: each batch is read when the client has taken the last one. */
+export class LongList<T> {
+  readonly organization_id: string;
+  readonly batches: AsyncGenerator<readonly T[], void>;
+  readonly total: () => Promise<number>;
+  constructor(organization_id: string, batches: AsyncGenerator<readonly T[], void>, total: () => Promise<number>) {
+    this.organization_id = organization_id;
+    this.batches = batches;
+    this.total = total;
+  }
+}
+
 /** A list in the order of one key. If more items follow the page, `rows` returns one extra row. */
 export interface ListSource<F, R> {
   rows(filters: F, place: Position): Promise<R[]>;
@@ -40,13 +52,15 @@ export const emptyList: ListSource<unknown, never> = { rows: async () => [], tot
 const defaultSize = 20;
 /** A whole list is read in batches of this size, yielding to the event loop in between. */
 const batchSize = 250;
+/** A log may have 10,000 entries of some KiB. */
+export const longBatchSize = 100;
 
 /**
  * Reads one page of a list. The cursor is opaque and bound to the list, the organization and the filters: a cursor of
  * another list, or a modified one, is a 422.
  *
- * `options.everything`: without `per_page` and `cursor` the whole list is one page, for /users, /integrations,
- * /webhooks and the logs.
+ * `options.everything`: without `per_page` and `cursor` the whole list is one page, for /users, /integrations and
+ * /webhooks.
  */
 export async function paginate<F extends object, R extends object | JsonText>(
   query: PageQuery,
@@ -56,7 +70,7 @@ export async function paginate<F extends object, R extends object | JsonText>(
   options: { everything?: boolean; key?: keyof R & string } = {},
 ): Promise<Page<R>> {
   const scope = `${list} ${JSON.stringify(filters)}`;
-  const whole = options.everything && query.per_page === undefined && query.cursor === undefined;
+  const whole = options.everything && isWhole(query);
   const key = (options.key ?? "id") as keyof R;
   const keyOf = (row: R) => {
     const record: R = typeof row === "string" ? JSON.parse(row) : row;
@@ -76,6 +90,8 @@ export async function paginate<F extends object, R extends object | JsonText>(
   };
 }
 
+const isWhole = ({ per_page, cursor }: PageQuery) => per_page === undefined && cursor === undefined;
+
 async function everything<F, R>(filters: F, source: ListSource<F, R>, keyOf: (row: R) => string): Promise<R[]> {
   const all: R[] = [];
   for (;;) {
@@ -86,6 +102,28 @@ async function everything<F, R>(filters: F, source: ListSource<F, R>, keyOf: (ro
     if (rows.length <= batchSize) return all;
     await yieldToEventLoop();
   }
+}
+
+/** Reads a log: one page of it, or the whole if the query asks for no page. */
+export async function paginateLog<F extends { organization_id: string }, R extends { seq: unknown }>(
+  query: PageQuery,
+  list: string,
+  filters: F,
+  source: ListSource<F, R>,
+): Promise<Page<R> | LongList<R>> {
+  if (!isWhole(query)) return paginate(query, list, filters, source, { key: "seq" });
+  const read = (after?: string) => source.rows(filters, { after, page: 1, per_page: longBatchSize });
+  const total = () => source.total(filters);
+  const first = await read();
+  if (first.length <= longBatchSize) return { data: first, page: 1, per_page: first.length, next_cursor: null, total };
+  const batches = async function* () {
+    for (let rows = first; rows.length > 0; ) {
+      const batch = rows.slice(0, longBatchSize);
+      yield batch;
+      rows = rows.length > batch.length ? await read(String(batch.at(-1)?.seq)) : [];
+    }
+  };
+  return new LongList(filters.organization_id, batches(), total);
 }
 
 const checksum = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
