@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import { appsRepository } from "./repository.ts";
 
 /** The log of an environment keeps its last 10,000 lines (fixtures/hosting/apps.md#hosts). */
-const kept = 10_000;
+export const keptLines = 10_000;
 const batch = 100;
 /** What an organization's logs may add per pause, so that output without end leaves the server its time. */
 const perTurn = 1_000;
@@ -60,7 +60,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
         seq += 1;
       }
       await rows(tx).setLogEntries({ project_id, environment, log_entries: seq });
-      await rows(tx).pruneLog({ project_id, environment, before: seq - kept });
+      await rows(tx).pruneLog({ project_id, environment, before: seq - keptLines });
       feed.publish(tx, { kind: "log", organization_id, id: logNameOf(app) });
     });
 
@@ -100,7 +100,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
       lane.set(name, its);
       for (const line of lines) its.lines.push(line);
       // Dropped in bulk, because removing one line from the front moves all others.
-      if (its.lines.length > 2 * kept) its.lines.splice(0, its.lines.length - kept);
+      if (its.lines.length > 2 * keptLines) its.lines.splice(0, its.lines.length - keptLines);
       if (waiting.has(organization_id)) return;
       waiting.set(organization_id, lane);
       void writeAll(organization_id, lane);

@@ -8,7 +8,7 @@ import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { type PageQuery, paginate, paginateLog } from "../kernel/page.ts";
+import { type PageQuery, paginate, paginateLong } from "../kernel/page.ts";
 import { type FollowOptions, parseLastEventId, Stream } from "../kernel/stream.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { LogsQuery } from "../kernel/validation.ts";
@@ -19,7 +19,7 @@ import { createDataSizes } from "./data-sizes.ts";
 import { createDomains } from "./domains.ts";
 import { labelsOf } from "./host-names.ts";
 import { createAppLifecycle } from "./lifecycle.ts";
-import { createAppLogs, logNameOf } from "./logs.ts";
+import { createAppLogs, keptLines, logNameOf } from "./logs.ts";
 import { createAppRemoval } from "./removal.ts";
 import { appsRepository } from "./repository.ts";
 import { createRestarts } from "./restarts.ts";
@@ -176,7 +176,8 @@ export function appsService(ports: Ports) {
         return new Stream(logs.follow(key, changes, parseLastEventId(resume)));
       }
       const filters = { organization_id, project_id, environment };
-      return paginateLog(query, "environment logs", filters, rows().logs);
+      // The log grows while it is read.
+      return paginateLong(query, "environment logs", filters, rows().logs, { key: "seq", most: keptLines });
     },
 
     runSchedule: schedules.run,

@@ -37,16 +37,12 @@ export function createPeople({ organizations, users }: Ports) {
     /** Every active person of every organization. */
     async all() {
       const lists = (await organizations.all()).map(async ({ id, name }) => {
-        const { data } = await users.list(
-          { organization_id: id, user_id: "", role: "viewer", key_id: "", scopes: [] },
-          { per_page: undefined, cursor: undefined },
-        );
-        return data.map((user) => ({
-          person: nameOf(id, user.id),
-          organization: name,
-          name: user.name,
-          role: user.role,
-        }));
+        const by = { organization_id: id, user_id: "", role: "viewer", key_id: "", scopes: [] } as const;
+        const all = [];
+        for await (const { items } of users.list(by, {}).batches)
+          for (const user of items)
+            all.push({ person: nameOf(id, user.id), organization: name, name: user.name, role: user.role });
+        return all;
       });
       return (await Promise.all(lists)).flat();
     },

@@ -5,7 +5,7 @@ import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { type PageQuery, paginate } from "../kernel/page.ts";
+import { type PageQuery, paginateLong } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { AbortController } from "../kernel/web.ts";
 import type { Encryption } from "../store/encryption.ts";
@@ -108,7 +108,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     },
 
     list: (family: Family, { organization_id }: Caller, query: PageQuery) =>
-      paginate(query, `${family}s`, { organization_id, family }, endpoints().list, { everything: true }),
+      paginateLong(query, `${family}s`, { organization_id, family }, endpoints().list),
 
     async insert(tx: Tx, family: Family, organization_id: string, type: Endpoint["type"], input: EndpointInput) {
       if ((await endpoints(tx).count({ organization_id, family })) >= limit)

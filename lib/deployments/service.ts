@@ -9,7 +9,7 @@ import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { emptyList, mapPage, paginate, paginateLog } from "../kernel/page.ts";
+import { emptyList, mapPage, paginate, paginateLong } from "../kernel/page.ts";
 import { jsonText } from "../kernel/result-text.ts";
 import { isTerminal } from "../kernel/state-machine.ts";
 import { type FollowOptions, parseLastEventId, Stream } from "../kernel/stream.ts";
@@ -188,7 +188,7 @@ export function deploymentsService(ports: Ports) {
         const changes = () => waiting.changes({ organization_id, id }, signal());
         return new Stream(followLogs(deployments(), { organization_id, id }, changes, parseLastEventId(resume)));
       }
-      return paginateLog(query, "logs", { organization_id, deployment_id: id }, deployments().logs);
+      return paginateLong(query, "logs", { organization_id, deployment_id: id }, deployments().logs, { key: "seq" });
     },
 
     create: (caller: Caller, { project_id, environment, source }: v.InferOutput<typeof newDeployment>) =>

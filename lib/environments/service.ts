@@ -3,7 +3,7 @@ import type { AppsService } from "../apps/service.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import { mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
@@ -130,11 +130,9 @@ export function environmentsService({
 
     async list(caller: Caller, id: string, query: PageQuery) {
       const { id: project_id } = await projects.get(caller, id);
-      const page = await paginate(query, "environments", { project_id }, environments().list, {
-        everything: true,
-        key: "name",
-      });
-      return mapPage(page, await viewIn(project_id));
+      // The variables of an environment may have a MiB.
+      const list = paginateLong(query, "environments", { project_id }, environments().list, { key: "name", first: 4 });
+      return mapLong(list, await viewIn(project_id));
     },
 
     /** Changes the given fields, replaces the variables as a whole, and creates the environment if needed. */

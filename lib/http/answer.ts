@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import type { Problem } from "../kernel/errors.ts";
 import type { Operation } from "../kernel/operation.ts";
-import type { LongList, Page } from "../kernel/page.ts";
+import type { Page, Place } from "../kernel/page.ts";
 
 /** `full` wraps every object in `{data, meta}` and adds `pagination` to every list; `flat` does not. */
 export type Envelope = "flat" | "full";
@@ -29,16 +29,13 @@ type Written = Pick<Problem, "status" | "message" | "details" | "headers"> & { r
 export interface Writer {
   /** The answer of an operation. A promise only if the items of a list have to be counted. */
   answer(operation: Operation, result: unknown, request_id: string): Answer | Promise<Answer>;
-  /** The text after the items of a whole log, of which there were `count`. */
-  longListEnd(list: LongList<unknown>, count: number, request_id: string): Promise<string>;
+  /** The text after the items of a list that is written in parts. */
+  listEnd(place: Place, total: () => Promise<number>, request_id: string): Promise<string>;
   problem(problem: Written, request_id: string): Answer;
   /** An object in the form of a record, for routes that are not operations. */
   object(status: number, record: object, request_id: string): Answer;
   list(data: readonly unknown[], request_id: string, status?: number): Answer;
 }
-
-/** A page without its items and without the total. */
-type Place = Omit<Page<unknown>, "data" | "total">;
 
 export const json = {
   "content-type": "application/json",
@@ -104,8 +101,7 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
           return object(operation.answers === "accepted" ? 202 : 200, operation.write(result), request_id);
       }
     },
-    longListEnd: async (of, per_page, request_id) =>
-      listEnd({ page: 1, per_page, next_cursor: null }, request_id, full ? await of.total() : undefined),
+    listEnd: async (place, total, request_id) => listEnd(place, request_id, full ? await total() : undefined),
     problem({ status, code, message, details, headers }, request_id) {
       const error = JSON.stringify({ error: { code, message, ...(details && { details }) } });
       return write(status, withMeta(error, request_id), request_id, headers);

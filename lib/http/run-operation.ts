@@ -4,13 +4,14 @@ import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { LongList } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Rules } from "../kernel/validation.ts";
-import { type Answer, json, type Writer } from "./answer.ts";
+import { ReadableStream } from "../kernel/web.ts";
+import type { Answer, Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { longListBody } from "./long-list.ts";
+import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
@@ -42,13 +43,6 @@ const noBytes = Buffer.alloc(0);
 /** Checks in this order: 415, 413, 400, 422, then the operation's own (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
   const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, closing } = ports;
-
-  const longListAnswer = (list: LongList<unknown>, { write }: Operation<Services>, { id }: RequestContext): Answer => ({
-    status: 200,
-    headers: json,
-    body: longListBody(list, write, (count) => writer.longListEnd(list, count, id)),
-    request_id: id,
-  });
 
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
@@ -83,17 +77,23 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse });
     }
 
+    const by = { request_id: request.id, organization_id: caller.organization_id };
     let result: unknown;
+    let isOpen = false;
     try {
       result = await run(caller);
       await audited?.complete(result);
-      if (result instanceof LongList) return longListAnswer(result, operation, request);
+      if (result instanceof LongList) {
+        const answer = await longListAnswer(result, operation, { writer, log, cancel, ...by });
+        isOpen = answer.body instanceof ReadableStream;
+        return answer;
+      }
       if (!(result instanceof Stream)) return await writer.answer(operation, result, request.id);
+      isOpen = true;
     } finally {
-      if (!(result instanceof Stream)) cancellation?.end();
+      if (!isOpen) cancellation?.end();
     }
     const counted = endingToo(cancel(), meter.opened("sse"));
-    const by = { request_id: request.id, organization_id: caller.organization_id };
     const body = eventStream(result, operation.write, counted, log, by);
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
   };

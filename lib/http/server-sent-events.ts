@@ -4,7 +4,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { takeAlso, takeTurn } from "./stream-turns.ts";
+import { take, takeTurn } from "./stream-turns.ts";
 
 /** The headers of Server-Sent Events. Proxies must not buffer or cache them. */
 export const eventHeaders = {
@@ -53,7 +53,7 @@ export function eventStream(
       const { value, done } = await entries.next();
       if (!done) {
         const text = eventOf(write(value.record), line("id", value.id));
-        takeAlso(organization_id, 1, text);
+        if (text.length > 1_000) take(organization_id, 0, text.length - 1_000);
         return { text, last: false };
       }
       if (value) return { text: eventOf(JSON.stringify(value), line("event", "end")), last: true };

@@ -31,7 +31,7 @@ const nextTurn = (): Promise<void> =>
     ),
   );
 
-/** Takes the right to send entries. Resolves when it is this caller's turn. Undefined: at once. */
+/** Takes the right to send entries. Resolves when it is the caller's turn. Undefined: at once. */
 export function takeTurn(organization_id: string, entries = 1): Promise<void> | undefined {
   const now = monotonicNow() * perMillisecond;
   const from = Math.max(taken.get(organization_id) ?? now, now);
@@ -44,9 +44,9 @@ export function takeTurn(organization_id: string, entries = 1): Promise<void> | 
   return undefined;
 }
 
-/** Counts what the text of these entries has beyond their number. */
-export function takeAlso(organization_id: string, entries: number, text: string): void {
-  const more = text.length / characters - entries;
-  const until = taken.get(organization_id);
-  if (more > 0 && until !== undefined) taken.set(organization_id, until + more);
+/** Counts what was sent, without a wait: entries, or their length if that is more. */
+export function take(organization_id: string, entries: number, length: number): void {
+  const now = monotonicNow() * perMillisecond;
+  const from = Math.max(taken.get(organization_id) ?? now, now);
+  taken.set(organization_id, from + Math.max(entries, length / characters));
 }

@@ -4,7 +4,7 @@ import type { Endpoints } from "../deliveries/service.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, type PageQuery } from "../kernel/page.ts";
+import { mapLong, type PageQuery } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check, type Rules } from "../kernel/validation.ts";
 import type { Plan } from "../organizations/schema.ts";
@@ -100,7 +100,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
   return {
     parse,
     insert,
-    list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), item),
+    list: async (caller: Caller, query: PageQuery) => mapLong(endpoints.list(family, caller, query), item),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
     /** Checks the plan as soon as the type is known. */

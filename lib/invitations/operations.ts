@@ -35,7 +35,7 @@ export const invitationsOperations = [
     query: invitationsQuery,
     result: invitation,
     problems: [],
-    run: ({ query }, { invitations }, caller) => invitations.list(caller, query),
+    run: async ({ query }, { invitations }, caller) => invitations.list(caller, query),
   }),
   operation({
     id: "invitations.get",

@@ -7,7 +7,7 @@ import { milliseconds } from "../kernel/duration.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { type PageQuery, paginate } from "../kernel/page.ts";
+import { type PageQuery, paginateLong } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Role } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -113,7 +113,7 @@ export function invitationsService({
 
   return {
     list: ({ organization_id }: Caller, query: PageQuery) =>
-      paginate(query, "invitations", { organization_id }, invitations().list, { everything: true }),
+      paginateLong(query, "invitations", { organization_id }, invitations().list),
     get: (caller: Caller, id: string) => get(caller.organization_id, id),
 
     invite: (caller: Caller, { email, role }: { email: string; role: Role }) => {

@@ -46,11 +46,11 @@ type Returned<S extends Schema> =
 type ReturnedField<T> =
   | (undefined extends T ? T | null : T)
   | (T extends readonly unknown[] ? never : T extends object ? JsonText : never);
-type PageOf<S> = Page<S extends Schema ? Returned<S> : never>;
+type ListOf<S> = Page<S extends Schema ? Returned<S> : never> | LongList<S extends Schema ? Returned<S> : never>;
 type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "list"
-  ? PageOf<S>
+  ? ListOf<S>
   : Kind extends "stream"
-    ? PageOf<S> | LongList<S extends Schema ? Returned<S> : never> | Stream
+    ? ListOf<S> | Stream
     : Kind extends "empty"
       ? // biome-ignore lint/suspicious/noConfusingVoidType: void is the type of a function without a result
         void

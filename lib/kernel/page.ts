@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { invalid } from "./errors.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
 import type { JsonText } from "./result-text.ts";
 
 /** The paging parameters of a list request. */
@@ -28,13 +27,20 @@ export interface Page<T> {
   total(): Promise<number>;
 }
 
-/** A whole list that is too long to hold: each batch is read when the client has taken the last one. */
+/** A page without its items and without the total. */
+export type Place = Omit<Page<unknown>, "data" | "total">;
+
+/** Some items of a long list. The last batch has the place of the list. */
+export interface Batch<T> {
+  readonly items: readonly T[];
+  readonly end: Place | undefined;
+}
+
+/** A list that may be long. Each batch is read on demand; `next(size)` sets its size. */
 export class LongList<T> {
-  readonly organization_id: string;
-  readonly batches: AsyncGenerator<readonly T[], void>;
+  readonly batches: AsyncGenerator<Batch<T>, void, number | undefined>;
   readonly total: () => Promise<number>;
-  constructor(organization_id: string, batches: AsyncGenerator<readonly T[], void>, total: () => Promise<number>) {
-    this.organization_id = organization_id;
+  constructor(batches: AsyncGenerator<Batch<T>, void, number | undefined>, total: () => Promise<number>) {
     this.batches = batches;
     this.total = total;
   }
@@ -50,80 +56,77 @@ export interface ListSource<F, R> {
 export const emptyList: ListSource<unknown, never> = { rows: async () => [], total: async () => 0 };
 
 const defaultSize = 20;
-/** A whole list is read in batches of this size, yielding to the event loop in between. */
-const batchSize = 250;
-/** A log may have 10,000 entries of some KiB. */
-export const longBatchSize = 100;
+
+interface Options<R> {
+  readonly key?: keyof R & string;
+}
+interface LongOptions<R> extends Options<R> {
+  /** The size of the first batch. */
+  readonly first?: number;
+  /** A list that grows meanwhile ends after this many items. */
+  readonly most?: number;
+}
+
+const scopeOf = (list: string, filters: object) => `${list} ${JSON.stringify(filters)}`;
 
 /**
  * Reads one page of a list. The cursor is opaque and bound to the list, the organization and the filters: a cursor of
  * another list, or a modified one, is a 422.
- *
- * `options.everything`: without `per_page` and `cursor` the whole list is one page, for /users, /integrations and
- * /webhooks.
  */
 export async function paginate<F extends object, R extends object | JsonText>(
   query: PageQuery,
   list: string,
   filters: F,
   source: ListSource<F, R>,
-  options: { everything?: boolean; key?: keyof R & string } = {},
+  options: Options<R> = {},
 ): Promise<Page<R>> {
-  const scope = `${list} ${JSON.stringify(filters)}`;
-  const whole = options.everything && isWhole(query);
+  const scope = scopeOf(list, filters);
   const key = (options.key ?? "id") as keyof R;
   const keyOf = (row: R) => {
     const record: R = typeof row === "string" ? JSON.parse(row) : row;
     return String(record[key]);
   };
   const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
-  const rows = await (whole ? everything(filters, source, keyOf) : source.rows(filters, position));
-  const data = whole ? rows : rows.slice(0, position.per_page);
+  const { page, per_page } = position;
+  const rows = await source.rows(filters, position);
+  const data = rows.slice(0, per_page);
   const last = rows.length > data.length ? data.at(-1) : undefined;
-  const next_cursor = last ? cursorOf(keyOf(last), position.page + 1, scope) : null;
-  return {
-    data,
-    page: position.page,
-    per_page: whole ? data.length : position.per_page,
-    next_cursor,
-    total: () => source.total(filters),
-  };
+  const next_cursor = last ? cursorOf(keyOf(last), page + 1, scope) : null;
+  return { data, page, per_page, next_cursor, total: () => source.total(filters) };
 }
 
-const isWhole = ({ per_page, cursor }: PageQuery) => per_page === undefined && cursor === undefined;
-
-async function everything<F, R>(filters: F, source: ListSource<F, R>, keyOf: (row: R) => string): Promise<R[]> {
-  const all: R[] = [];
-  for (;;) {
-    const last = all.at(-1);
-    const after = last && keyOf(last);
-    const rows = await source.rows(filters, { after, page: 1, per_page: batchSize });
-    all.push(...rows.slice(0, batchSize));
-    if (rows.length <= batchSize) return all;
-    await yieldToEventLoop();
-  }
-}
-
-/** Reads a log: one page of it, or the whole if the query asks for no page. */
-export async function paginateLog<F extends { organization_id: string }, R extends { seq: unknown }>(
+/** The same for lists that may be long. Without `per_page` and `cursor` the whole list is one page. */
+export function paginateLong<F extends object, R extends object>(
   query: PageQuery,
   list: string,
   filters: F,
   source: ListSource<F, R>,
-): Promise<Page<R> | LongList<R>> {
-  if (!isWhole(query)) return paginate(query, list, filters, source, { key: "seq" });
-  const read = (after?: string) => source.rows(filters, { after, page: 1, per_page: longBatchSize });
-  const total = () => source.total(filters);
-  const first = await read();
-  if (first.length <= longBatchSize) return { data: first, page: 1, per_page: first.length, next_cursor: null, total };
-  const batches = async function* () {
-    for (let rows = first; rows.length > 0; ) {
-      const batch = rows.slice(0, longBatchSize);
-      yield batch;
-      rows = rows.length > batch.length ? await read(String(batch.at(-1)?.seq)) : [];
+  { key = "id" as keyof R & string, first = 128, most = Number.POSITIVE_INFINITY }: LongOptions<R> = {},
+): LongList<R> {
+  const scope = scopeOf(list, filters);
+  const isWhole = query.per_page === undefined && query.cursor === undefined;
+  const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
+  const { page } = position;
+  const wanted = isWhole ? most : position.per_page;
+  async function* read(): AsyncGenerator<Batch<R>, void, number | undefined> {
+    let { after } = position;
+    let count = 0;
+    for (let size = first; ; ) {
+      const per_page = Math.min(size, wanted - count);
+      const rows = await source.rows(filters, { after, page, per_page });
+      const items = rows.slice(0, per_page);
+      count += items.length;
+      after = String(items.at(-1)?.[key]);
+      const hasMore = rows.length > items.length;
+      if (!hasMore || count === wanted) {
+        const next_cursor = hasMore && !isWhole ? cursorOf(after, page + 1, scope) : null;
+        yield { items, end: { page, per_page: isWhole ? count : position.per_page, next_cursor } };
+        return;
+      }
+      size = (yield { items, end: undefined }) ?? size;
     }
-  };
-  return new LongList(filters.organization_id, batches(), total);
+  }
+  return new LongList(read(), () => source.total(filters));
 }
 
 const checksum = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
@@ -145,3 +148,15 @@ function positionOf(cursor: string | undefined, scope: string, per_page: number)
 
 /** The same page with each item mapped. */
 export const mapPage = <A, B>(page: Page<A>, view: (item: A) => B): Page<B> => ({ ...page, data: page.data.map(view) });
+
+/** The same list with each item mapped. */
+export function mapLong<A, B>({ batches, total }: LongList<A>, view: (item: A) => B): LongList<B> {
+  async function* mapped(): AsyncGenerator<Batch<B>, void, number | undefined> {
+    let next = await batches.next();
+    while (!next.done) {
+      const { items, end } = next.value;
+      next = await batches.next(yield { items: items.map(view), end });
+    }
+  }
+  return new LongList(mapped(), total);
+}

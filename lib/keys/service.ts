@@ -3,7 +3,7 @@ import { type Clock, parseInstant } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import { mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
 import type { Random } from "../kernel/random.ts";
 import { rolesFor } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -110,7 +110,7 @@ export function keysService({
     async list(caller: Caller, query: PageQuery) {
       const { organization_id, user_id } = caller;
       const filters = managesAll(caller) ? { organization_id } : { organization_id, user_id };
-      return mapPage(await paginate(query, "api-keys", filters, keys().list, { everything: true }), view);
+      return mapLong(paginateLong(query, "api-keys", filters, keys().list), view);
     },
 
     /** Creates a key for the caller. Its scopes, rate limit and expiry do not exceed those of the calling key. */

@@ -19,7 +19,7 @@ export const usersOperations = [
     query: usersQuery,
     result: user,
     problems: [],
-    run: ({ query }, { users }, caller) => users.list(caller, query),
+    run: async ({ query }, { users }, caller) => users.list(caller, query),
   }),
   operation({
     id: "users.get",

@@ -5,7 +5,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { type PageQuery, paginate } from "../kernel/page.ts";
+import { type PageQuery, paginateLong } from "../kernel/page.ts";
 import type { Role } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { KeysService } from "../keys/service.ts";
@@ -96,7 +96,7 @@ export function usersService({
 
     /** Active members only, without pending invitations. The query can ask for suspended members. */
     list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
-      paginate(page, "users", { organization_id, status }, users().list, { everything: true }),
+      paginateLong(page, "users", { organization_id, status }, users().list),
 
     async insert(
       tx: Tx,

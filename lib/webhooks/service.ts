@@ -7,7 +7,7 @@ import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { invalid } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, type PageQuery } from "../kernel/page.ts";
+import { mapLong, type PageQuery } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
@@ -91,7 +91,7 @@ export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
 
   return {
     insert,
-    list: async (caller: Caller, query: PageQuery) => mapPage(await endpoints.list(family, caller, query), view),
+    list: async (caller: Caller, query: PageQuery) => mapLong(endpoints.list(family, caller, query), view),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
     async create(caller: Caller, body: NewWebhook) {

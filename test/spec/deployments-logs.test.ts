@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/index.ts";
 import { deployAndFinish, deploymentNow, logOf, pathsOf, withOutcomes } from "../helpers/deployments.ts";
-import { expect, keyOf, start, type World, world } from "../helpers/test-service.ts";
+import { expect, start, type World, world } from "../helpers/test-service.ts";
 
 const at = (second: number) => new Date(Date.parse(start) + second * 1000).toISOString();
 const writing = (logs: readonly LogLine[]) => withOutcomes(() => ({ logs }));
@@ -170,29 +170,3 @@ test("the log of a deployment is limited", async (t) => {
     assert.equal((await deploymentNow(here, id)).status, "active");
   });
 });
-
-for (const envelope of ["flat", "full"] as const)
-  test(`a long log is read as its client takes it, with the envelope ${envelope}`, async (t) => {
-    const lines = Array.from({ length: 1_000 }, (_, i) => info(`line ${i}`));
-    const here = await world(t, { ...writing(lines), envelope });
-    const { id } = await here.deploy((await here.project()).id);
-    await here.service.clock.advance("6s");
-    const whole = await logOf(here, id);
-    const fetched = await here.service.fetch(`/v1/deployments/${id}/logs`, {
-      headers: { authorization: `Bearer ${keyOf("viewer")}` },
-    });
-    assert.equal(fetched.headers.get("content-type"), "application/json");
-    const reader = fetched.body?.getReader();
-    assert.ok(reader);
-    const decoder = new TextDecoder();
-    const chunks: string[] = [];
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      chunks.push(decoder.decode(part.value));
-    assert.ok(chunks.length >= whole.length / 100, `${chunks.length} parts`);
-    const { data, meta, pagination } = JSON.parse(chunks.join(""));
-    assert.deepEqual(data, whole);
-    const { length } = whole;
-    if (envelope === "flat") assert.deepEqual([meta.per_page, meta.next_cursor], [length, null]);
-    else assert.deepEqual(pagination, { total: length, page: 1, per_page: length, next_cursor: null });
-    assert.equal(meta.request_id, fetched.headers.get("x-request-id"));
-  });

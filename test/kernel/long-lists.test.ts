@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type LongList, type Position, paginateLong } from "../../lib/kernel/page.ts";
+
+interface Item {
+  readonly id: string;
+}
+
+/** A list of numbered items. It may grow while it is read. */
+const numbered = (length: () => number) => ({
+  rows: async (_: object, { after, per_page }: Position) => {
+    const from = after === undefined ? 0 : Number(after) + 1;
+    return Array.from({ length: Math.min(per_page + 1, Math.max(0, length() - from)) }, (_, i) => ({
+      id: `${from + i}`,
+    }));
+  },
+  total: async () => length(),
+});
+
+async function read(list: LongList<Item>, size: () => number) {
+  const ids: number[] = [];
+  for (let next = await list.batches.next(); !next.done; next = await list.batches.next(size())) {
+    const { items, end } = next.value;
+    for (const { id } of items) ids.push(Number(id));
+    if (end) return { ids, end };
+  }
+  throw new Error("no batch was the last one");
+}
+
+test("a long list has each item once, whatever the sizes of batches and pages", async () => {
+  const some = fc.integer({ min: 1, max: 40 });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(60),
+      some,
+      fc.option(some),
+      fc.array(some, { minLength: 1 }),
+      async (length, first, per_page, sizes) => {
+        const source = numbered(() => length);
+        let drawn = 0;
+        const size = () => sizes[drawn++ % sizes.length] ?? 1;
+        const ids: number[] = [];
+        let cursor: string | null | undefined;
+        for (let page = 1; cursor !== null; page++) {
+          const query = { per_page: per_page ?? undefined, cursor };
+          const { ids: its, end } = await read(paginateLong(query, "numbers", {}, source, { first }), size);
+          assert.equal(end.page, page);
+          assert.equal(end.per_page, per_page ?? length);
+          assert.ok(its.length <= end.per_page);
+          ids.push(...its);
+          cursor = end.next_cursor;
+        }
+        assert.deepEqual(
+          ids,
+          Array.from({ length }, (_, i) => i),
+        );
+      },
+    ),
+  );
+});
+
+test("a list that grows while it is read ends", async () => {
+  let length = 100;
+  const source = numbered(() => length);
+  const list = paginateLong({}, "numbers", {}, source, { first: 16, most: 1_000 });
+  const { ids, end } = await read(list, () => {
+    length += 100;
+    return 16;
+  });
+  assert.equal(ids.length, 1_000);
+  assert.deepEqual(end, { page: 1, per_page: 1_000, next_cursor: null });
+});
