@@ -177,7 +177,7 @@ export function appsService(ports: Ports) {
       }
       const filters = { organization_id, project_id, environment };
       // The log grows while it is read.
-      return paginateLong(query, "environment logs", filters, rows().logs, { key: "seq", most: keptLines });
+      return paginateLong(query, "environment logs", filters, rows().logs, { key: "seq", first: 32, most: keptLines });
     },
 
     runSchedule: schedules.run,

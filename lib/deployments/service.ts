@@ -188,7 +188,10 @@ export function deploymentsService(ports: Ports) {
         const changes = () => waiting.changes({ organization_id, id }, signal());
         return new Stream(followLogs(deployments(), { organization_id, id }, changes, parseLastEventId(resume)));
       }
-      return paginateLong(query, "logs", { organization_id, deployment_id: id }, deployments().logs, { key: "seq" });
+      return paginateLong(query, "logs", { organization_id, deployment_id: id }, deployments().logs, {
+        key: "seq",
+        first: 32,
+      });
     },
 
     create: (caller: Caller, { project_id, environment, source }: v.InferOutput<typeof newDeployment>) =>

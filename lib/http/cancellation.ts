@@ -28,28 +28,28 @@ const stoppedKey = () =>
 
 /**
  * The cancellation of a request. It watches the client, the key (with `watch`) and `closing`, the signal of the
- * service, whose reason is a Problem.
+ * service, whose reason is a Problem; without it, a shutdown lets the work end within its grace.
  */
 export function cancellationOf(
   request: RequestContext,
-  closing: AbortSignal,
+  closing: AbortSignal | undefined,
   watch: (lost: () => void) => () => void,
 ): Cancellation {
   const control = new AbortController();
   const client = request.signal();
   const leave = () => control.abort();
-  const shutDown = () => control.abort(closing.reason);
+  const shutDown = () => control.abort(closing?.reason);
   client.addEventListener("abort", leave);
-  closing.addEventListener("abort", shutDown);
+  closing?.addEventListener("abort", shutDown);
   const unwatch = watch(() => control.abort(stoppedKey()));
   if (client.aborted) leave();
-  if (closing.aborted) shutDown();
+  if (closing?.aborted) shutDown();
   return {
     signal: control.signal,
     end() {
       control.abort();
       client.removeEventListener("abort", leave);
-      closing.removeEventListener("abort", shutDown);
+      closing?.removeEventListener("abort", shutDown);
       unwatch();
     },
   };

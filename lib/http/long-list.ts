@@ -16,18 +16,31 @@ const sizes = [128, 16, 4, 1] as const;
 const batchLength = 256 * 1024;
 const longestPause = "30s";
 
+/** The long lists of an organization. */
 interface Lane {
   running: number;
   readonly waiting: (() => void)[];
+  /** Resolves when the next batch may be made: one at a time, each in a tick of its own. */
+  free: Promise<void>;
 }
 const lanes = new Map<string, Lane>();
+
+/** Makes a batch, after the one before. */
+function inTurn<T>(lane: Lane, make: () => Promise<T>): Promise<T> {
+  const made = lane.free.then(make);
+  lane.free = made.then(yieldToEventLoop, yieldToEventLoop);
+  return made;
+}
 
 interface Request {
   readonly request_id: string;
   readonly organization_id: string;
   readonly writer: Writer;
   readonly log: Log;
+  /** Cancels the request while it waits. */
   cancel(): Cancellation;
+  /** Cuts the answer off. A shutdown does not, within its grace. */
+  cut(): Cancellation;
 }
 
 /**
@@ -37,30 +50,43 @@ interface Request {
  */
 export async function longListAnswer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
   const { request_id, organization_id, writer } = request;
-  const leave = await enter(request);
+  const { lane, leave } = await enter(request);
   try {
     const turn = takeTurn(organization_id, 0);
     if (turn !== undefined) await stillWanted(request, turn);
-    const { value: first } = (await list.batches.next()) as { value: Batch<unknown> };
-    const { items: data, end } = first;
-    if (!end) {
-      const body = inBatches(textsOf(list, first, operation, request), request, leave);
-      return { status: 200, headers: json, body, request_id };
-    }
-    const answer = await writer.answer(operation, { data, ...end, total: list.total }, request_id);
-    take(organization_id, 0, String(answer.body).length);
-    leave();
-    return answer;
+    return await inTurn(lane, async () => {
+      const { value: first } = (await list.batches.next()) as { value: Batch<unknown> };
+      const { items: data, end } = first;
+      if (!end) {
+        const body = inBatches(textsOf(list, first, operation, request, lane), request, leave);
+        return { status: 200, headers: json, body, request_id };
+      }
+      const answer = await writer.answer(operation, { data, ...end, total: list.total }, request_id);
+      take(organization_id, 0, String(answer.body).length);
+      leave();
+      return answer;
+    });
   } catch (error) {
     leave();
     throw error;
   }
 }
 
-/** Resolves when the organization may read one more long list. Returns the function to call at its end. */
-async function enter(request: Request): Promise<() => void> {
+/** The answer to a call in process, whose caller may leave it unread. */
+export async function wholeAnswer(list: LongList<unknown>, operation: Operation, writer: Writer, request_id: string) {
+  const data: unknown[] = [];
+  for await (const { items, end } of list.batches) {
+    data.push(...items);
+    if (end) return writer.answer(operation, { data, ...end, total: list.total }, request_id);
+    await yieldToEventLoop();
+  }
+  throw new Error("a long list ends with its last batch");
+}
+
+/** Resolves when the organization may read one more long list. `leave` is to be called at its end. */
+async function enter(request: Request): Promise<{ lane: Lane; leave: () => void }> {
   const { organization_id } = request;
-  const lane = lanes.get(organization_id) ?? { running: 0, waiting: [] };
+  const lane = lanes.get(organization_id) ?? { running: 0, waiting: [], free: Promise.resolve() };
   lanes.set(organization_id, lane);
   const leave = () => {
     const next = lane.waiting.shift();
@@ -72,19 +98,20 @@ async function enter(request: Request): Promise<() => void> {
   else {
     const turn = new Promise<void>((resolve) => lane.waiting.push(resolve));
     await stillWanted(request, turn).catch((error) => {
-      leave();
+      void turn.then(leave);
       throw error;
     });
   }
-  return leave;
+  return { lane, leave };
 }
 
-/** Waits, and throws if nobody wants the answer any more. */
+/** Waits, and throws once nobody wants the answer any more. */
 async function stillWanted({ cancel }: Request, turn: Promise<void>): Promise<void> {
   const { signal } = cancel();
-  await turn;
-  if (!signal.aborted) return;
-  throw signal.reason instanceof Problem ? signal.reason : new Problem("unavailable", "the client has left");
+  const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  if (!signal.aborted) await Promise.race([turn, aborted]);
+  if (signal.aborted)
+    throw signal.reason instanceof Problem ? signal.reason : new Problem("unavailable", "the client has left");
 }
 
 async function* textsOf(
@@ -92,28 +119,36 @@ async function* textsOf(
   first: Batch<unknown>,
   { write }: Operation,
   { request_id, organization_id, writer }: Request,
+  lane: Lane,
 ): AsyncGenerator<string, void> {
   let before = '{"data":[';
-  for (let batch = first; ; before = ",") {
-    const { items, end } = batch;
+  const textOf = async ({ items, end }: Batch<unknown>) => {
     const text = `${before}${items.map(write).join()}${end ? await writer.listEnd(end, total, request_id) : ""}`;
     take(organization_id, items.length, text.length);
-    yield text;
-    if (end) return;
-    await (takeTurn(organization_id, 0) ?? yieldToEventLoop());
+    before = ",";
     const size = sizes.find((one) => one * text.length <= items.length * batchLength) ?? 1;
-    const next = await batches.next(size);
-    if (next.done) throw new Error("a long list ends with its last batch");
-    batch = next.value;
+    return { text, size, isLast: end !== undefined };
+  };
+  let made = await textOf(first);
+  yield made.text;
+  while (!made.isLast) {
+    await takeTurn(organization_id, 0);
+    const { size } = made;
+    made = await inTurn(lane, async () => {
+      const next = await batches.next(size);
+      if (next.done) throw new Error("a long list ends with its last batch");
+      return textOf(next.value);
+    });
+    yield made.text;
   }
 }
 
 function inBatches(
   texts: AsyncGenerator<string, void>,
-  { request_id, log, cancel }: Request,
+  { request_id, log, cut }: Request,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
-  const { signal, end } = cancel();
+  const { signal, end } = cut();
   const encoder = new TextEncoder();
   let stopTimer = () => {};
   let isEnded = false;

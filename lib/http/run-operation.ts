@@ -4,14 +4,13 @@ import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { LongList } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Rules } from "../kernel/validation.ts";
-import { ReadableStream } from "../kernel/web.ts";
 import type { Answer, Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { longListAnswer } from "./long-list.ts";
+import { longListAnswer, wholeAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
@@ -52,8 +51,9 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const caller = audited?.caller ?? plain;
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
     let cancellation: Cancellation | undefined;
+    const watch = (lost: () => void) => authenticator.watch(authentication, lost);
     const cancel = () => {
-      cancellation ??= cancellationOf(request, closing, (lost) => authenticator.watch(authentication, lost));
+      cancellation ??= cancellationOf(request, closing, watch);
       return cancellation;
     };
     const run = (by: Caller) => {
@@ -79,19 +79,17 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
 
     const by = { request_id: request.id, organization_id: caller.organization_id };
     let result: unknown;
-    let isOpen = false;
     try {
       result = await run(caller);
       await audited?.complete(result);
       if (result instanceof LongList) {
-        const answer = await longListAnswer(result, operation, { writer, log, cancel, ...by });
-        isOpen = answer.body instanceof ReadableStream;
-        return answer;
+        if (!request.incoming) return await wholeAnswer(result, operation, writer, request.id);
+        const cut = () => cancellationOf(request, undefined, watch);
+        return await longListAnswer(result, operation, { writer, log, cancel, cut, ...by });
       }
       if (!(result instanceof Stream)) return await writer.answer(operation, result, request.id);
-      isOpen = true;
     } finally {
-      if (!isOpen) cancellation?.end();
+      if (!(result instanceof Stream)) cancellation?.end();
     }
     const counted = endingToo(cancel(), meter.opened("sse"));
     const body = eventStream(result, operation.write, counted, log, by);

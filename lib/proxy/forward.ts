@@ -107,7 +107,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
 }
 
 /** Interim answers, such as 103, have no backpressure: an app could fill the memory with them. */
-const mostInterim = 2_000;
+const mostInterim = 100;
 /** How many of them reach the client. */
 const mostHints = 16;
 
@@ -124,12 +124,14 @@ function begin(response: ServerResponse, answer: IncomingMessage): boolean {
 }
 
 function pairs(raw: readonly string[]): Record<string, string[]> {
-  const found: Record<string, string[]> = {};
+  const found = new Map<string, string[]>();
   for (let i = 0; i < raw.length; i += 2) {
     const name = (raw[i] ?? "").toLowerCase();
-    found[name] = [...(found[name] ?? []), raw[i + 1] ?? ""];
+    const values = found.get(name) ?? [];
+    values.push(raw[i + 1] ?? "");
+    found.set(name, values);
   }
-  return found;
+  return Object.fromEntries(found);
 }
 
 /** A client should wait for the answer (RFC 6455). Some send their first frames at once. */
