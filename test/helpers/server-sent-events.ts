@@ -23,10 +23,17 @@ export function parse(text: string): Sent[] {
     });
 }
 
+/** Follows the log of a deployment, and reads it as it arrives. */
+export const follow = (world: World, id: string, headers?: Record<string, string>) =>
+  followAt(world, `/v1/deployments/${id}/logs?follow=true`, headers);
+
 /** Follows a log and reads it as it arrives. */
-export async function follow({ service }: World, id: string, headers: Record<string, string> = bearer(keyOf("owner"))) {
+export async function followAt(
+  { service }: World,
+  path: string,
+  headers: Record<string, string> = bearer(keyOf("owner")),
+) {
   const control = new AbortController();
-  const path = `/v1/deployments/${id}/logs?follow=true`;
   const response = await service.fetch(path, { headers, signal: control.signal });
   assert.equal(response.status, 200);
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();

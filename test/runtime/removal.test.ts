@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { app, processesWith, runtimeWorld } from "../helpers/running-apps.ts";
+import { followAt } from "../helpers/server-sent-events.ts";
 import { expect } from "../helpers/test-service.ts";
 import { until } from "../helpers/until.ts";
 
@@ -42,4 +43,21 @@ test("Deleting an environment ends its deployments as failed, with the reason, a
   );
   await here.service.close();
   assert.deepEqual(processesWith(mark), []);
+});
+
+test("The followed log of an environment ends when its project is deleted, however long it is", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const print = `for (let i = 1; i <= 1200; i++) console.log("line", i);`;
+  const { "server.js": server, ...files } = app("one");
+  here.repos.commit("acme/web", { ...files, "server.js": `${print}\n${server}` });
+  assert.equal((await here.release(id)).status, "active");
+  const log = await followAt(here, `/v1/projects/${id}/environments/production/logs?follow=true`);
+  await until(
+    () => /"line 1200"/.test(log.raw()),
+    () => log.take(log.seen().length + 1),
+  );
+  const all = log.take();
+  expect(await here.call("owner", "DELETE", `/v1/projects/${id}`), 204);
+  assert.deepEqual((await all).at(-1), { id: undefined, event: "end", data: { status: "deleted" } });
 });
