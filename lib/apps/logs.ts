@@ -23,6 +23,11 @@ interface AppKey {
   readonly environment: string;
 }
 
+/** An environment whose followed log continues while it exists. */
+export interface FollowedKey extends AppKey {
+  exists(): Promise<boolean>;
+}
+
 /** The name under which changes of an environment's log are published. */
 export const logNameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) =>
   `${project_id} ${environment}`;
@@ -116,7 +121,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
 
     /** Follows the log after the entry `after`. Ends when the environment is deleted. */
     async *follow(
-      key: AppKey,
+      key: FollowedKey,
       changesOf: () => ChangeSubscription,
       after: string | undefined,
     ): AsyncGenerator<StreamEntry, object | undefined> {
@@ -132,7 +137,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
             yield { id: last, record: { timestamp, level, message } };
           }
           if (found.length > batch) continue;
-          if (!(await rows().find(key))) return { status: "deleted" };
+          if (!(await key.exists())) return { status: "deleted" };
           if (!(await changes.next())) return undefined;
         }
       } finally {

@@ -113,9 +113,6 @@ export function createAppRemoval(ports: Ports) {
       await rows(tx).giveUpOfProject({ project_id, until: keptUntil(clock) });
       await rows(tx).removeDomainsOfProject({ project_id });
       await schedules.projectRemoved(tx, project_id);
-      // Those who follow the logs learn of the end.
-      for (const app of await rows(tx).ofProject({ project_id }))
-        feed.publish(tx, { kind: "log", organization_id: app.organization_id, id: logNameOf(app) });
       await rows(tx).removeOfProject({ project_id });
       return true;
     },

@@ -19,7 +19,7 @@ import { createDataSizes } from "./data-sizes.ts";
 import { createDomains } from "./domains.ts";
 import { labelsOf } from "./host-names.ts";
 import { createAppLifecycle } from "./lifecycle.ts";
-import { createAppLogs, keptLines, logNameOf } from "./logs.ts";
+import { createAppLogs, type FollowedKey, keptLines, logNameOf } from "./logs.ts";
 import { createAppRemoval } from "./removal.ts";
 import { appsRepository } from "./repository.ts";
 import { createRestarts } from "./restarts.ts";
@@ -169,7 +169,7 @@ export function appsService(ports: Ports) {
 
     ...createRestarts({ store, logs, supervisor, others, runtimeName }),
 
-    async logs(key: AppKey, { follow, ...query }: LogsQuery, { resume, signal }: FollowOptions) {
+    async logs(key: FollowedKey, { follow, ...query }: LogsQuery, { resume, signal }: FollowOptions) {
       const { organization_id, project_id, environment } = key;
       if (follow) {
         const changes = () => waiting.changes({ organization_id, id: logNameOf(key) }, signal());

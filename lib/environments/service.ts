@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { AppsService } from "../apps/service.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
-import { Problem } from "../kernel/errors.ts";
+import { isThere, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
@@ -224,7 +224,7 @@ export function environmentsService({
 
     async logs(caller: Caller, id: string, name: string, ...more: LogsArguments) {
       const { key } = await find(caller, id, name);
-      return apps.logs(key, ...more);
+      return apps.logs({ ...key, exists: () => isThere(find(caller, id, name)) }, ...more);
     },
 
     async runs(caller: Caller, id: string, name: string, query: PageQuery) {

@@ -157,4 +157,14 @@ export function invalid(path: string, message: string): Problem {
 export const isLogged = (error: unknown): boolean => error instanceof Problem && error.isLogged;
 
 /** 404, the same for an unknown identifier and for one of another organization. */
+/** Whether a record was found. */
+export const isThere = (found: Promise<unknown>): Promise<boolean> =>
+  found.then(
+    () => true,
+    (error) => {
+      if (error instanceof Problem && error.code === "not_found") return false;
+      throw error;
+    },
+  );
+
 export const notFound = (what: string): Problem => new Problem("not_found", `no ${what} has this identifier`);
