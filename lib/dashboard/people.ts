@@ -39,9 +39,13 @@ export function createPeople({ organizations, users }: Ports) {
       const lists = (await organizations.all()).map(async ({ id, name }) => {
         const by = { organization_id: id, user_id: "", role: "viewer", key_id: "", scopes: [] } as const;
         const all = [];
-        for await (const { items } of users.list(by, {}).batches)
-          for (const user of items)
+        const next = users.list(by, {}).read();
+        for (let end: unknown; !end; ) {
+          const batch = await next();
+          for (const user of batch.items)
             all.push({ person: nameOf(id, user.id), organization: name, name: user.name, role: user.role });
+          end = batch.end;
+        }
         return all;
       });
       return (await Promise.all(lists)).flat();

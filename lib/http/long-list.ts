@@ -3,7 +3,7 @@ import { Problem } from "../kernel/errors.ts";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Operation } from "../kernel/operation.ts";
-import type { Batch, LongList } from "../kernel/page.ts";
+import type { LongList } from "../kernel/page.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import { type Answer, json, type Writer } from "./answer.ts";
 import type { Cancellation } from "./cancellation.ts";
@@ -50,37 +50,42 @@ interface Request {
  */
 export async function longListAnswer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
   const { request_id, organization_id, writer } = request;
+  await turnOf(request);
+  const { items: data, end } = await list.read()();
+  if (end) {
+    const answer = await writer.answer(operation, { data, ...end, total: list.total }, request_id);
+    take(organization_id, 0, String(answer.body).length);
+    return answer;
+  }
+  // It is read again from the start, because a list that waits must hold nothing.
+  take(organization_id, data.length, 0);
   const { lane, leave } = await enter(request);
   try {
-    const turn = takeTurn(organization_id, 0);
-    if (turn !== undefined) await stillWanted(request, turn);
-    return await inTurn(lane, async () => {
-      const { value: first } = (await list.batches.next()) as { value: Batch<unknown> };
-      const { items: data, end } = first;
-      if (!end) {
-        const body = inBatches(textsOf(list, first, operation, request, lane), request, leave);
-        return { status: 200, headers: json, body, request_id };
-      }
-      const answer = await writer.answer(operation, { data, ...end, total: list.total }, request_id);
-      take(organization_id, 0, String(answer.body).length);
-      leave();
-      return answer;
-    });
+    await turnOf(request);
+    const body = inBatches(textsOf(list, operation, request, lane), request, leave);
+    return { status: 200, headers: json, body, request_id };
   } catch (error) {
     leave();
     throw error;
   }
 }
 
+/** Waits while the organization has taken too much. Undefined: it has not. */
+function turnOf(request: Request): Promise<void> | undefined {
+  const turn = takeTurn(request.organization_id, 0);
+  return turn && stillWanted(request, turn);
+}
+
 /** The answer to a call in process, whose caller may leave it unread. */
 export async function wholeAnswer(list: LongList<unknown>, operation: Operation, writer: Writer, request_id: string) {
   const data: unknown[] = [];
-  for await (const { items, end } of list.batches) {
+  const next = list.read();
+  for (;;) {
+    const { items, end } = await next();
     data.push(...items);
     if (end) return writer.answer(operation, { data, ...end, total: list.total }, request_id);
     await yieldToEventLoop();
   }
-  throw new Error("a long list ends with its last batch");
 }
 
 /** Resolves when the organization may read one more long list. `leave` is to be called at its end. */
@@ -115,31 +120,24 @@ async function stillWanted({ cancel }: Request, turn: Promise<void>): Promise<vo
 }
 
 async function* textsOf(
-  { batches, total }: LongList<unknown>,
-  first: Batch<unknown>,
+  { read, total }: LongList<unknown>,
   { write }: Operation,
   { request_id, organization_id, writer }: Request,
   lane: Lane,
 ): AsyncGenerator<string, void> {
+  const next = read();
   let before = '{"data":[';
-  const textOf = async ({ items, end }: Batch<unknown>) => {
-    const text = `${before}${items.map(write).join()}${end ? await writer.listEnd(end, total, request_id) : ""}`;
-    take(organization_id, items.length, text.length);
-    before = ",";
-    const size = sizes.find((one) => one * text.length <= items.length * batchLength) ?? 1;
-    return { text, size, isLast: end !== undefined };
-  };
-  let made = await textOf(first);
-  yield made.text;
-  while (!made.isLast) {
+  let size: number | undefined;
+  for (let isLast = false; !isLast; before = ",") {
     await takeTurn(organization_id, 0);
-    const { size } = made;
-    made = await inTurn(lane, async () => {
-      const next = await batches.next(size);
-      if (next.done) throw new Error("a long list ends with its last batch");
-      return textOf(next.value);
+    yield await inTurn(lane, async () => {
+      const { items, end } = await next(size);
+      isLast = end !== undefined;
+      const text = `${before}${items.map(write).join()}${end ? await writer.listEnd(end, total, request_id) : ""}`;
+      take(organization_id, items.length, text.length);
+      size = sizes.find((one) => one * text.length <= items.length * batchLength) ?? 1;
+      return text;
     });
-    yield made.text;
   }
 }
 

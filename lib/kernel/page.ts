@@ -36,12 +36,16 @@ export interface Batch<T> {
   readonly end: Place | undefined;
 }
 
-/** A list that may be long. Each batch is read on demand; `next(size)` sets its size. */
+/** Reads the next batch, up to the last one. A list suggests the size of its first batch. */
+type ReadBatch<T> = (size?: number) => Promise<Batch<T>>;
+
+/** A list that may be long. */
 export class LongList<T> {
-  readonly batches: AsyncGenerator<Batch<T>, void, number | undefined>;
+  /** Begins to read. Not an async generator, which costs a short list a tenth of its processor time. */
+  readonly read: () => ReadBatch<T>;
   readonly total: () => Promise<number>;
-  constructor(batches: AsyncGenerator<Batch<T>, void, number | undefined>, total: () => Promise<number>) {
-    this.batches = batches;
+  constructor(read: () => ReadBatch<T>, total: () => Promise<number>) {
+    this.read = read;
     this.total = total;
   }
 }
@@ -108,25 +112,22 @@ export function paginateLong<F extends object, R extends object>(
   const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
   const { page } = position;
   const wanted = isWhole ? most : position.per_page;
-  async function* read(): AsyncGenerator<Batch<R>, void, number | undefined> {
+  const read = () => {
     let { after } = position;
     let count = 0;
-    for (let size = first; ; ) {
+    return async (size = first): Promise<Batch<R>> => {
       const per_page = Math.min(size, wanted - count);
       const rows = await source.rows(filters, { after, page, per_page });
       const items = rows.slice(0, per_page);
+      const hasMore = rows.length > items.length;
       count += items.length;
       after = String(items.at(-1)?.[key]);
-      const hasMore = rows.length > items.length;
-      if (!hasMore || count === wanted) {
-        const next_cursor = hasMore && !isWhole ? cursorOf(after, page + 1, scope) : null;
-        yield { items, end: { page, per_page: isWhole ? count : position.per_page, next_cursor } };
-        return;
-      }
-      size = (yield { items, end: undefined }) ?? size;
-    }
-  }
-  return new LongList(read(), () => source.total(filters));
+      if (hasMore && count < wanted) return { items, end: undefined };
+      const next_cursor = hasMore && !isWhole ? cursorOf(after, page + 1, scope) : null;
+      return { items, end: { page, per_page: isWhole ? count : position.per_page, next_cursor } };
+    };
+  };
+  return new LongList(read, () => source.total(filters));
 }
 
 const checksum = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
@@ -150,13 +151,13 @@ function positionOf(cursor: string | undefined, scope: string, per_page: number)
 export const mapPage = <A, B>(page: Page<A>, view: (item: A) => B): Page<B> => ({ ...page, data: page.data.map(view) });
 
 /** The same list with each item mapped. */
-export function mapLong<A, B>({ batches, total }: LongList<A>, view: (item: A) => B): LongList<B> {
-  async function* mapped(): AsyncGenerator<Batch<B>, void, number | undefined> {
-    let next = await batches.next();
-    while (!next.done) {
-      const { items, end } = next.value;
-      next = await batches.next(yield { items: items.map(view), end });
-    }
-  }
-  return new LongList(mapped(), total);
+export function mapLong<A, B>({ read, total }: LongList<A>, view: (item: A) => B): LongList<B> {
+  const mapped = () => {
+    const next = read();
+    return async (size?: number): Promise<Batch<B>> => {
+      const { items, end } = await next(size);
+      return { items: items.map(view), end };
+    };
+  };
+  return new LongList(mapped, total);
 }

@@ -20,12 +20,12 @@ const numbered = (length: () => number) => ({
 
 async function read(list: LongList<Item>, size: () => number) {
   const ids: number[] = [];
-  for (let next = await list.batches.next(); !next.done; next = await list.batches.next(size())) {
-    const { items, end } = next.value;
+  const next = list.read();
+  for (let batch = await next(); ; batch = await next(size())) {
+    const { items, end } = batch;
     for (const { id } of items) ids.push(Number(id));
     if (end) return { ids, end };
   }
-  throw new Error("no batch was the last one");
 }
 
 test("a long list has each item once, whatever the sizes of batches and pages", async () => {
