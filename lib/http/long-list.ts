@@ -45,20 +45,15 @@ interface Request {
 
 /**
  * Sends a list that may be long: at once if one batch has all of it, otherwise batch by batch as the client takes them,
- * in the turns of its organization. The connection is cut if the key stops being valid, if the service shuts down, or
- * if the client reads nothing for half a minute.
+ * in the turns of its organization. The connection is cut if the key stops being valid, or if the client reads nothing
+ * for half a minute.
  */
 export async function longListAnswer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
-  const { request_id, organization_id, writer } = request;
+  const { request_id } = request;
   await turnOf(request);
-  const { items: data, end } = await list.read()();
-  if (end) {
-    const answer = await writer.answer(operation, { data, ...end, total: list.total }, request_id);
-    take(organization_id, 0, String(answer.body).length);
-    return answer;
-  }
-  // It is read again from the start, because a list that waits must hold nothing.
-  take(organization_id, data.length, 0);
+  // A longer list is read again from the start, because a list that waits must hold nothing.
+  const short = await shortAnswer(list, operation, request);
+  if (short) return short;
   const { lane, leave } = await enter(request);
   try {
     await turnOf(request);
@@ -68,6 +63,22 @@ export async function longListAnswer(list: LongList<unknown>, operation: Operati
     leave();
     throw error;
   }
+}
+
+/** Undefined if the list is longer than a batch. */
+async function shortAnswer(
+  { read, total }: LongList<unknown>,
+  operation: Operation,
+  { request_id, organization_id, writer }: Request,
+): Promise<Answer | undefined> {
+  const { items: data, end } = await read()();
+  if (!end) {
+    take(organization_id, data.length, 0);
+    return undefined;
+  }
+  const answer = await writer.answer(operation, { data, ...end, total }, request_id);
+  take(organization_id, 0, String(answer.body).length);
+  return answer;
 }
 
 /** Waits while the organization has taken too much. Undefined: it has not. */
