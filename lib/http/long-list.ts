@@ -9,14 +9,14 @@ import { type Answer, json, type Writer } from "./answer.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { take, takeTurn } from "./stream-turns.ts";
 
-/** The long lists that an organization reads at the same time. The others wait, and hold no items yet. */
+/** The long lists of one kind that an organization reads at once. The others wait, and hold no items yet. */
 const atOnce = 4;
 /** A batch is read in one go, so long items come in smaller batches. Few sizes, because each is a statement. */
 const sizes = [128, 16, 4, 1] as const;
 const batchLength = 256 * 1024;
 const longestPause = "30s";
 
-/** The long lists of an organization. */
+/** The long lists of one kind that an organization reads. */
 interface Lane {
   running: number;
   readonly waiting: (() => void)[];
@@ -24,6 +24,7 @@ interface Lane {
   free: Promise<void>;
 }
 const lanes = new Map<string, Lane>();
+const nameOf = ({ organization_id }: Request, { id }: Operation) => `${organization_id} ${id}`;
 
 /** Makes a batch, after the one before. */
 function inTurn<T>(lane: Lane, make: () => Promise<T>): Promise<T> {
@@ -51,10 +52,12 @@ interface Request {
 export async function longListAnswer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
   const { request_id } = request;
   await turnOf(request);
-  // A longer list is read again from the start, because a list that waits must hold nothing.
-  const short = await shortAnswer(list, operation, request);
+  // While others of its kind are long, this one is not even tried: reading a batch of each would take seconds. A long
+  // list is read again from the start, because a list that waits must hold nothing.
+  const name = nameOf(request, operation);
+  const short = lanes.has(name) ? undefined : await shortAnswer(list, operation, request);
   if (short) return short;
-  const { lane, leave } = await enter(request);
+  const { lane, leave } = await enter(name, request);
   try {
     await turnOf(request);
     const body = inBatches(textsOf(list, operation, request, lane), request, leave);
@@ -99,16 +102,15 @@ export async function wholeAnswer(list: LongList<unknown>, operation: Operation,
   }
 }
 
-/** Resolves when the organization may read one more long list. `leave` is to be called at its end. */
-async function enter(request: Request): Promise<{ lane: Lane; leave: () => void }> {
-  const { organization_id } = request;
-  const lane = lanes.get(organization_id) ?? { running: 0, waiting: [], free: Promise.resolve() };
-  lanes.set(organization_id, lane);
+/** Resolves when one more long list may be read. `leave` is to be called at its end. */
+async function enter(name: string, request: Request): Promise<{ lane: Lane; leave: () => void }> {
+  const lane = lanes.get(name) ?? { running: 0, waiting: [], free: Promise.resolve() };
+  lanes.set(name, lane);
   const leave = () => {
     const next = lane.waiting.shift();
     if (next) return next();
     lane.running -= 1;
-    if (lane.running === 0) lanes.delete(organization_id);
+    if (lane.running === 0) lanes.delete(name);
   };
   if (lane.running < atOnce) lane.running += 1;
   else {
