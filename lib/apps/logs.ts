@@ -138,6 +138,8 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
           }
           if (found.length > batch) continue;
           if (!(await key.exists())) return { status: "deleted" };
+          // Where deployments are simulated, no app will ever print.
+          if (!(await rows().find(key))) return { status: "simulated" };
           if (!(await changes.next())) return undefined;
         }
       } finally {

@@ -57,7 +57,7 @@ export const environmentsOperations = [
     id: "environments.logs",
     summary: "Read the output of the live release of an environment",
     description:
-      "Returns the last 10,000 lines that live releases of the environment printed, oldest first: all of them, or one page if `per_page` or `cursor` is given. With `follow=true` the response is a stream of Server-Sent Events that continues until the environment is deleted; `Last-Event-ID` resumes it. Where deployments are simulated, nothing runs and the log is empty.",
+      "Returns the last 10,000 lines that live releases of the environment printed, oldest first: all of them, or one page if `per_page` or `cursor` is given. With `follow=true` the response is a stream of Server-Sent Events that continues until the environment is deleted; `Last-Event-ID` resumes it. Where deployments are simulated, nothing runs, the log is empty, and a stream ends at once.",
     method: "GET",
     path: "/projects/{id}/environments/{name}/logs",
     needs: "deployments:read",
