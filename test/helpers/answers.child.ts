@@ -5,7 +5,7 @@
 import { createService } from "../../lib/index.ts";
 import { bearer } from "./headers.ts";
 
-const [, , database = "", key = "", encryptionKey = "", count = "", last = ""] = process.argv;
+const [, , database = "", key = "", encryptionKey = "", count = "", last = "", prefix = ""] = process.argv;
 const service = await createService({
   mode: "start",
   database,
@@ -16,7 +16,7 @@ const service = await createService({
 const headers = { ...bearer(key), "content-type": "application/json" };
 let answers = 0;
 const ask = async (i: number) => {
-  const name = `p-${last}-${i}`;
+  const name = `${prefix}-${i}`;
   const body = JSON.stringify({ name, region: "eu" });
   const asked = { method: "POST", headers: { ...headers, "idempotency-key": name }, body };
   const answer = (await (await service.fetch("/v1/projects", asked)).json()) as { id: string };
