@@ -68,7 +68,11 @@ export function createApp(ports: Ports): App {
   const answerOf = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<Response> => {
     plain ??= createPlainRoutes(table);
     const found = plain(incoming.method ?? "", incoming.url ?? "");
-    if (!found) return routed(nodeRequest(incoming, outgoing));
+    if (!found) {
+      // Parsers of URLs take a backslash for a slash, so a proxy's rule for a path would not see it.
+      incoming.url = incoming.url?.replaceAll("\\", "%5C");
+      return routed(nodeRequest(incoming, outgoing));
+    }
     const { route, params, path, search } = found;
     const context = { incoming, outgoing, path, search, params, behindProxy };
     const request = contextOfSocket(context, route.leavesNoTrace ? otherIds : ids);
