@@ -1,5 +1,6 @@
 import type { Identify } from "../http/authenticate.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
+import { readWhole } from "../kernel/page.ts";
 import type { OrganizationsService } from "../organizations/service.ts";
 import type { UsersService } from "../users/service.ts";
 
@@ -38,15 +39,13 @@ export function createPeople({ organizations, users }: Ports) {
     async all() {
       const lists = (await organizations.all()).map(async ({ id, name }) => {
         const by = { organization_id: id, user_id: "", role: "viewer", key_id: "", scopes: [] } as const;
-        const all = [];
-        const next = users.list(by, {}).read();
-        for (let end: unknown; !end; ) {
-          const batch = await next();
-          for (const user of batch.items)
-            all.push({ person: nameOf(id, user.id), organization: name, name: user.name, role: user.role });
-          end = batch.end;
-        }
-        return all;
+        const { data } = await readWhole(users.list(by, {}));
+        return data.map((user) => ({
+          person: nameOf(id, user.id),
+          organization: name,
+          name: user.name,
+          role: user.role,
+        }));
       });
       return (await Promise.all(lists)).flat();
     },

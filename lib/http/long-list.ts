@@ -90,18 +90,6 @@ function turnOf(request: Request): Promise<void> | undefined {
   return turn && stillWanted(request, turn);
 }
 
-/** The answer to a call in process, whose caller may leave it unread. */
-export async function wholeAnswer(list: LongList<unknown>, operation: Operation, writer: Writer, request_id: string) {
-  const data: unknown[] = [];
-  const next = list.read();
-  for (;;) {
-    const { items, end } = await next();
-    data.push(...items);
-    if (end) return writer.answer(operation, { data, ...end, total: list.total }, request_id);
-    await yieldToEventLoop();
-  }
-}
-
 /** Resolves when one more long list may be read. `leave` is to be called at its end. */
 async function enter(name: string, request: Request): Promise<{ lane: Lane; leave: () => void }> {
   const lane = lanes.get(name) ?? { running: 0, waiting: [], free: Promise.resolve() };

@@ -1,7 +1,7 @@
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
 import { type Caller, execute, type Operation } from "../kernel/operation.ts";
-import { LongList } from "../kernel/page.ts";
+import { LongList, readWhole } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Rules } from "../kernel/validation.ts";
 import type { Answer, Writer } from "./answer.ts";
@@ -10,7 +10,7 @@ import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { longListAnswer, wholeAnswer } from "./long-list.ts";
+import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
@@ -83,7 +83,8 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       result = await run(caller);
       await audited?.complete(result);
       if (result instanceof LongList) {
-        if (!request.incoming) return await wholeAnswer(result, operation, writer, request.id);
+        // A caller in process may leave an answer unread, which must keep no other list waiting.
+        if (!request.incoming) return await writer.answer(operation, await readWhole(result), request.id);
         const cut = () => cancellationOf(request, undefined, watch);
         return await longListAnswer(result, operation, { writer, log, cancel, cut, ...by });
       }

@@ -53,7 +53,7 @@ export function eventStream(
       const { value, done } = await entries.next();
       if (!done) {
         const text = eventOf(write(value.record), line("id", value.id));
-        if (text.length > 1_000) take(organization_id, 0, text.length - 1_000);
+        take(organization_id, 1, text.length, 1);
         return { text, last: false };
       }
       if (value) return { text: eventOf(JSON.stringify(value), line("event", "end")), last: true };

@@ -44,9 +44,11 @@ export function takeTurn(organization_id: string, entries = 1): Promise<void> | 
   return undefined;
 }
 
-/** Counts what was sent, without a wait: entries, or their length if that is more. */
-export function take(organization_id: string, entries: number, length: number): void {
+/** Counts what was sent, without a wait: entries, or their length if that is more, without those that had a turn. */
+export function take(organization_id: string, entries: number, length: number, hadTurn = 0): void {
+  const more = Math.max(entries, length / characters) - hadTurn;
+  if (more === 0) return;
   const now = monotonicNow() * perMillisecond;
   const from = Math.max(taken.get(organization_id) ?? now, now);
-  taken.set(organization_id, from + Math.max(entries, length / characters));
+  taken.set(organization_id, from + more);
 }

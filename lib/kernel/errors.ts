@@ -156,8 +156,7 @@ export function invalid(path: string, message: string): Problem {
 /** Whether this error is already logged: a full disk is logged once, not for each request and job. */
 export const isLogged = (error: unknown): boolean => error instanceof Problem && error.isLogged;
 
-/** 404, the same for an unknown identifier and for one of another organization. */
-/** Whether a record was found. */
+/** Whether a record was found: false for a 404, while other errors are thrown on. */
 export const isThere = (found: Promise<unknown>): Promise<boolean> =>
   found.then(
     () => true,
@@ -167,4 +166,5 @@ export const isThere = (found: Promise<unknown>): Promise<boolean> =>
     },
   );
 
+/** 404, the same for an unknown identifier and for one of another organization. */
 export const notFound = (what: string): Problem => new Problem("not_found", `no ${what} has this identifier`);

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { invalid } from "./errors.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 import type { JsonText } from "./result-text.ts";
 
 /** The paging parameters of a list request. */
@@ -61,10 +62,8 @@ export const emptyList: ListSource<unknown, never> = { rows: async () => [], tot
 
 const defaultSize = 20;
 
-interface Options<R> {
+interface LongOptions<R> {
   readonly key?: keyof R & string;
-}
-interface LongOptions<R> extends Options<R> {
   /** The size of the first batch. */
   readonly first?: number;
   /** A list that grows meanwhile ends after this many items. */
@@ -77,27 +76,23 @@ const scopeOf = (list: string, filters: object) => `${list} ${JSON.stringify(fil
  * Reads one page of a list. The cursor is opaque and bound to the list, the organization and the filters: a cursor of
  * another list, or a modified one, is a 422.
  */
-export async function paginate<F extends object, R extends object | JsonText>(
+export async function paginate<F extends object, R extends { id: string } | JsonText>(
   query: PageQuery,
   list: string,
   filters: F,
   source: ListSource<F, R>,
-  options: Options<R> = {},
 ): Promise<Page<R>> {
   const scope = scopeOf(list, filters);
-  const key = (options.key ?? "id") as keyof R;
-  const keyOf = (row: R) => {
-    const record: R = typeof row === "string" ? JSON.parse(row) : row;
-    return String(record[key]);
-  };
   const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
   const { page, per_page } = position;
   const rows = await source.rows(filters, position);
   const data = rows.slice(0, per_page);
   const last = rows.length > data.length ? data.at(-1) : undefined;
-  const next_cursor = last ? cursorOf(keyOf(last), page + 1, scope) : null;
+  const next_cursor = last ? cursorOf(idOf(last), page + 1, scope) : null;
   return { data, page, per_page, next_cursor, total: () => source.total(filters) };
 }
+
+const idOf = (row: { id: string } | JsonText): string => (typeof row === "string" ? JSON.parse(row) : row).id;
 
 /** The same for lists that may be long. Without `per_page` and `cursor` the whole list is one page. */
 export function paginateLong<F extends object, R extends object>(
@@ -160,4 +155,16 @@ export function mapLong<A, B>({ read, total }: LongList<A>, view: (item: A) => B
     };
   };
   return new LongList(mapped, total);
+}
+
+/** Reads a long list to its end, as one page. */
+export async function readWhole<T>({ read, total }: LongList<T>): Promise<Page<T>> {
+  const next = read();
+  const data: T[] = [];
+  for (;;) {
+    const { items, end } = await next(data.length > 0 ? 250 : undefined);
+    data.push(...items);
+    if (end) return { data, ...end, total };
+    await yieldToEventLoop();
+  }
 }
