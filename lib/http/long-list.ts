@@ -7,7 +7,7 @@ import type { LongList } from "../kernel/page.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import { type Answer, json, type Writer } from "./answer.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { take, takeTurn } from "./stream-turns.ts";
+import { take, takeTurn } from "./throttle.ts";
 
 /** The long lists of one kind that an organization reads at once. The others wait, and hold no items yet. */
 const atOnce = 4;

@@ -4,7 +4,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { take, takeTurn } from "./stream-turns.ts";
+import { take, takeTurn } from "./throttle.ts";
 
 /** The headers of Server-Sent Events. Proxies must not buffer or cache them. */
 export const eventHeaders = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { take, takeTurn } from "../../lib/http/stream-turns.ts";
+import { take, takeTurn } from "../../lib/http/throttle.ts";
 import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 
