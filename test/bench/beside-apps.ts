@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { join } from "node:path";
 import { createService } from "../../lib/index.ts";
-import { type Figure, figure } from "./figures.ts";
+import { type Figure, figure, repeated } from "./figures.ts";
 import type { Loaded, Round } from "./load.ts";
 
 /** Response times of the service while apps of the runtime `process` use all the resources they may. */
@@ -46,22 +46,46 @@ async function p99(url: string, path: string, headers: Record<string, string> = 
   return p99_ms;
 }
 
-/** The most requests a second that an app serves through the proxy, in the sandbox or without it. */
-async function ratesOf(isolation: "bubblewrap" | "none"): Promise<number> {
-  const service = await begin(isolation, join(folder, `${isolation}.db`));
-  await deploy(service, "plain", "node server.js");
+/** What the box costs an app: requests a second through the proxy, and the time of a restart, with it and without. */
+async function costOfBox(): Promise<Figure[]> {
+  const sides = [];
+  for (const isolation of ["bubblewrap", "none"] as const) {
+    const service = await begin(isolation, join(folder, `${isolation}.db`));
+    const { environment } = await deploy(service, "plain", "node server.js");
+    sides.push({ service, environment, restarts: [] as number[], rates: [] as number[] });
+  }
   const headers = { host: "production-plain.localhost" };
   const sender = fork(join(import.meta.dirname, "load.js"), [], { execArgv: [] });
-  const url = service.appsUrl ?? "";
-  const all: number[] = [];
-  for (let i = 0; i < rounds + 1; i++) {
-    sender.send({ url, ms: 1_500, requests: [{ path: "/" }], keys: ["none"], headers } satisfies Round);
-    const [{ per_second }] = (await once(sender, "message")) as [Loaded];
-    if (i > 0) all.push(per_second);
-  }
+  // The first round only warms up.
+  for (let round = 0; round < rounds + 1; round++)
+    for (const { service, environment, restarts, rates } of sides) {
+      const taken = await repeated(5, () => call(service, "POST", `${environment}/restart`));
+      sender.send({
+        url: service.appsUrl ?? "",
+        ms: 1_500,
+        requests: [{ path: "/" }],
+        keys: ["none"],
+        headers,
+      } satisfies Round);
+      const [{ per_second }] = (await once(sender, "message")) as [Loaded];
+      if (round > 0) {
+        restarts.push(...taken);
+        rates.push(per_second);
+      }
+    }
   sender.send("end");
-  await service.close();
-  return Math.max(...all);
+  for (const { service } of sides) await service.close();
+  const [boxed, bare] = sides.map(({ restarts, rates }) => ({
+    ...{ restart: figure("", "ms", restarts).median, rate: Math.max(...rates) },
+  })) as [Record<"restart" | "rate", number>, Record<"restart" | "rate", number>];
+  return [
+    figure("requests a second to an app in its box, of one without", "", [boxed.rate / bare.rate], {
+      floor: 0.9,
+      aim: 1,
+    }),
+    figure("the box's part of a restart of an app", "ms", [boxed.restart - bare.restart], { floor: 60, aim: 30 }),
+    figure("a restart without the box", "ms", [bare.restart]),
+  ];
 }
 
 const begin = (isolation: "bubblewrap" | "none", database: string) =>
@@ -79,19 +103,17 @@ async function call(service: Service, method: string, path: string, body?: objec
   return (await response.json()) as { id: string; status: string };
 }
 
-/** Deploys an app and returns a function that stops it. */
-async function deploy(service: Service, name: string, start: string): Promise<() => Promise<unknown>> {
+/** Deploys an app and returns the path of its environment, and a function that stops the app. */
+async function deploy(service: Service, name: string, start: string) {
   commit(name, start);
   const { id: project_id } = await call(service, "POST", "/v1/projects", { name, region: "eu-west-1" });
   const source = { type: "git", repo: `acme/${name}` };
   const { id } = await call(service, "POST", "/v1/deployments", { project_id, environment: "production", source });
   const { status } = await call(service, "GET", `/v1/deployments/${id}?wait=60`);
   if (status !== "active") throw new Error(`the app ${name} ended as ${status}`);
-  return () =>
-    service.fetch(`/v1/projects/${project_id}/environments/production`, {
-      method: "DELETE",
-      headers: { authorization: `Bearer ${key}` },
-    });
+  const environment = `/v1/projects/${project_id}/environments/production`;
+  const headers = { authorization: `Bearer ${key}` };
+  return { environment, stop: () => service.fetch(environment, { method: "DELETE", headers }) };
 }
 
 async function bench(): Promise<Figure[]> {
@@ -105,19 +127,14 @@ async function bench(): Promise<Figure[]> {
     const ratios: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const idle = await p99(url, "/v1/me");
-      const stop = await deploy(service, `greedy${i}${round}`, start);
+      const { stop } = await deploy(service, `greedy${i}${round}`, start);
       ratios.push((await p99(url, "/v1/me")) / idle);
       await stop();
     }
     figures.push(figure(`p99 of GET /v1/me beside ${name}, of the idle one`, "", ratios, { floor: 3, aim: 2 }));
   }
   await service.close();
-  const ratio = (await ratesOf("bubblewrap")) / (await ratesOf("none"));
-  return [
-    ...figures,
-    figure("requests a second to an app in its box, of one without", "", [ratio], { floor: 0.9, aim: 1 }),
-    figure("load of the machine before", "", [load]),
-  ];
+  return [...figures, ...(await costOfBox()), figure("load of the machine before", "", [load])];
 }
 
 process.stdout.write(JSON.stringify(await bench()));
