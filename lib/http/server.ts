@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
+import { joinSmallChunks } from "../kernel/small-chunks.ts";
 import { type Connections, type Crowd, trackConnections } from "./connections.ts";
 import { isAnswered, lingerAfter } from "./linger.ts";
 
@@ -69,11 +70,13 @@ export async function listen(
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);
   };
-  server.on("request", (_request, response) => {
+  server.on("request", (request, response) => {
+    joinSmallChunks(request);
     if (connections.answering(response, take)) take(response);
   });
   const refuseExpectation = (response: ServerResponse) => response.writeHead(417, { "content-length": 0 }).end();
-  server.on("checkExpectation", (_request, response) => {
+  server.on("checkExpectation", (request, response) => {
+    joinSmallChunks(request);
     if (connections.answering(response, refuseExpectation)) refuseExpectation(response);
   });
   server.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {

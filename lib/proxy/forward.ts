@@ -1,6 +1,7 @@
 import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
 import { request as sendSecurely } from "node:https";
 import type { Duplex } from "node:stream";
+import { joinSmallChunks } from "../kernel/small-chunks.ts";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 
 /** The target of a request, and how to send it. */
@@ -78,6 +79,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     // The app switched protocols unasked. Without this listener, Node closes the connection silently.
     asked.on("upgrade", (_, socket) => fail(socket));
     asked.on("response", (answer) => {
+      joinSmallChunks(answer);
       stopTimer();
       answer.on("error", () => response.headersSent && response.destroy());
       service?.onAnswer(answer);
@@ -195,6 +197,7 @@ export function forwardUpgrade(
     });
     // The app did not switch protocols: forward its response, then close the connection.
     asked.on("response", (answer) => {
+      joinSmallChunks(answer);
       socket.write(headOf(answer, ["Connection: close"]));
       answer.on("error", () => {}).pipe(socket);
       answer.on("close", () => {

@@ -9,6 +9,7 @@ import { request as httpsRequest, type RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
 import { sameAddress } from "../../kernel/ip-address.ts";
+import { joinSmallChunks } from "../../kernel/small-chunks.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { excerptOf, readBody } from "./http-response.ts";
 import type { Cancellation } from "./request-timeout.ts";
@@ -172,6 +173,7 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
       sending.once("finish", stopTimer).once("close", stopTimer);
     };
     const receive = (response: IncomingMessage) => {
+      joinSmallChunks(response);
       const status = response.statusCode ?? 0;
       if (status < 100) return settle(failed("not an HTTP answer"));
       const bytesSoFar = readBody(response, request.max_bytes, (incomplete) =>

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage, request } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { joinSmallChunks } from "../../lib/kernel/small-chunks.ts";
+
+/** A server that answers with what it read, and how often it was called back. */
+async function echo(t: TestContext) {
+  const called: number[] = [];
+  const server = createServer((incoming, response) => {
+    joinSmallChunks(incoming);
+    const parts: Buffer[] = [];
+    incoming.on("data", (part: Buffer) => parts.push(part));
+    incoming.on("end", () => {
+      called.push(parts.length);
+      response.end(Buffer.concat(parts));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  return { port: (server.address() as AddressInfo).port, called };
+}
+
+const chunked = (parts: readonly string[]) => {
+  const chunks = parts.map((part) => `${Buffer.byteLength(part).toString(16)}\r\n${part}\r\n`);
+  return `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${chunks.join("")}0\r\n\r\n`;
+};
+
+/** Sends bytes, and returns the body of the answer. */
+const send = (port: number, text: string) =>
+  new Promise<string>((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.once("error", reject).write(text);
+    socket.toArray().then((parts) => resolve(Buffer.concat(parts).toString().split("\r\n\r\n")[1] ?? ""), reject);
+  });
+
+test("a body in chunks of one byte is read in few parts", async (t) => {
+  const { port, called } = await echo(t);
+  const text = "0123456789".repeat(10_000);
+  assert.equal(await send(port, chunked([...text])), text);
+  assert.ok((called[0] ?? Number.NaN) < 1_000, `${called[0]} parts`);
+});
+
+test("every sequence of chunks has the same bytes afterwards", async (t) => {
+  const { port } = await echo(t);
+  const sizes = fc.array(fc.oneof({ weight: 20, arbitrary: fc.constant(1) }, fc.integer({ min: 1, max: 3_000 })), {
+    minLength: 1,
+    maxLength: 400,
+  });
+  await fc.assert(
+    fc.asyncProperty(sizes, async (lengths) => {
+      const parts = lengths.map((length, i) => String(i % 10).repeat(length));
+      assert.equal(await send(port, chunked(parts)), parts.join(""));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("a chunk that comes alone is passed on alone", async (t) => {
+  const server = createServer((_, response) => {
+    let sent = 0;
+    const next = () => (sent++ < 200 ? response.write(`${sent};`) : response.end());
+    response.on("drain", next);
+    response.writeHead(200).flushHeaders();
+    server.on("next", next);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const answer = await new Promise<IncomingMessage>((resolve) => {
+    request({ port: (server.address() as AddressInfo).port }, (response) => {
+      joinSmallChunks(response);
+      resolve(response);
+    }).end();
+  });
+  // The next chunk is sent only after this one has arrived.
+  server.emit("next");
+  let text = "";
+  for await (const part of answer) {
+    text += part;
+    server.emit("next");
+  }
+  assert.equal(text, Array.from({ length: 200 }, (_, i) => `${i + 1};`).join(""));
+});
