@@ -15,7 +15,7 @@ import { createDriverProgress } from "./driver-progress.ts";
 import { type Answer, checkAnswer, interrupted, messageOf, ordered, workOf } from "./driver-work.ts";
 import type { ModelDriver } from "./model-drivers.ts";
 import { costOf, microsOf } from "./price-list.ts";
-import { generationsRepository } from "./repository.ts";
+import { generationsRepository, type Movable } from "./repository.ts";
 import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
@@ -47,7 +47,7 @@ export function createExecution(ports: Ports) {
   const withProgress = createDriverProgress({ ...ports, publish });
 
   /** Makes a move of the state machine; undefined if the move cannot start from the generation's state. */
-  const move = async (tx: Tx, name: MoveName, before: Generation) => {
+  const move = async (tx: Tx, name: MoveName, before: Movable) => {
     const row = await generations(tx).moves[name]({ ...before, at: clock.iso() });
     if (row) publish(tx, row);
     return row;

@@ -4,10 +4,18 @@ import type { Row } from "../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
 type Key = { organization_id: string; id: string };
-type MoveParameters = Key & { at: string } & Pick<
-    Row<"generations">,
-    "cost_micros" | "content_type" | "bytes" | "etag" | "error_code" | "error_message"
-  >;
+const columns = {
+  ...{ id: true, organization_id: true, model: true, kind: true, status: true, input: true, script: true },
+  ...{ ready_at: true, step_at: true, created_at: true, completed_at: true, handle: true, progress: true },
+  ...{ cost_micros: true, content_type: true, bytes: true, etag: true, error_code: true, error_message: true },
+} satisfies Record<keyof Row<"generations">, true>;
+const listed = Object.keys(columns) as (keyof typeof columns)[];
+/** The columns that a move may set, and the key. */
+const moved = [
+  ...(["id", "organization_id", "cost_micros", "content_type", "bytes", "etag"] as const),
+  ...(["error_code", "error_message"] as const),
+] as const;
+export type Movable = Pick<Row<"generations">, (typeof moved)[number]>;
 
 type UsageParameters = Pick<Row<"generation_usage">, "date" | "model" | "generations" | "cost_micros"> & {
   organization_id: string;
@@ -23,7 +31,7 @@ const noFile = { content_type: null, bytes: null, etag: null } as const;
 export function generationsRepository(query: Queries) {
   /** One statement per move: of two concurrent moves from the same state, exactly one succeeds. */
   const move = (name: MoveName) =>
-    query.first((db, p: MoveParameters) => {
+    query.first((db, p: Key & Movable & { at: string }) => {
       const { from, to } = lifecycle.moves[name];
       return db
         .updateTable("generations")
@@ -44,7 +52,8 @@ export function generationsRepository(query: Queries) {
 
   return {
     insert: query.insert("generations"),
-    list: query.pages({ table: "generations", within: ["organization_id"] }),
+    /** The input of a row is empty if it is long. */
+    list: query.pages({ table: "generations", within: ["organization_id"], columns: listed, long: "input" }),
     find: query.first((db, p: Key) =>
       db.selectFrom("generations").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),
@@ -112,10 +121,11 @@ export function generationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where(sql<boolean>`status = ${p.status}`),
     ),
+    /** Without the input, which may be long. */
     ready: query.all((db, p: { now: string }) =>
       db
         .selectFrom("generations")
-        .selectAll()
+        .select(moved)
         .where(queued)
         .where("ready_at", "<=", p.now)
         .orderBy("ready_at")

@@ -5,7 +5,7 @@ import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapPage, type PageQuery, paginate } from "../kernel/page.ts";
+import { mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
 import { isTerminal } from "../kernel/state-machine.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
@@ -105,8 +105,12 @@ export function generationsService(ports: Ports) {
     /** Moves a generation by one state, for testers. */
     step: async (id: string) => view(await stepper.step(id)),
 
-    list: async ({ organization_id }: Caller, query: PageQuery) =>
-      mapPage(await paginate(query, "generations", { organization_id }, generations().list), view),
+    async list({ organization_id }: Caller, query: PageQuery) {
+      const whole = ({ id }: Generation) => generations().find({ organization_id, id });
+      const long = { is: ({ input }: Generation) => input === "", whole };
+      const list = generations().list;
+      return mapLong(paginateLong(query, "generations", { organization_id }, list, { isPaged: true, long }), view);
+    },
 
     async create(caller: Caller, { model, ...inputs }: v.InferOutput<typeof newGeneration>) {
       const { kind } = modelDrivers.check(model, inputs);

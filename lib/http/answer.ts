@@ -22,6 +22,12 @@ export interface Answer {
   takeOver?(socket: Duplex, head: Buffer, headers: readonly string[]): void;
 }
 
+/** Longer texts count towards the answers that an organization may take, and need a client that reads. */
+const longText = 64 * 1024;
+/** The length of a long text; 0 for any other body. */
+export const longLengthOf = ({ body }: Pick<Answer, "body">): number =>
+  typeof body === "string" && body.length > longText ? body.length : 0;
+
 /** A problem, or an error with any other code in the same form. */
 type Written = Pick<Problem, "status" | "message" | "details" | "headers"> & { readonly code: string };
 

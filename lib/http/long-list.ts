@@ -7,16 +7,19 @@ import type { LongList } from "../kernel/page.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import { type Answer, json, type Writer } from "./answer.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { take, takeTurn } from "./throttle.ts";
+import { take, takeTurn, waitForTurn, whileWanted } from "./throttle.ts";
 
-/** The long lists of one kind that an organization reads at once. The others wait, and hold no items yet. */
+/** The long lists of one kind that a user reads at once. The others wait, and hold no items yet. */
 const atOnce = 4;
 /** A batch is read in one go, so long items come in smaller batches. Few sizes, because each is a statement. */
 const sizes = [128, 16, 4, 1] as const;
 const batchLength = 256 * 1024;
+/** A slow client takes a piece before `longestPause` ends, and a long item is more than a piece. */
+const pieceBytes = 64 * 1024;
 const longestPause = "30s";
+const encoder = new TextEncoder();
 
-/** The long lists of one kind that an organization reads. */
+/** The long lists of one kind that a user reads. */
 interface Lane {
   running: number;
   readonly waiting: (() => void)[];
@@ -24,7 +27,7 @@ interface Lane {
   free: Promise<void>;
 }
 const lanes = new Map<string, Lane>();
-const nameOf = ({ organization_id }: Request, { id }: Operation) => `${organization_id} ${id}`;
+const nameOf = ({ user_id }: Request, { id }: Operation) => `${user_id} ${id}`;
 
 /** Makes a batch, after the one before. */
 function inTurn<T>(lane: Lane, make: () => Promise<T>): Promise<T> {
@@ -36,6 +39,7 @@ function inTurn<T>(lane: Lane, make: () => Promise<T>): Promise<T> {
 interface Request {
   readonly request_id: string;
   readonly organization_id: string;
+  readonly user_id: string;
   readonly writer: Writer;
   readonly log: Log;
   /** Cancels the request while it waits. */
@@ -51,7 +55,7 @@ interface Request {
  */
 export async function longListAnswer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
   const { request_id } = request;
-  await turnOf(request);
+  await waitForTurn(request.organization_id, request.cancel);
   // While others of its kind are long, this one is not even tried: reading a batch of each would take seconds. A long
   // list is read again from the start, because a list that waits must hold nothing.
   const name = nameOf(request, operation);
@@ -59,8 +63,8 @@ export async function longListAnswer(list: LongList<unknown>, operation: Operati
   if (short) return short;
   const { lane, leave } = await enter(name, request);
   try {
-    await turnOf(request);
-    const body = inBatches(textsOf(list, operation, request, lane), request, leave);
+    await waitForTurn(request.organization_id, request.cancel);
+    const body = inPieces(batchesOf(list, operation, request, lane), request, leave);
     return { status: 200, headers: json, body, request_id };
   } catch (error) {
     leave();
@@ -84,12 +88,6 @@ async function shortAnswer(
   return answer;
 }
 
-/** Waits while the organization has taken too much. Undefined: it has not. */
-function turnOf(request: Request): Promise<void> | undefined {
-  const turn = takeTurn(request.organization_id, 0);
-  return turn && stillWanted(request, turn);
-}
-
 /** Resolves when one more long list may be read. `leave` is to be called at its end. */
 async function enter(name: string, request: Request): Promise<{ lane: Lane; leave: () => void }> {
   const lane = lanes.get(name) ?? { running: 0, waiting: [], free: Promise.resolve() };
@@ -103,7 +101,7 @@ async function enter(name: string, request: Request): Promise<{ lane: Lane; leav
   if (lane.running < atOnce) lane.running += 1;
   else {
     const turn = new Promise<void>((resolve) => lane.waiting.push(resolve));
-    await stillWanted(request, turn).catch((error) => {
+    await whileWanted(turn, request.cancel()).catch((error) => {
       void turn.then(leave);
       throw error;
     });
@@ -111,44 +109,39 @@ async function enter(name: string, request: Request): Promise<{ lane: Lane; leav
   return { lane, leave };
 }
 
-/** Waits, and throws once nobody wants the answer any more. */
-async function stillWanted({ cancel }: Request, turn: Promise<void>): Promise<void> {
-  const { signal } = cancel();
-  const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
-  if (!signal.aborted) await Promise.race([turn, aborted]);
-  if (signal.aborted)
-    throw signal.reason instanceof Problem ? signal.reason : new Problem("unavailable", "the client has left");
-}
-
-async function* textsOf(
+async function* batchesOf(
   { read, total }: LongList<unknown>,
   { write }: Operation,
   { request_id, organization_id, writer }: Request,
   lane: Lane,
-): AsyncGenerator<string, void> {
+): AsyncGenerator<Uint8Array, void> {
   const next = read();
-  let before = '{"data":[';
+  let begin = '{"data":[';
+  let comma = "";
   let size: number | undefined;
-  for (let isLast = false; !isLast; before = ",") {
+  for (let isLast = false; !isLast; begin = "") {
     await takeTurn(organization_id, 0);
-    yield await inTurn(lane, async () => {
+    const bytes = await inTurn(lane, async () => {
       const { items, end } = await next(size);
       isLast = end !== undefined;
-      const text = `${before}${items.map(write).join()}${end ? await writer.listEnd(end, total, request_id) : ""}`;
+      // A batch is empty if its only row was deleted meanwhile.
+      const data = items.length > 0 ? `${comma}${items.map(write).join()}` : "";
+      if (data) comma = ",";
+      const text = `${begin}${data}${end ? await writer.listEnd(end, total, request_id) : ""}`;
       take(organization_id, items.length, text.length);
       size = sizes.find((one) => one * text.length <= items.length * batchLength) ?? 1;
-      return text;
+      return encoder.encode(text);
     });
+    for (let from = 0; from < bytes.length; from += pieceBytes) yield bytes.subarray(from, from + pieceBytes);
   }
 }
 
-function inBatches(
-  texts: AsyncGenerator<string, void>,
+function inPieces(
+  pieces: AsyncGenerator<Uint8Array, void>,
   { request_id, log, cut }: Request,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { signal, end } = cut();
-  const encoder = new TextEncoder();
   let stopTimer = () => {};
   let isEnded = false;
   const finish = () => {
@@ -175,14 +168,14 @@ function inBatches(
       async pull(controller) {
         stopTimer();
         try {
-          const { value, done } = await texts.next();
+          const { value, done } = await pieces.next();
           if (isEnded) return;
           if (done) {
             finish();
             controller.close();
             return;
           }
-          controller.enqueue(encoder.encode(value));
+          controller.enqueue(value);
           stopTimer = systemTimer(longestPause, () => drop("its client read nothing for half a minute"));
         } catch (error) {
           drop(reasonOf(error));

@@ -4,7 +4,7 @@ import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { LongList, readWhole } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
 import type { Rules } from "../kernel/validation.ts";
-import type { Answer, Writer } from "./answer.ts";
+import { type Answer, longLengthOf, type Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { parseBody, readBody } from "./body.ts";
@@ -14,6 +14,7 @@ import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
+import { take, waitForTurn } from "./throttle.ts";
 
 interface Ports<Services> {
   readonly services: Services;
@@ -77,9 +78,13 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse });
     }
 
-    const by = { request_id: request.id, organization_id: caller.organization_id };
+    const { organization_id, user_id } = caller;
+    const by = { request_id: request.id, organization_id, user_id };
+    const account = `${organization_id} long answers`;
     let result: unknown;
     try {
+      const turn = waitForTurn(account, cancel);
+      if (turn !== undefined) await turn;
       result = await run(caller);
       await audited?.complete(result);
       if (result instanceof LongList) {
@@ -88,7 +93,12 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
         const cut = () => cancellationOf(request, undefined, watch);
         return await longListAnswer(result, operation, { writer, log, cancel, cut, ...by });
       }
-      if (!(result instanceof Stream)) return await writer.answer(operation, result, request.id);
+      if (!(result instanceof Stream)) {
+        const answer = await writer.answer(operation, result, request.id);
+        const length = longLengthOf(answer);
+        if (length > 0) take(account, 0, length);
+        return answer;
+      }
     } finally {
       if (!(result instanceof Stream)) cancellation?.end();
     }

@@ -1,11 +1,14 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { ReadableStream, Response } from "../kernel/web.ts";
-import type { Answer } from "./answer.ts";
+import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
 import { WebResponse } from "./web-response.ts";
+
+/** How long a client may read nothing of a long answer. */
+const longestPause_ms = 30_000;
 
 /** Marks an answer that is already written to its socket. */
 export const sent: Response = new WebResponse(null);
@@ -30,9 +33,17 @@ export function send(outcome: Outcome, request: RequestContext, leave: (run: () 
     });
   }
   outgoing.writeHead(status, headers);
+  if (longLengthOf(outcome.answer) > 0) dropIfUnread(outgoing);
   if (method === "GET" || method === "HEAD") leave(() => end(outgoing, shown));
   else end(outgoing, shown);
   return sent;
+}
+
+/** Without this, thousands of clients that read nothing could fill the memory with answers. */
+function dropIfUnread(outgoing: ServerResponse): void {
+  outgoing.setTimeout(longestPause_ms, () => outgoing.destroy());
+  // Before Node sets the time that the connection may wait for its next request.
+  outgoing.prependOnceListener("finish", () => outgoing.setTimeout(0));
 }
 
 function end(outgoing: ServerResponse, body: string | Uint8Array | null): void {

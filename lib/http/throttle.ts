@@ -1,5 +1,7 @@
 import { systemTimer } from "../kernel/clock.ts";
+import { Problem } from "../kernel/errors.ts";
 import { monotonicNow } from "../kernel/system.ts";
+import type { Cancellation } from "./cancellation.ts";
 
 /*
  * The streams and whole logs of an organization send at most 10,000 entries a second together, and as many at once
@@ -51,4 +53,21 @@ export function take(organization_id: string, entries: number, length: number, h
   const now = monotonicNow() * perMillisecond;
   const from = Math.max(taken.get(organization_id) ?? now, now);
   taken.set(organization_id, from + more);
+}
+
+/**
+ * Waits for the turn of a request. Rejects once nobody wants its answer any more. Undefined: there is nothing to wait
+ * for.
+ */
+export function waitForTurn(account: string, cancel: () => Cancellation): Promise<void> | undefined {
+  const turn = taken.has(account) ? takeTurn(account, 0) : undefined;
+  return turn && whileWanted(turn, cancel());
+}
+
+/** Waits, and rejects once nobody wants the answer any more. */
+export async function whileWanted(turn: Promise<void>, { signal }: Cancellation): Promise<void> {
+  const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  if (!signal.aborted) await Promise.race([turn, aborted]);
+  if (signal.aborted)
+    throw signal.reason instanceof Problem ? signal.reason : new Problem("unavailable", "the client has left");
 }

@@ -64,10 +64,14 @@ const defaultSize = 20;
 
 interface LongOptions<R> {
   readonly key?: keyof R & string;
+  /** Whether a page without `per_page` has 20 items. Default: it has them all. */
+  readonly isPaged?: boolean;
   /** The size of the first batch. */
   readonly first?: number;
   /** A list that grows meanwhile ends after this many items. */
   readonly most?: number;
+  /** For a source that leaves out the text of long rows: such a row is read by itself, and undefined if it is gone. */
+  readonly long?: { is(row: R): boolean; whole(row: R): Promise<R | undefined> };
 }
 
 const scopeOf = (list: string, filters: object) => `${list} ${JSON.stringify(filters)}`;
@@ -94,16 +98,16 @@ export async function paginate<F extends object, R extends { id: string } | Json
 
 const idOf = (row: { id: string } | JsonText): string => (typeof row === "string" ? JSON.parse(row) : row).id;
 
-/** The same for lists that may be long. Without `per_page` and `cursor` the whole list is one page. */
+/** The same for lists that may be long. */
 export function paginateLong<F extends object, R extends object>(
   query: PageQuery,
   list: string,
   filters: F,
   source: ListSource<F, R>,
-  { key = "id" as keyof R & string, first = 128, most = Number.POSITIVE_INFINITY }: LongOptions<R> = {},
+  { key = "id" as keyof R & string, isPaged, first = 128, most = Number.POSITIVE_INFINITY, long }: LongOptions<R> = {},
 ): LongList<R> {
   const scope = scopeOf(list, filters);
-  const isWhole = query.per_page === undefined && query.cursor === undefined;
+  const isWhole = !isPaged && query.per_page === undefined && query.cursor === undefined;
   const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
   const { page } = position;
   const wanted = isWhole ? most : position.per_page;
@@ -113,16 +117,26 @@ export function paginateLong<F extends object, R extends object>(
     return async (size = first): Promise<Batch<R>> => {
       const per_page = Math.min(size, wanted - count);
       const rows = await source.rows(filters, { after, page, per_page });
-      const items = rows.slice(0, per_page);
-      const hasMore = rows.length > items.length;
-      count += items.length;
-      after = String(items.at(-1)?.[key]);
+      const { taken, items } = await beforeLong(rows.slice(0, per_page), long);
+      const hasMore = rows.length > taken.length;
+      count += taken.length;
+      after = String(taken.at(-1)?.[key]);
       if (hasMore && count < wanted) return { items, end: undefined };
       const next_cursor = hasMore && !isWhole ? cursorOf(after, page + 1, scope) : null;
       return { items, end: { page, per_page: isWhole ? count : position.per_page, next_cursor } };
     };
   };
   return new LongList(read, () => source.total(filters));
+}
+
+/** The rows before the first long one. If that is the first of all, it comes alone, and whole. */
+async function beforeLong<R>(rows: R[], long: LongOptions<R>["long"]): Promise<{ taken: R[]; items: R[] }> {
+  const at = long ? rows.findIndex(long.is) : -1;
+  const taken = at < 0 ? rows : rows.slice(0, Math.max(at, 1));
+  const [first] = taken;
+  if (!long || !first || at !== 0) return { taken, items: taken };
+  const whole = await long.whole(first);
+  return { taken, items: whole ? [whole] : [] };
 }
 
 const checksum = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);

@@ -71,3 +71,40 @@ test("a list that grows while it is read ends", async () => {
   assert.equal(ids.length, 1_000);
   assert.deepEqual(end, { page: 1, per_page: 1_000, next_cursor: null });
 });
+
+test("a long row comes alone and whole, and a batch without rows is no end", async () => {
+  interface Row extends Item {
+    readonly text: string;
+  }
+  const kinds = fc.constantFrom("short", "long", "gone");
+  const some = fc.integer({ min: 1, max: 8 });
+  await fc.assert(
+    fc.asyncProperty(fc.array(kinds, { maxLength: 20 }), some, some, async (rows, first, per_page) => {
+      const stored = rows.map((kind, i): Row => ({ id: `${i}`, text: kind === "short" ? "short" : "" }));
+      const source = {
+        rows: async (_: object, { after, per_page: size }: Position) => {
+          const from = after === undefined ? 0 : Number(after) + 1;
+          return stored.slice(from, from + size + 1);
+        },
+        total: async () => rows.length,
+      };
+      const long = {
+        is: ({ text }: Row) => text === "",
+        whole: async (row: Row) => (rows[Number(row.id)] === "gone" ? undefined : { ...row, text: "long" }),
+      };
+      const seen: Row[] = [];
+      let cursor: string | null | undefined;
+      while (cursor !== null) {
+        const next = paginateLong({ per_page, cursor }, "rows", {}, source, { first, long }).read();
+        for (cursor = undefined; cursor === undefined; ) {
+          const { items, end } = await next();
+          assert.ok(items.length === 1 || items.every(({ text }) => text === "short"));
+          seen.push(...items);
+          if (end) cursor = end.next_cursor;
+        }
+      }
+      const kept = rows.flatMap((text, i) => (text === "gone" ? [] : [{ id: `${i}`, text }]));
+      assert.deepEqual(seen, kept);
+    }),
+  );
+});

@@ -84,7 +84,7 @@ test("a client that reads nothing of a long log for half a minute is dropped", a
   await assert.rejects(read(response), /aborted/);
 });
 
-test("an organization reads four long logs at once, and the fifth waits; other lists and organizations do not", async (t) => {
+test("a user reads four long logs at once, and the fifth waits; other lists, users and organizations do not", async (t) => {
   const { here, id, path } = await withLog(t);
   const open = await listening(here);
   const running = await Promise.all(Array.from({ length: 4 }, () => open(path)));
@@ -95,6 +95,7 @@ test("an organization reads four long logs at once, and the fifth waits; other l
   });
   for (let i = 0; i < 5; i++) await read(await open("/v1/users", keyOf("stranger")));
   await read(await open("/v1/users"));
+  await read(await open(path, keyOf("owner")));
   assert.equal(isAnswered, false);
   running.shift()?.destroy();
   assert.deepEqual((await read(await fifth)).data, await logOf(here, id));
@@ -136,4 +137,33 @@ test("environments come in batches, in their order", async (t) => {
     200,
   );
   assert.deepEqual([...page.data, ...rest.data], data);
+});
+
+test("generations with long inputs come in parts, in their order and whole, like the others", async (t) => {
+  const here = await world(t);
+  const sizes = [10, 8_000, 8_200, 300_000, 20, 600_000, 600_000, 30, 8_192, 40, 50, 400_000];
+  const made = [];
+  for (const [i, size] of sizes.entries()) {
+    const body = { model: "someone/any", prompt: `number ${i}`, image: "i".repeat(size) };
+    made.unshift(expect(await here.call("owner", "POST", "/v1/generations", body), 201).id);
+  }
+  const open = await listening(here);
+  for (const per_page of [5, 12]) {
+    const data = [];
+    let cursor = "";
+    do {
+      const response = await open(`/v1/generations?per_page=${per_page}${cursor}`);
+      if (cursor === "") assert.equal(response.headers["content-length"], undefined);
+      const page = await read(response);
+      data.push(...page.data);
+      cursor = page.meta.next_cursor && `&cursor=${encodeURIComponent(page.meta.next_cursor)}`;
+    } while (cursor);
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      made,
+    );
+    assert.deepEqual(data.map(({ input }) => input.image.length).reverse(), sizes);
+    const { data: whole } = expect(await here.call("owner", "GET", `/v1/generations?per_page=${per_page}`), 200);
+    assert.deepEqual(whole, data.slice(0, per_page));
+  }
 });
