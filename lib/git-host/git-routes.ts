@@ -90,6 +90,16 @@ async function* bodyOf({ incoming, body }: RequestContext): AsyncGenerator<Uint8
   else yield new Uint8Array(await body());
 }
 
+/** The body of a push. If its key stops being valid, the connection is cut, and git stores nothing. */
+async function* whileValid(request: RequestContext, watch: (lost: () => void) => () => void) {
+  const unwatch = watch(() => void request.incoming?.socket.destroy());
+  try {
+    yield* bodyOf(request);
+  } finally {
+    unwatch();
+  }
+}
+
 const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) =>
   new ReadableStream<Uint8Array>(
     {
@@ -133,12 +143,14 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     const isUpload = service === "git-receive-pack";
     if (isUpload && incoming) allowLongBody(incoming);
     const reader = createPushReader();
+    const watch = (lost: () => void) => authenticator.watch(authentication, lost);
     const given = { service, method, query, header, body: bodyOf(request) };
-    const answer = await hosts.serve(name, isUpload ? { ...given, seen: reader.take } : given, isPush);
+    const push = { ...given, body: whileValid(request, watch), seen: reader.take };
+    const answer = await hosts.serve(name, isUpload ? push : given, isPush);
     if (!answer) throw new Problem("not_found", `there is no repository ${repo} here; the first push makes it`);
     const { status, headers, body, end } = answer;
     if (!isUpload) return { status, headers, body: streamOf(body, end), request_id };
-    const cancellation = cancellationOf(request, closing, (lost) => authenticator.watch(authentication, lost));
+    const cancellation = cancellationOf(request, closing, watch);
     const caller: Caller = authenticator.confirmed(authentication);
     const creator = (by: Caller) => audited(rights.make(by), request, by).caller;
     const deploy = createDeploymentsOfPush({ ...ports, creator });
