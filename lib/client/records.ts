@@ -604,7 +604,7 @@ export interface Delivery {
    */
   next_attempt_at: string | null;
   /**
-   * The attempts so far, oldest first.
+   * The attempts so far, oldest first; at most the last 100.
    */
   attempts: {
     /**
@@ -668,7 +668,7 @@ export interface DeliveryDetail {
    */
   next_attempt_at: string | null;
   /**
-   * The attempts so far, oldest first.
+   * The attempts so far, oldest first; at most the last 100.
    */
   attempts: {
     /**

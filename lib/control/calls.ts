@@ -13,6 +13,7 @@ import { acceptance, member } from "../invitations/schema.ts";
 import type { InvitationsService } from "../invitations/service.ts";
 import { anonymous } from "../kernel/operation.ts";
 import { writerOf } from "../kernel/result-text.ts";
+import { listOf } from "../kernel/size-limits.ts";
 import { record, type Schema, text } from "../kernel/validation.ts";
 import type { MailsService } from "../mails/service.ts";
 import { newScenario } from "../scenarios/schema.ts";
@@ -46,11 +47,7 @@ const asGeneration = shown(generation);
 /** Each order of the deliveries is tried in a fork of its own; five deliveries have 120 orders. */
 const maxOrdered = 5;
 const ordered = record({
-  deliveries: v.pipe(
-    v.array(text(), "must be a list"),
-    v.minLength(2, "must have at least 2"),
-    v.maxLength(maxOrdered, `must have at most ${maxOrdered}`),
-  ),
+  deliveries: v.pipe(listOf(text(), maxOrdered), v.minLength(2, "must have at least 2")),
   muted: v.optional(v.boolean("must be true or false")),
 });
 
@@ -112,7 +109,7 @@ const receiverCalls = [
     method: "POST",
     path: "deliveries",
     body: record({
-      deliveries: v.pipe(v.array(text(), "must be a list"), v.maxLength(1000, "must have at most 1000")),
+      deliveries: listOf(text(), 1000),
     }),
     async run({ body: { deliveries } }, { outbox }) {
       await outbox.deliver(deliveries);

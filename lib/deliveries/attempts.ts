@@ -10,7 +10,8 @@ import type { Row } from "../store/tables.ts";
 import { retryDelay } from "./backoff.ts";
 import type { DeliveryFormat, Settings } from "./delivery-format.ts";
 import { type DeliveryRequest, requestOf, withoutSecrets } from "./delivery-request.ts";
-import { deliveriesRepository, endpointsRepository } from "./repository.ts";
+import { endpointsRepository } from "./endpoint-repository.ts";
+import { deliveriesRepository, keptAttempts } from "./repository.ts";
 import { redactor } from "./response-redaction.ts";
 import type { Endpoints } from "./service.ts";
 
@@ -126,6 +127,8 @@ export function createAttempts(ports: Ports) {
       error,
       response,
     });
+    const upTo = number - keptAttempts;
+    if (upTo > 0) await deliveries(tx).dropAttempts({ delivery_id, organization_id, upTo });
     feed.publish(tx, {
       kind: "try",
       organization_id,

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { invalid } from "../kernel/errors.ts";
+import { ofFewFields } from "../kernel/size-limits.ts";
 import { parseUrl } from "../kernel/url.ts";
 import { documentedAs, textLike } from "../kernel/validation.ts";
 import { redacted } from "./response-redaction.ts";
@@ -33,8 +34,7 @@ export const headersRule = v.pipe(
     propertyNames: { type: "string", maxLength: 64, pattern: "^[A-Za-z0-9-]+$" },
     additionalProperties: { type: "string", minLength: 1, maxLength: 1024 },
   }),
-  v.record(name, value, notAnObject),
-  v.check((headers) => Object.keys(headers).length <= most, `must have at most ${most} headers`),
+  ofFewFields(v.record(name, value, notAnObject), most, `must have at most ${most} headers`),
   v.check(
     (headers) => new Set(Object.keys(headers).map((one) => one.toLowerCase())).size === Object.keys(headers).length,
     "must name each header once, in upper or lower case",

@@ -3,14 +3,14 @@ import { type Clock, isoOf, parseInstant } from "../kernel/clock.ts";
 import { invalid, notFound } from "../kernel/errors.ts";
 import { type Ids, lowestId } from "../kernel/ids.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { type PageQuery, paginate } from "../kernel/page.ts";
+import { mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
 import { inScope, rolesFor } from "../kernel/roles.ts";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Outbox } from "./outbox.ts";
-import { deliveriesRepository, recoveryBatch } from "./repository.ts";
+import { deliveriesRepository, keptAttempts, recoveryBatch } from "./repository.ts";
 import type { Endpoints, Family } from "./service.ts";
 import { lifecycle } from "./states.ts";
 
@@ -27,6 +27,9 @@ interface Ports {
   readonly outbox: Outbox;
   readonly attempts: Pick<Attempts, "request">;
 }
+
+/** The attempts in one batch of a list. Each may have a KiB of its answer, which is 6 KiB as JSON. */
+const attemptsOfBatch = 160;
 
 /** Sorts after every identifier. */
 const afterEveryId = "~";
@@ -64,8 +67,10 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
     async list(family: Family, caller: Caller, id: string, query: PageQuery) {
       const endpoint = await endpoints.get(family, caller, id);
       const { organization_id } = endpoint;
-      const page = await paginate(query, "deliveries", { organization_id, endpoint_id: id }, deliveries().list);
-      return { ...page, data: await views(endpoint, page.data) };
+      const filters = { organization_id, endpoint_id: id };
+      const weigh = ({ tries }: Delivery) => Math.min(tries, keptAttempts) / attemptsOfBatch;
+      const list = paginateLong(query, "deliveries", filters, deliveries().list, { isPaged: true, weigh });
+      return mapLong(list, (rows) => views(endpoint, rows));
     },
 
     /** One delivery with its request. */

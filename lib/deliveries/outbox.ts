@@ -10,8 +10,9 @@ import type { Row } from "../store/tables.ts";
 import type { AttemptResult, Attempts, StartedAttempt } from "./attempts.ts";
 import { maxAttempts } from "./backoff.ts";
 import type { DeliveryFormat } from "./delivery-format.ts";
+import { endpointsRepository } from "./endpoint-repository.ts";
 import { createRedeliveries } from "./redeliveries.ts";
-import { concurrency, deliveriesRepository, endpointsRepository } from "./repository.ts";
+import { concurrency, deliveriesRepository } from "./repository.ts";
 import type { Endpoints } from "./service.ts";
 
 type Delivery = Row<"deliveries">;

@@ -7,7 +7,6 @@ import { maxAttempts } from "./backoff.ts";
 type Of = { organization_id: string };
 type Key = Of & { id: string };
 type OfEndpoint = { organization_id: string; endpoint_id: string };
-type Family = Row<"endpoints">["family"];
 /** `tries` counts all attempts; `rung` counts those of the retry schedule, which a recovery restarts. */
 type Counters = Pick<Row<"deliveries">, "tries" | "rung">;
 
@@ -43,62 +42,8 @@ export const concurrency = 32;
 /** Deletes or recovers at most so many per transaction: 100,000 blocked the event loop for 0.8 s and 0.5 s. */
 export const removalBatch = 50;
 export const recoveryBatch = 500;
-
-export function endpointsRepository(query: Queries) {
-  return {
-    insert: query.insert("endpoints"),
-    list: query.pages({ table: "endpoints", within: ["organization_id", "family"] }),
-    find: query.first((db, p: Key & { family: Family }) =>
-      db
-        .selectFrom("endpoints")
-        .selectAll()
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where("family", "=", p.family),
-    ),
-    count: query.count((db, p: { organization_id: string; family: Family }) =>
-      db
-        .selectFrom("endpoints")
-        .select("id")
-        .where("organization_id", "=", p.organization_id)
-        .where("family", "=", p.family),
-    ),
-    ofOrganization: query.all((db, p: { organization_id: string }) =>
-      db
-        .selectFrom("endpoints")
-        .selectAll()
-        .where("organization_id", "=", p.organization_id)
-        .orderBy("family")
-        .orderBy("id"),
-    ),
-    update: query.first((db, p: Key & Omit<Row<"endpoints">, "succeeded_at" | "created_at">) =>
-      db
-        .updateTable("endpoints")
-        .set({ family: p.family, type: p.type, name: p.name, status: p.status })
-        .set({ events: p.events, config: p.config, sealed: p.sealed, epoch: p.epoch })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .returningAll(),
-    ),
-    remove: query.change((db, p: Key) =>
-      db.deleteFrom("endpoints").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
-    ),
-    succeeded: query.change((db, p: Key & { at: string }) =>
-      db
-        .updateTable("endpoints")
-        .set({ succeeded_at: p.at })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where((eb) => eb.or([eb("succeeded_at", "is", null), eb("succeeded_at", "<", p.at)])),
-    ),
-    /** For every organization, because a push to the connected app reaches them all. */
-    ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
-      db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
-    ),
-    /** For every organization, because jobs work for them all. */
-    forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),
-  };
-}
+/** Redeliveries have no limit, but only the last attempts of a delivery are kept. */
+export const keptAttempts = 100;
 
 export function deliveriesRepository(query: Queries) {
   return {
@@ -131,6 +76,13 @@ export function deliveriesRepository(query: Queries) {
     ),
     /** Idempotent, because a commit is retried if its answer was lost. */
     insertAttempt: query.insertOnce("delivery_attempts"),
+    dropAttempts: query.change((db, p: { organization_id: string; delivery_id: string; upTo: number }) =>
+      db
+        .deleteFrom("delivery_attempts")
+        .where("delivery_id", "=", p.delivery_id)
+        .where("organization_id", "=", p.organization_id)
+        .where("number", "<=", p.upTo),
+    ),
     /** Counts a scheduled attempt, unless another attempt was counted since the row was read. */
     count: query.change((db, p: Key & Counters & { nextTries: number; nextRung: number }) =>
       db

@@ -3,6 +3,7 @@ import { parseEndpointUrl } from "../drivers/outbound/target.ts";
 import { catalog, type EventName } from "../events/catalog.ts";
 import { parseInstant } from "../kernel/clock.ts";
 import { field } from "../kernel/field.ts";
+import { listOf } from "../kernel/size-limits.ts";
 import { datetime, documentedAs, id, paging, rulesInForce, textOf } from "../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
@@ -10,7 +11,7 @@ const eventNames = ["*", ...(Object.keys(catalog) as EventName[])] as const;
 
 /** "At least one known name or `*`; duplicates fold." */
 export const eventsRule = v.pipe(
-  v.array(v.picklist(eventNames, `must be one of ${eventNames.join(", ")}`), "must be a list of event names"),
+  listOf(v.picklist(eventNames, `must be one of ${eventNames.join(", ")}`), 1_000, "must be a list of event names"),
   v.minLength(1, "must have at least one event name, or *"),
   v.transform((names) => [...new Set(names)]),
 );
@@ -46,7 +47,7 @@ export const delivery = field(
     status: field(v.picklist(lifecycle.states), "The status of the delivery; `pending` until it has ended."),
     created_at: field(datetime(), "When the delivery was created."),
     next_attempt_at: field(v.nullable(datetime()), "When the next attempt is due; null after the last one."),
-    attempts: field(v.array(attempt), "The attempts so far, oldest first."),
+    attempts: field(v.array(attempt), "The attempts so far, oldest first; at most the last 100."),
   }),
   "A delivery to a webhook or an integration, with its attempts.",
 );

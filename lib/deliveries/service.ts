@@ -13,7 +13,8 @@ import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { Settings } from "./delivery-format.ts";
-import { deliveriesRepository, endpointsRepository, removalBatch } from "./repository.ts";
+import { endpointsRepository } from "./endpoint-repository.ts";
+import { deliveriesRepository, removalBatch } from "./repository.ts";
 import { endpointLifecycle } from "./states.ts";
 
 type Endpoint = Row<"endpoints">;

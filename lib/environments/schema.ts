@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { field } from "../kernel/field.ts";
 import { redaction } from "../kernel/secret-values.ts";
+import { listOf, ofFewFields } from "../kernel/size-limits.ts";
 import { datetime, documentedAs, id, paging, text, textLike } from "../kernel/validation.ts";
 
 export const environmentName = textLike(
@@ -28,9 +29,7 @@ function named<T extends v.GenericSchema>(variable: T) {
     (given) => !reserved.some((name) => Object.hasOwn(given, name)),
     `must not have a variable named ${reserved.join(" or ")}`,
   );
-  // Counted before each variable is checked: checking 60,000 wrong ones took 0.8 s.
-  const counted = v.check<v.InferInput<typeof all>, string>((given) => Object.keys(given).length <= 200, few);
-  return v.pipe(object, unreserved, counted, documentedAs(all), all);
+  return v.pipe(object, unreserved, documentedAs(all), ofFewFields(v.record(variableName, variable), 200, few));
 }
 
 const given = v.strictObject({
@@ -45,12 +44,13 @@ export const variables = named(v.union([value, given], 'must be text, or {"value
 const storedSecret = v.strictObject({ secret: field(v.literal(true), "The value is secret, and stays as it is.") });
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+const hostName = new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`);
 /** A host name in lower case with at least two labels. Names beyond ASCII are written in their xn-- form. */
 export const domainName = v.pipe(
   v.string("must be a string"),
   v.toLowerCase(),
   v.check(
-    (name) => name.length <= 253 && new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`).test(name),
+    (name) => name.length <= 253 && hostName.test(name),
     "must be a host name such as www.example.com, without scheme and port",
   ),
   documentedAs({ maxLength: 253 }),
@@ -106,8 +106,7 @@ export const environmentChanges = v.pipe(
     ),
     domains: v.optional(
       v.pipe(
-        v.array(domainName, "must be a list"),
-        v.maxLength(100, "must have at most 100 domains"),
+        listOf(domainName, 100, undefined, "must have at most 100 domains"),
         v.description("The complete list of the environment's own host names. Left out, they stay as they are."),
       ),
     ),

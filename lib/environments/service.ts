@@ -132,7 +132,8 @@ export function environmentsService({
       const { id: project_id } = await projects.get(caller, id);
       // The variables of an environment may have a MiB.
       const list = paginateLong(query, "environments", { project_id }, environments().list, { key: "name", first: 4 });
-      return mapLong(list, await viewIn(project_id));
+      const view = await viewIn(project_id);
+      return mapLong(list, (rows) => rows.map(view));
     },
 
     /** Changes the given fields, replaces the variables as a whole, and creates the environment if needed. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { field } from "../kernel/field.ts";
+import { ofFewFields } from "../kernel/size-limits.ts";
 import { oneOf, textOf, wholeNumber } from "../kernel/validation.ts";
 import { choices, defaults, durationLimits_s, maxSeed } from "./inputs.ts";
 import { builtIn, type ModelFacts } from "./price-list.ts";
@@ -60,13 +61,14 @@ const text = (most: number, meaning: string) => v.optional(field(textOf(0, most)
 /**
  * Unknown models take any inputs. The four named ones must be strings (schema/generations.md#sizes-and-other-models).
  */
-const openInput = v.looseObject({
+const anyInput = v.looseObject({
   model,
   prompt: text(longestPrompt, `${prompted} Built-in models need it; others may run without.`),
   aspect_ratio: text(255, ratio),
   resolution: text(255, size),
   output_format: text(255, format),
 });
+const openInput = ofFewFields(anyInput, 1_000, "must have at most 1000 inputs");
 
 const byId = new Map(models.map((model) => [model.id, model]));
 

@@ -106,10 +106,16 @@ export function generationsService(ports: Ports) {
     step: async (id: string) => view(await stepper.step(id)),
 
     async list({ organization_id }: Caller, query: PageQuery) {
-      const whole = ({ id }: Generation) => generations().find({ organization_id, id });
-      const long = { is: ({ input }: Generation) => input === "", whole };
-      const list = generations().list;
-      return mapLong(paginateLong(query, "generations", { organization_id }, list, { isPaged: true, long }), view);
+      const { list, find } = generations();
+      const isLong = ({ input }: Generation) => input === "";
+      const weigh = (row: Generation) => (isLong(row) ? 2 : 0);
+      const rows = paginateLong(query, "generations", { organization_id }, list, { isPaged: true, weigh });
+      return mapLong(rows, async (batch) => {
+        const [row] = batch;
+        if (!row || !isLong(row)) return batch.map(view);
+        const whole = await find({ organization_id, id: row.id });
+        return whole ? [view(whole)] : [];
+      });
     },
 
     async create(caller: Caller, { model, ...inputs }: v.InferOutput<typeof newGeneration>) {

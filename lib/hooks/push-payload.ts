@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import * as v from "valibot";
 import { refRule } from "../deployments/source.ts";
 import { isSameSecret } from "../kernel/constant-time.ts";
+import { listOf } from "../kernel/size-limits.ts";
 import { check, text, textLike } from "../kernel/validation.ts";
 
 /** A push from any of the three code hosts. */
@@ -25,7 +26,7 @@ const ref = v.pipe(
 );
 const pushed = { ref, after: commit };
 const files = v.pipe(
-  v.nullable(v.array(v.string())),
+  v.nullable(listOf(v.string(), 10_000)),
   v.transform((list) => list ?? []),
 );
 /** A push that only adds to its branch, with all of its commits and the files of each. */
@@ -36,9 +37,8 @@ const addition = v.object({
   total_commits: v.optional(v.number()),
   total_commits_count: v.optional(v.number()),
   commits: v.pipe(
-    v.array(v.object({ id: v.string(), added: files, removed: files, modified: files })),
+    listOf(v.object({ id: v.string(), added: files, removed: files, modified: files }), 2047),
     v.minLength(1),
-    v.maxLength(2047),
   ),
 });
 
@@ -47,7 +47,7 @@ const addition = v.object({
  * removes.
  */
 function pathsOf(body: unknown): readonly string[] | undefined {
-  const { success, output } = v.safeParse(addition, body);
+  const { success, output } = v.safeParse(addition, body, { abortEarly: true });
   if (!success || /^0+$/.test(output.before)) return undefined;
   const { commits, total_commits, total_commits_count } = output;
   const isWhole = (total_commits ?? total_commits_count ?? commits.length) === commits.length;

@@ -19,6 +19,7 @@ import type { integrationChanges, newIntegration } from "./schema.ts";
 type Endpoint = Row<"endpoints">;
 
 const family = "integration";
+const optionalHeaders = v.optional(v.record(v.string(), v.string()));
 const monitored = v.object({ type: v.literal("monitoring") });
 
 interface Ports {
@@ -73,7 +74,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     for (const [key, redacted] of Object.entries(shown)) {
       if (merged[key] === redacted || merged[key] === undefined) merged[key] = moves ? undefined : secrets[key];
     }
-    const given = v.safeParse(v.optional(v.record(v.string(), v.string())), merged.headers);
+    const given = v.safeParse(optionalHeaders, merged.headers, { abortEarly: true });
     if (typeOf(before) === "custom" && given.success) {
       const place = { field: "config.headers", from: String(stored.url), to: String(merged.url) };
       merged.headers = keptHeaders(given.output, secrets, place);
@@ -100,7 +101,8 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
   return {
     parse,
     insert,
-    list: async (caller: Caller, query: PageQuery) => mapLong(endpoints.list(family, caller, query), item),
+    list: async (caller: Caller, query: PageQuery) =>
+      mapLong(endpoints.list(family, caller, query), (rows) => rows.map(item)),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
     /** Checks the plan as soon as the type is known. */

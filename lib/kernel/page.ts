@@ -70,8 +70,8 @@ interface LongOptions<R> {
   readonly first?: number;
   /** A list that grows meanwhile ends after this many items. */
   readonly most?: number;
-  /** For a source that leaves out the text of long rows: such a row is read by itself, and undefined if it is gone. */
-  readonly long?: { is(row: R): boolean; whole(row: R): Promise<R | undefined> };
+  /** The share of a batch that an item takes. A batch ends before the item that exceeds 1, but has at least one. */
+  readonly weigh?: (row: R) => number;
 }
 
 const scopeOf = (list: string, filters: object) => `${list} ${JSON.stringify(filters)}`;
@@ -104,7 +104,7 @@ export function paginateLong<F extends object, R extends object>(
   list: string,
   filters: F,
   source: ListSource<F, R>,
-  { key = "id" as keyof R & string, isPaged, first = 128, most = Number.POSITIVE_INFINITY, long }: LongOptions<R> = {},
+  { key = "id" as keyof R & string, isPaged, first = 128, most = Number.POSITIVE_INFINITY, weigh }: LongOptions<R> = {},
 ): LongList<R> {
   const scope = scopeOf(list, filters);
   const isWhole = !isPaged && query.per_page === undefined && query.cursor === undefined;
@@ -117,10 +117,10 @@ export function paginateLong<F extends object, R extends object>(
     return async (size = first): Promise<Batch<R>> => {
       const per_page = Math.min(size, wanted - count);
       const rows = await source.rows(filters, { after, page, per_page });
-      const { taken, items } = await beforeLong(rows.slice(0, per_page), long);
-      const hasMore = rows.length > taken.length;
-      count += taken.length;
-      after = String(taken.at(-1)?.[key]);
+      const items = rows.slice(0, weigh ? lightest(rows, per_page, weigh) : per_page);
+      const hasMore = rows.length > items.length;
+      count += items.length;
+      after = String(items.at(-1)?.[key]);
       if (hasMore && count < wanted) return { items, end: undefined };
       const next_cursor = hasMore && !isWhole ? cursorOf(after, page + 1, scope) : null;
       return { items, end: { page, per_page: isWhole ? count : position.per_page, next_cursor } };
@@ -129,14 +129,16 @@ export function paginateLong<F extends object, R extends object>(
   return new LongList(read, () => source.total(filters));
 }
 
-/** The rows before the first long one. If that is the first of all, it comes alone, and whole. */
-async function beforeLong<R>(rows: R[], long: LongOptions<R>["long"]): Promise<{ taken: R[]; items: R[] }> {
-  const at = long ? rows.findIndex(long.is) : -1;
-  const taken = at < 0 ? rows : rows.slice(0, Math.max(at, 1));
-  const [first] = taken;
-  if (!long || !first || at !== 0) return { taken, items: taken };
-  const whole = await long.whole(first);
-  return { taken, items: whole ? [whole] : [] };
+/** How many of the rows, at most `most`, make a batch. */
+function lightest<R>(rows: readonly R[], most: number, weigh: (row: R) => number): number {
+  let weight = 0;
+  let count = 0;
+  for (const row of rows.slice(0, most)) {
+    weight += weigh(row);
+    if (weight > 1 && count > 0) break;
+    count += 1;
+  }
+  return count;
 }
 
 const checksum = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
@@ -159,13 +161,16 @@ function positionOf(cursor: string | undefined, scope: string, per_page: number)
 /** The same page with each item mapped. */
 export const mapPage = <A, B>(page: Page<A>, view: (item: A) => B): Page<B> => ({ ...page, data: page.data.map(view) });
 
-/** The same list with each item mapped. */
-export function mapLong<A, B>({ read, total }: LongList<A>, view: (item: A) => B): LongList<B> {
+/** The same list with each batch mapped. A batch may become shorter: a row may be gone by now. */
+export function mapLong<A, B>(
+  { read, total }: LongList<A>,
+  view: (items: readonly A[]) => readonly B[] | Promise<readonly B[]>,
+): LongList<B> {
   const mapped = () => {
     const next = read();
     return async (size?: number): Promise<Batch<B>> => {
       const { items, end } = await next(size);
-      return { items: items.map(view), end };
+      return { items: await view(items), end };
     };
   };
   return new LongList(mapped, total);

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { field } from "../kernel/field.ts";
 import { scopes } from "../kernel/roles.ts";
+import { listOf } from "../kernel/size-limits.ts";
 import { datetime, id, instantText, paging, querySwitch, textLike, textOf, wholeNumber } from "../kernel/validation.ts";
 
 /** The value of a key in tests. It may be short. */
@@ -10,7 +11,11 @@ export const fixedKey = textLike(
   "must be sk_live_ and 4 to 128 of A-Z, a-z, 0-9 and underscore",
 );
 export const keyName = textOf(1, 64, { trim: true });
-export const keyScopes = v.array(v.picklist(scopes, `must be one of ${scopes.join(", ")}`), "must be a list of scopes");
+export const keyScopes = listOf(
+  v.picklist(scopes, `must be one of ${scopes.join(", ")}`),
+  1_000,
+  "must be a list of scopes",
+);
 
 export const apiKey = field(
   v.object({

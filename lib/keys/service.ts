@@ -110,7 +110,7 @@ export function keysService({
     async list(caller: Caller, query: PageQuery) {
       const { organization_id, user_id } = caller;
       const filters = managesAll(caller) ? { organization_id } : { organization_id, user_id };
-      return mapLong(paginateLong(query, "api-keys", filters, keys().list), view);
+      return mapLong(paginateLong(query, "api-keys", filters, keys().list), (rows) => rows.map(view));
     },
 
     /** Creates a key for the caller. Its scopes, rate limit and expiry do not exceed those of the calling key. */

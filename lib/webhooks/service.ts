@@ -91,7 +91,8 @@ export function webhooksService({ store, clock, endpoints, outbound }: Ports) {
 
   return {
     insert,
-    list: async (caller: Caller, query: PageQuery) => mapLong(endpoints.list(family, caller, query), view),
+    list: async (caller: Caller, query: PageQuery) =>
+      mapLong(endpoints.list(family, caller, query), (rows) => rows.map(view)),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
     async create(caller: Caller, body: NewWebhook) {

@@ -53,6 +53,7 @@ export const splits: Readonly<Record<string, string>> = {
   "apps/data-sizes": "how much environments keep in `/data`",
   "apps/schedules": "runs the schedules of live releases",
   "apps/schedules-repository": "the rows of schedules and their runs",
+  "deliveries/endpoint-repository": "the rows of endpoints",
   "environments/protection": "the user and password before an app, as stored and as shown",
   "apps/restarts": "restarts of live releases",
   "apps/comeback": "the return of live releases after a crash",

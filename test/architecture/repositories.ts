@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { fileOf, folderOf } from "./folders.ts";
+import { folderOf, isRepository } from "./folders.ts";
 import { isFunction, type Node, nameOf, nodes, parse, type Rule, type Source, said } from "./source.ts";
 
 /** Repository functions without an organization, each with its reason. `jobs/*` is every function of a repository. */
@@ -55,6 +55,8 @@ const unscoped: Readonly<Record<string, string>> = {
   "generations/countQueued": "a metric of the whole service",
   "generations/expiredFiles": "periodic work, for every organization",
   "generations/clearFile": "periodic work, for every organization",
+  "deployments/newest": "scoped to the organization by `newestFirst`",
+  "deployments/newestOf": "scoped to the organization by `newestFirst`",
   "deployments/byId": "the job loop works for every organization",
   "deployments/running": "the job loop: the limit is one over all",
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
@@ -132,7 +134,7 @@ const isExempt = (source: Source, { name }: Query) => place(source, name) in uns
 /** Names in `unscoped` without a query. */
 export function stale(all: readonly Source[]): string[] {
   const known = all.flatMap((source) =>
-    fileOf(source.path) === "repository"
+    isRepository(source.path)
       ? ["*", ...queriesOf(source).map(({ name }) => name)].map((name) => place(source, name))
       : [],
   );
@@ -149,7 +151,7 @@ export const repositoryRules: readonly Rule[] = [
   {
     name: "a repository function is scoped to an organization",
     of: (source) =>
-      fileOf(source.path) === "repository"
+      isRepository(source.path)
         ? queriesOf(source)
             .filter((query) => !isExempt(source, query) && !isScoped(source, query))
             .map(({ name, line }) =>
@@ -177,7 +179,7 @@ export const repositoryRules: readonly Rule[] = [
   },
   {
     name: "every value of a query is bound",
-    of: (source) => (fileOf(source.path) === "repository" || folderOf(source.path) === "store" ? unbound(source) : []),
+    of: (source) => (isRepository(source.path) || folderOf(source.path) === "store" ? unbound(source) : []),
     breaks: [
       ["lib/users/repository.ts", bound("sql.raw(p.name)")],
       ["lib/users/repository.ts", bound("db.where('name', '=', sql.lit(p.name))")],
@@ -194,9 +196,7 @@ export const repositoryRules: readonly Rule[] = [
     of: (source) =>
       nodes(source.program)
         .filter((node) => node.type === "CallExpression" && node["callee"].property?.name === "limit")
-        .filter(
-          (node) => fileOf(source.path) === "repository" && nameOf(node["arguments"][0].callee ?? node) !== "sql.lit",
-        )
+        .filter((node) => isRepository(source.path) && nameOf(node["arguments"][0].callee ?? node) !== "sql.lit")
         .map((node) =>
           said(
             source,

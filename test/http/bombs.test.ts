@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { jsonSchema } from "../../lib/openapi/json-schema.ts";
+import { operations } from "../../lib/operations.ts";
 import { faults, named } from "../helpers/json-schema.ts";
 import { keepAliveClient } from "../helpers/keep-alive-client.ts";
 import { read } from "../helpers/openapi-document.ts";
@@ -28,6 +30,8 @@ const bodies: Readonly<Record<string, string>> = {
   "200,000 wrong events": `{"url":"https://hook.inbox.test","events":[${many(200_000, () => "{}")}]}`,
   "60,000 variables": `{"variables":{${many(60_000, (i) => `"K${i}":"v"`)}}}`,
   "60,000 wrong variables": `{"variables":{${many(60_000, (i) => `"${i}-":{}`)}}}`,
+  "200,000 wrong domains": `{"domains":[${many(200_000, () => '"q"')}]}`,
+  "60,000 wrong headers": `{"url":"https://hook.inbox.test","events":["*"],"headers":{${many(60_000, (i) => `"k-${i}":1`)}}}`,
   "60,000 inputs": `{"model":"any","prompt":"x",${many(60_000, (i) => `"k${i}":"v"`)}}`,
   prototypes: `{${many(30_000, () => '"__proto__":{"a":1}')}}`,
   "white space": `{"name":${" ".repeat(mebibyte - 12)}1}`,
@@ -75,6 +79,51 @@ test("bodies of a megabyte that cost much take little of the processor, and are 
     for (const [method, path] of paths) await ask(name, method, `/v1/${path}`, body);
   }
   t.diagnostic(JSON.stringify(took));
+});
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The places in a body where a list or a map may be, as functions that put a value there. */
+function places(schema: Json): ((value: unknown) => unknown)[] {
+  const {
+    $ref,
+    anyOf = [],
+    oneOf = [],
+    properties = {},
+  } = schema as Readonly<Record<string, Json[]>> & {
+    readonly $ref?: string;
+    readonly properties?: Readonly<Record<string, Json>>;
+  };
+  if ($ref) return places(named($ref, document) as Json);
+  const inside = Object.entries(properties).flatMap(([name, property]) =>
+    places(property).map((put) => (value: unknown) => ({ [name]: put(value) })),
+  );
+  const isOpen = schema["type"] === "array" || typeof schema["additionalProperties"] === "object";
+  return [...(isOpen ? [(value: unknown) => value] : []), ...inside, ...[...anyOf, ...oneOf].flatMap(places)];
+}
+
+test("of a list or a map that is too long, nothing else is checked", async (t) => {
+  const here = await listeningWorld(t, { rateLimit: 0 });
+  const wrong = {
+    list: Array.from({ length: 100_000 }, () => ({})),
+    map: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`?${i}`, 1])),
+  };
+  let tried = 0;
+  for (const { id, method, path, body } of operations) {
+    if (!body) continue;
+    const schema = jsonSchema(body);
+    const { type } = schema["properties"] as { type?: { enum?: string[] } };
+    for (const put of places(schema))
+      for (const kind of type?.enum ?? [undefined])
+        for (const value of Object.values(wrong)) {
+          const given = { ...(kind && { type: kind }), ...(put(value) as object) };
+          const answer = await here.call("owner", method, `/v1${path}`, given);
+          const [, more = "0"] = /and (\d+) more error/.exec(answer.body.error?.message) ?? [];
+          assert.ok(Number(more) < 1_000, `${id} ${kind}: ${answer.body.error?.message.slice(0, 200)}`);
+          tried += 1;
+        }
+  }
+  assert.ok(tried > 30, `${tried} bodies`);
 });
 
 test("long queries, paths and lists of headers take little of the processor", async (t) => {
