@@ -587,7 +587,7 @@ export interface IntegrationsCreateInput {
      */
     channel?: string | null | undefined;
     /**
-     * The events to post, or `*` for all, the default. 1 to 1,000 entries.
+     * The events to post, or `*` for all, the default. 1 to 10,000 entries.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -625,7 +625,7 @@ export interface IntegrationsCreateInput {
      */
     headers?: Record<string, string> | null | undefined;
     /**
-     * The events to send, or `*` for all, the default. 1 to 1,000 entries.
+     * The events to send, or `*` for all, the default. 1 to 10,000 entries.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -723,7 +723,7 @@ export interface IntegrationsUpdateInput {
      */
     channel?: string | null | undefined;
     /**
-     * The events to post, or `*` for all, the default. 1 to 1,000 entries.
+     * The events to post, or `*` for all, the default. 1 to 10,000 entries.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -761,7 +761,7 @@ export interface IntegrationsUpdateInput {
      */
     headers?: Record<string, string> | null | undefined;
     /**
-     * The events to send, or `*` for all, the default. 1 to 1,000 entries.
+     * The events to send, or `*` for all, the default. 1 to 10,000 entries.
      * @default ["*"]
      * @example ["deployment.failed"]
      */
@@ -852,7 +852,7 @@ export interface WebhooksCreateInput {
    */
   url: string;
   /**
-   * The events to receive, or `*` for all. 1 to 1,000 entries.
+   * The events to receive, or `*` for all. 1 to 10,000 entries.
    * @example ["deployment.failed"]
    */
   events: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[];
@@ -913,7 +913,7 @@ export interface WebhooksUpdateInput {
    */
   url?: string | undefined;
   /**
-   * The complete list of events to receive, or `*` for all. Left out, it stays. 1 to 1,000 entries.
+   * The complete list of events to receive, or `*` for all. Left out, it stays. 1 to 10,000 entries.
    * @example ["deployment.failed"]
    */
   events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
@@ -1146,7 +1146,7 @@ export interface KeysCreateInput {
    */
   name: string;
   /**
-   * What the key may do, within the scopes of the calling key. By default the same scopes. 1 to 1,000 entries.
+   * What the key may do, within the scopes of the calling key. By default the same scopes. 1 to 10,000 entries.
    * @example ["*"]
    */
   scopes?: ("*" | "projects:read" | "projects:write" | "deployments:read" | "deployments:write" | "users:read" | "users:write" | "integrations:read" | "integrations:write" | "webhooks:read" | "webhooks:write" | "generations:read" | "generations:write")[] | undefined;

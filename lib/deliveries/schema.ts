@@ -11,7 +11,7 @@ const eventNames = ["*", ...(Object.keys(catalog) as EventName[])] as const;
 
 /** "At least one known name or `*`; duplicates fold." */
 export const eventsRule = v.pipe(
-  listOf(v.picklist(eventNames, `must be one of ${eventNames.join(", ")}`), 1_000, "must be a list of event names"),
+  listOf(v.picklist(eventNames, `must be one of ${eventNames.join(", ")}`), 10_000, "must be a list of event names"),
   v.minLength(1, "must have at least one event name, or *"),
   v.transform((names) => [...new Set(names)]),
 );

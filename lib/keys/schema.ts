@@ -13,7 +13,7 @@ export const fixedKey = textLike(
 export const keyName = textOf(1, 64, { trim: true });
 export const keyScopes = listOf(
   v.picklist(scopes, `must be one of ${scopes.join(", ")}`),
-  1_000,
+  10_000,
   "must be a list of scopes",
 );
 
