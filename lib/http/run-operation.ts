@@ -80,10 +80,11 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
 
     const { organization_id, user_id } = caller;
     const by = { request_id: request.id, organization_id, user_id };
-    const account = `${organization_id} long answers`;
+    // A call in process waits for nothing.
+    const account = request.incoming && `${organization_id} long answers`;
     let result: unknown;
     try {
-      const turn = waitForTurn(account, cancel);
+      const turn = account === undefined ? undefined : waitForTurn(account, cancel);
       if (turn !== undefined) await turn;
       result = await run(caller);
       await audited?.complete(result);
@@ -96,7 +97,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       if (!(result instanceof Stream)) {
         const answer = await writer.answer(operation, result, request.id);
         const length = longLengthOf(answer);
-        if (length > 0) take(account, 0, length);
+        if (account !== undefined && length > 0) take(account, 0, length);
         return answer;
       }
     } finally {
