@@ -80,8 +80,8 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
 
     const { organization_id, user_id } = caller;
     const by = { request_id: request.id, organization_id, user_id };
-    // A call in process waits for nothing.
-    const account = request.incoming && `${organization_id} long answers`;
+    // Calls in process wait for nothing. Callers without a key share no account: any of them could use it up.
+    const account = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
     let result: unknown;
     try {
       const turn = account === undefined ? undefined : waitForTurn(account, cancel);

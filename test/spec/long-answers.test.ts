@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { Agent, get, type IncomingMessage, ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
+import { mockTime } from "../helpers/mock-time.ts";
 import { expect, keyOf, world } from "../helpers/test-service.ts";
 
 /** A service with a generation whose input has 12 MiB: more than sockets hold for a client that does not read. */
@@ -65,4 +66,14 @@ test("an organization that took long answers waits for its next ones, and others
   assert.equal((await open("/v1/me", keyOf("stranger"))).statusCode, 200);
   assert.equal(isAnswered, false);
   await next;
+});
+
+test("requests without a key do not wait for long answers of each other", async (t) => {
+  const { open } = await withLongRecord(t);
+  // A wait for a turn would never end.
+  mockTime(t, { apis: ["setTimeout"] });
+  for (let i = 0; i < 200; i++) {
+    const { openapi } = await read(await open("/v1/openapi.json", ""));
+    assert.match(openapi, /^3/);
+  }
 });
