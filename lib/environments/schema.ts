@@ -21,15 +21,14 @@ const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), doc
 const reserved = ["__proto__", "constructor", "prototype"];
 
 function named<T extends v.GenericSchema>(variable: T) {
-  const few = "must have at most 200 variables";
-  const all = v.pipe(v.record(variableName, variable), v.maxEntries(200, few));
+  const all = ofFewFields(v.record(variableName, variable), 200, "must have at most 200 variables");
   const isObject = (given: unknown) => typeof given === "object" && given !== null && !Array.isArray(given);
   const object = v.custom<v.InferInput<typeof all>>(isObject, "must be an object");
   const unreserved = v.check<v.InferInput<typeof all>, string>(
     (given) => !reserved.some((name) => Object.hasOwn(given, name)),
     `must not have a variable named ${reserved.join(" or ")}`,
   );
-  return v.pipe(object, unreserved, documentedAs(all), ofFewFields(v.record(variableName, variable), 200, few));
+  return v.pipe(object, unreserved, documentedAs(all), all);
 }
 
 const given = v.strictObject({

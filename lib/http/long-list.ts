@@ -7,16 +7,15 @@ import type { LongList } from "../kernel/page.ts";
 import { ReadableStream, TextEncoder } from "../kernel/web.ts";
 import { type Answer, json, type Writer } from "./answer.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { take, takeTurn, waitForTurn, whileWanted } from "./throttle.ts";
+import { longestPause_ms, take, takeTurn, waitForTurn, whileWanted } from "./throttle.ts";
 
 /** The long lists of one kind that a user reads at once. The others wait, and hold no items yet. */
 const atOnce = 4;
 /** A batch is read in one go, so long items come in smaller batches. Few sizes, because each is a statement. */
 const sizes = [128, 16, 4, 1] as const;
 const batchLength = 256 * 1024;
-/** A slow client takes a piece before `longestPause` ends, and a long item is more than a piece. */
+/** A slow client takes a piece before `longestPause_ms` ends, and a long item is more than a piece. */
 const pieceBytes = 64 * 1024;
-const longestPause = "30s";
 const encoder = new TextEncoder();
 
 /** The long lists of one kind that a user reads. */
@@ -176,7 +175,7 @@ function inPieces(
             return;
           }
           controller.enqueue(value);
-          stopTimer = systemTimer(longestPause, () => drop("its client read nothing for half a minute"));
+          stopTimer = systemTimer(longestPause_ms, () => drop("its client read nothing for half a minute"));
         } catch (error) {
           drop(reasonOf(error));
         }

@@ -5,10 +5,8 @@ import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
+import { longestPause_ms } from "./throttle.ts";
 import { WebResponse } from "./web-response.ts";
-
-/** How long a client may read nothing of a long answer. */
-const longestPause_ms = 30_000;
 
 /** Marks an answer that is already written to its socket. */
 export const sent: Response = new WebResponse(null);
@@ -39,7 +37,10 @@ export function send(outcome: Outcome, request: RequestContext, leave: (run: () 
   return sent;
 }
 
-/** Without this, thousands of clients that read nothing could fill the memory with answers. */
+/**
+ * Without this, thousands of clients that read nothing could fill the memory with answers. Only the timer of the socket
+ * sees that a part has left.
+ */
 function dropIfUnread(outgoing: ServerResponse): void {
   outgoing.setTimeout(longestPause_ms, () => outgoing.destroy());
   // Before Node sets the time that the connection may wait for its next request.

@@ -4,8 +4,9 @@ import { monotonicNow } from "../kernel/system.ts";
 import type { Cancellation } from "./cancellation.ts";
 
 /*
- * The streams and whole logs of an organization send at most 10,000 entries a second together, and as many at once
- * after a pause. So the other requests get their time: 10,000 entries take 0.1 s of it.
+ * The streams and lists of an organization send at most 10,000 entries a second together, and as many at once after a
+ * pause. So the other requests get their time: 10,000 entries take 0.1 s of it. Its long answers have an account of
+ * their own, so that a followed log delays no GET.
  */
 const perMillisecond = 10;
 const ahead = 10_000;
@@ -13,9 +14,12 @@ const turn_ms = 20;
 /** A longer entry counts as several. */
 const characters = 1_000;
 
-/** For each organization, a time in tenths of a millisecond: now, and one more for each entry that it took ahead. */
+/** How long a client may read nothing before it is cut off. */
+export const longestPause_ms = 30_000;
+
+/** For each account, a time in tenths of a millisecond: now, and one more for each entry that it took ahead. */
 const taken = new Map<string, number>();
-/** The organizations that wait for the next turn. */
+/** The accounts that wait for the next turn. */
 const late = new Set<string>();
 let turn: Promise<void> | undefined;
 
@@ -34,25 +38,25 @@ const nextTurn = (): Promise<void> =>
   );
 
 /** Takes the right to send entries. Resolves when it is the caller's turn. Undefined: at once. */
-export function takeTurn(organization_id: string, entries = 1): Promise<void> | undefined {
+export function takeTurn(account: string, entries = 1): Promise<void> | undefined {
   const now = monotonicNow() * perMillisecond;
-  const from = Math.max(taken.get(organization_id) ?? now, now);
-  if (late.has(organization_id) || from - now >= ahead) {
-    late.add(organization_id);
+  const from = Math.max(taken.get(account) ?? now, now);
+  if (late.has(account) || from - now >= ahead) {
+    late.add(account);
     turn ??= nextTurn();
-    return turn.then(() => takeTurn(organization_id, entries));
+    return turn.then(() => takeTurn(account, entries));
   }
-  taken.set(organization_id, from + entries);
+  taken.set(account, from + entries);
   return undefined;
 }
 
 /** Counts what was sent, without a wait: entries, or their length if that is more, without those that had a turn. */
-export function take(organization_id: string, entries: number, length: number, hadTurn = 0): void {
+export function take(account: string, entries: number, length: number, hadTurn = 0): void {
   const more = Math.max(entries, length / characters) - hadTurn;
   if (more === 0) return;
   const now = monotonicNow() * perMillisecond;
-  const from = Math.max(taken.get(organization_id) ?? now, now);
-  taken.set(organization_id, from + more);
+  const from = Math.max(taken.get(account) ?? now, now);
+  taken.set(account, from + more);
 }
 
 /**

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { documentedAs } from "./validation.ts";
 
 /** The number of items of a list, or of fields of an object; 0 for anything else. */
 const sizeOf = (given: unknown): number => {
@@ -28,4 +29,5 @@ export const ofFewFields = <S extends v.GenericSchema<object>>(schema: S, most: 
   v.pipe(
     unlessMore(schema, most),
     v.check((given) => sizeOf(given) <= most, tooMany),
+    documentedAs<v.InferOutput<S>>({ maxProperties: most }),
   );
