@@ -14,17 +14,38 @@ const few = 100;
  */
 const pause_ms = 0.01;
 
+/** So many are kept as one: 11,000 chunks of one byte have a MiB of objects. */
+const mostKept = 256;
+
 /** Passes on the small chunks of a message, and returns their number. */
 type Flush = () => number;
-const waiting: Flush[] = [];
+/** The messages that wait, by peer. */
+const waiting = new Map<string, Set<Flush>>();
+let isFlushing = false;
+
+function wait(peer: string, flush: Flush): void {
+  const those = waiting.get(peer) ?? new Set();
+  waiting.set(peer, those.add(flush));
+  if (!isFlushing) void flushInTurns();
+}
 
 async function flushInTurns(): Promise<void> {
-  for (let flush = waiting[0]; flush; flush = waiting[0]) {
-    const pause = flush() * pause_ms;
-    await new Promise<void>((resolve) => systemTimer(pause, resolve));
-    waiting.shift();
+  isFlushing = true;
+  // A peer with more messages comes to the end of the map, which the loop reaches later.
+  for (const [peer, those] of waiting) {
+    const [flush] = those;
+    waiting.delete(peer);
+    if (flush) those.delete(flush);
+    if (those.size > 0) waiting.set(peer, those);
+    const pause = (flush?.() ?? 0) * pause_ms;
+    if (pause > 0) await new Promise<void>((resolve) => systemTimer(pause, resolve));
   }
+  isFlushing = false;
 }
+
+/** A client is known by its address; a server also by its port, because apps share an address. */
+const peerOf = ({ socket, statusCode }: IncomingMessage) =>
+  `${socket.remoteAddress} ${statusCode ? socket.remotePort : ""}`;
 
 /**
  * Joins the small chunks of a chunked body, and reads its connection in turn. Call it before the first chunk. Node calls
@@ -36,26 +57,37 @@ export function joinSmallChunks(message: IncomingMessage): void {
   const push = message.push.bind(message);
   let passed = 0;
   let held: Buffer[] = [];
+  let count = 0;
   let isEnded = false;
+  const join = () => {
+    held = [Buffer.concat(held)];
+  };
   const flush: Flush = () => {
-    const { length } = held;
+    const flushed = count;
     const joined = Buffer.concat(held);
-    held = [];
-    if (message.destroyed) return length;
+    [held, count] = [[], 0];
+    if (message.destroyed) return 0;
     push(joined);
     if (isEnded) push(null);
-    return length;
+    return flushed;
   };
+  // The chunks of a client that has left are dropped, and nobody waits for them.
+  message.once("close", () => {
+    [held, count] = [[], 0];
+  });
   const flushSoon = async () => {
     await yieldToEventLoop();
-    if (held.length <= few) flush();
-    else if (waiting.push(flush) === 1) await flushInTurns();
+    if (count > few) wait(peerOf(message), flush);
+    else flush();
   };
   message.push = (chunk: Buffer | null) => {
-    if (held.length === 0 && (!chunk || chunk.length >= small || ++passed <= mostPassed)) return push(chunk);
-    if (chunk) held.push(chunk);
-    else isEnded = true;
-    if (held.length === 1 && chunk) void flushSoon();
+    if (count === 0 && (!chunk || chunk.length >= small || ++passed <= mostPassed)) return push(chunk);
+    if (chunk) {
+      held.push(chunk);
+      count += 1;
+      if (count === 1) void flushSoon();
+      if (held.length === mostKept) join();
+    } else isEnded = true;
     // Node stops reading, until `push` asks for more.
     return false;
   };

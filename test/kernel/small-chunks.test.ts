@@ -28,9 +28,9 @@ const chunked = (parts: readonly string[]) => {
 };
 
 /** Sends bytes, and returns the body of the answer. */
-const send = (port: number, text: string) =>
+const send = (port: number, text: string, localAddress = "127.0.0.1") =>
   new Promise<string>((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1");
+    const socket = connect({ port, host: "127.0.0.1", localAddress });
     socket.once("error", reject).write(text);
     socket.toArray().then((parts) => resolve(Buffer.concat(parts).toString().split("\r\n\r\n")[1] ?? ""), reject);
   });
@@ -80,4 +80,31 @@ test("a chunk that comes alone is passed on alone", async (t) => {
     server.emit("next");
   }
   assert.equal(text, Array.from({ length: 200 }, (_, i) => `${i + 1};`).join(""));
+});
+
+test("nobody waits for the small chunks of clients that have left", { timeout: 14_000 }, async (t) => {
+  const { port, called } = await echo(t);
+  // Each connection alone would take 100 ms of pauses.
+  const left = Array.from({ length: 150 }, async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(chunked(Array(10_000).fill("x")).slice(0, -5));
+    await new Promise((resolve) => socket.once("drain", resolve));
+    socket.resetAndDestroy();
+  });
+  await Promise.all(left);
+  const text = "0123456789".repeat(50);
+  assert.equal(await send(port, chunked([...text])), text);
+  assert.equal(called.length, 1);
+});
+
+test("the small chunks of one address do not wait for all those of another", async (t) => {
+  const { port } = await echo(t);
+  const ended: string[] = [];
+  const sent = async (name: string, text: string, from?: string) => {
+    assert.equal(await send(port, chunked([...text]), from), text);
+    ended.push(name);
+  };
+  const many = Array.from({ length: 60 }, () => sent("many", "x".repeat(2_000), "127.0.0.2"));
+  await Promise.all([...many, sent("one", "0123456789".repeat(50))]);
+  assert.ok(ended.indexOf("one") < 30, `${ended.indexOf("one")} came first`);
 });
