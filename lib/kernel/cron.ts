@@ -20,6 +20,7 @@ const isPattern = (text: string): boolean => {
 /** Five cron fields that match at some time. */
 export const cronText = v.pipe(
   v.string("must be a string"),
+  v.maxLength(256, "must have at most 256 characters"),
   v.check(isPattern, 'must be five cron fields, such as "0 3 * * *" for each day at 03:00 UTC'),
   v.check((text) => !isPattern(text) || nextSlot(text, systemNow()) !== undefined, "never fires: no such day exists"),
 );

@@ -89,3 +89,17 @@ test("Which start a package has, and which is a development server", (t) => {
     assert.equal(planOf({ build, start }), "development", start);
   assert.equal(planOf({ build, start: "npx @11ty/eleventy" }), "npx @11ty/eleventy");
 });
+
+test("A program and a lock file may have any size", (t) => {
+  const root = temporaryFolder(t);
+  mkdirSync(root, { recursive: true });
+  const large = "# a comment\n".repeat(200_000);
+  const main = { main: "dist/bundle.js", dependencies: { a: "1" } };
+  mkdirSync(join(root, "dist"));
+  writeFileSync(join(root, "package.json"), JSON.stringify(main));
+  writeFileSync(join(root, "dist/bundle.js"), large);
+  writeFileSync(join(root, "yarn.lock"), `__metadata:\n  version: 8\n${large}`);
+  const { start, manager } = detect(root);
+  assert.equal(start, "node 'dist/bundle.js'");
+  assert.equal(manager?.range, "4");
+});

@@ -175,6 +175,22 @@ test("A wrong schedule is refused at the deployment, with what would be right", 
   assert.match(String(await here.messages(deployment)), /schedules must not have two schedules of one name/);
 });
 
+// To look for the next date of each took the whole server for half a minute.
+test("Schedules beyond the most are not looked at, and settings have a size", { timeout: 20_000 }, async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const never = { name: "a", cron: "0 0 30 2 *", command: "true" };
+  for (const [count, reason] of [
+    [4_000, /schedules must have at most 50 schedules/],
+    [19_000, /svc\.json is larger than 256 KiB/],
+  ] as const) {
+    here.repos.commit("acme/web", scheduled(Array(count).fill(never)));
+    const { status, id: deployment } = await here.release(id);
+    assert.equal(status, "failed");
+    assert.match(String(await here.messages(deployment)), reason);
+  }
+});
+
 test("An organization has at most ten runs at once, and the log keeps each line of them in its order", async (t) => {
   const wait =
     'echo begin >> "$DATA_DIR/runs"; until [ -e "$DATA_DIR/go" ]; do sleep 0.05; done; echo end >> "$DATA_DIR/runs"';

@@ -7,7 +7,9 @@ interface Pattern {
 
 const most = 1_000;
 
-/** Whether the parts of a pattern match the parts of a path. `**` matches any number of parts. */
+/**
+ * Whether the parts of a pattern match the parts of a path, or of a folder above it. `**` matches any number of parts.
+ */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
   // `open[i]`: whether the pattern so far matches the first i parts of the path.
   let open = path.map(() => false);
@@ -20,7 +22,7 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
     }
     open = next;
   }
-  return open[path.length] ?? false;
+  return open.some((is, i) => is && i > 0);
 }
 
 /** Parses a `.dockerignore`. The result tells whether a path of the repository belongs to the build context. */
@@ -41,8 +43,8 @@ export function contextFilter(text: string): (path: string) => boolean {
   return (path) => {
     if (path === "Dockerfile" || path === ".dockerignore") return true;
     const parts = path.split("/");
-    // A pattern that matches a folder covers its content; the last matching pattern decides.
-    const last = patterns.findLast((one) => parts.some((_, i) => matches(one.parts, parts.slice(0, i + 1))));
+    // The last matching pattern decides.
+    const last = patterns.findLast((one) => matches(one.parts, parts));
     return last === undefined || last.isException;
   };
 }

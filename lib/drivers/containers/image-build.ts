@@ -6,7 +6,7 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { AbortController } from "../../kernel/web.ts";
-import { ownSettings, readWithin, rootWithin } from "../runtime/app-settings.ts";
+import { ownSettings, readWithin, rootWithin, settingsWithin } from "../runtime/app-settings.ts";
 import type { Order } from "../runtime/background-steps.ts";
 import type { BuildLimits, LimitedRun } from "../runtime/build-limits.ts";
 import { Declined, Failure } from "../runtime/failure.ts";
@@ -75,6 +75,9 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
   }
 }
 
+/** In KiB. Each of its patterns is compared with each path. */
+const largestIgnore = 16;
+
 async function make(order: Order, root: string, run: LimitedRun, ports: ImageBuildPorts): Promise<void> {
   const { deployment_id, secrets, project_id, environment } = order;
   const { log, isFull, signal, end } = run;
@@ -86,7 +89,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     pin: createPin(run, ports),
   });
   writeFileSync(join(root, "Dockerfile"), pinned.text);
-  const ignored = readWithin(root, ".dockerignore") ?? "";
+  const ignored = readWithin(root, ".dockerignore", largestIgnore) ?? "";
   const { health, port, schedules } = ownSettings(root);
   const query = {
     t: images.tagOf(deployment_id),
@@ -100,7 +103,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     labels: JSON.stringify({
       ...(health !== undefined && { [labels.health]: health }),
       ...(port !== undefined && { [labels.port]: String(port) }),
-      ...besideLabels(readWithin(root, "Procfile") ?? "", schedules),
+      ...besideLabels(settingsWithin(root, "Procfile") ?? "", schedules),
     }),
   };
   log({ level: "info", message: "Building the Dockerfile" });

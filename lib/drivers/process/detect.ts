@@ -1,5 +1,5 @@
 import type { Schedule } from "../deployment/contract.ts";
-import { hasWithin, ownSettings, readWithin } from "../runtime/app-settings.ts";
+import { hasWithin, ownSettings, settingsWithin } from "../runtime/app-settings.ts";
 import { processesIn, workersIn } from "../runtime/procfile.ts";
 import type { Worker } from "../runtime/workers.ts";
 import type { Step } from "./build-steps.ts";
@@ -48,7 +48,7 @@ export interface Plan {
 
 /** Detects from a repository how to build and start it (fixtures/hosting/apps.md#what-is-run). */
 export function detect(root: string, top = root): Plan {
-  const [own, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => readWithin(root, name));
+  const [own, packages, procfile] = ["svc.json", "package.json", "Procfile"].map((name) => settingsWithin(root, name));
   const given = ownSettings(root);
   const processes = processesIn(procfile ?? "");
   const node = packages === undefined ? undefined : nodeApp(root, packages, top);

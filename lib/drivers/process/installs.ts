@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import * as v from "valibot";
 import { isInRange } from "../../kernel/version-range.ts";
-import { hasWithin, readWithin } from "../runtime/app-settings.ts";
+import { beginningWithin, hasFileWithin, hasWithin, settingsWithin } from "../runtime/app-settings.ts";
 import type { Wanted } from "./node-version.ts";
 
 interface Manager {
@@ -66,7 +66,7 @@ export interface Install {
 /** The package manager versions that can read a lock file, and the version to fetch. */
 function versionsOf(root: string, program: Name): Omit<Wanted, "name"> {
   const any = (from: string) => ({ range: "*", fetches: "latest", from });
-  const read = (name: string) => readWithin(root, name) ?? "";
+  const read = (name: string) => beginningWithin(root, name);
   if (program === "pnpm") {
     const [lock] = managers.pnpm.locks;
     const major = Number(/^lockfileVersion: '?(\d+)/m.exec(read(lock))?.[1] ?? 9);
@@ -88,7 +88,7 @@ const workspaceManifest = v.object({ workspaces: v.optional(v.unknown()), packag
 
 function manifestAt(folder: string) {
   try {
-    return v.parse(workspaceManifest, JSON.parse(readWithin(folder, "package.json") ?? "{}"));
+    return v.parse(workspaceManifest, JSON.parse(settingsWithin(folder, "package.json") ?? "{}"));
   } catch {
     return {}; // The app's own package.json is validated elsewhere.
   }
@@ -96,8 +96,7 @@ function manifestAt(folder: string) {
 
 /** The workspace that a package may belong to: the nearest one at or above its folder, within the repository. */
 export function workspaceOf(root: string, top: string): string | undefined {
-  const isWorkspace =
-    manifestAt(root).workspaces !== undefined || readWithin(root, "pnpm-workspace.yaml") !== undefined;
+  const isWorkspace = manifestAt(root).workspaces !== undefined || hasFileWithin(root, "pnpm-workspace.yaml");
   if (isWorkspace) return root;
   return root === top ? undefined : workspaceOf(dirname(root), top);
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { quoted } from "../../kernel/shell-words.ts";
-import { parseFile, readWithin } from "../runtime/app-settings.ts";
+import { hasFileWithin, parseFile } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 import { type Install, installOf, workspaceOf } from "./installs.ts";
 import { wantedNode } from "./node-version.ts";
@@ -47,9 +47,9 @@ function scriptOf(scripts: Readonly<Record<string, string>>, name: string): stri
 const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
 
 function programOf(root: string, { main, scripts }: Manifest): string | undefined {
-  const isPlain = !("build" in scripts) && !("svc-build" in scripts) && readWithin(root, "index.html") === undefined;
+  const isPlain = !("build" in scripts) && !("svc-build" in scripts) && !hasFileWithin(root, "index.html");
   const program = [main, "server.js", ...(isPlain ? unnamed : [])].find(
-    (name) => name !== undefined && readWithin(root, name) !== undefined,
+    (name) => name !== undefined && hasFileWithin(root, name),
   );
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }

@@ -1,5 +1,5 @@
 import { isInRange } from "../../kernel/version-range.ts";
-import { readWithin } from "../runtime/app-settings.ts";
+import { beginningWithin } from "../runtime/app-settings.ts";
 
 /** A program and the versions of it that an app accepts. */
 export interface Wanted {
@@ -47,7 +47,7 @@ const versionIn = (text: string, read: (line: string) => string | undefined) =>
 export function wantedNode(root: string, engines: string | undefined): Wanted | undefined {
   const given = [
     ["engines of package.json", engines?.trim()] as const,
-    ...files.map(([name, read]) => [name, versionIn(readWithin(root, name) ?? "", read)] as const),
+    ...files.map(([name, read]) => [name, versionIn(beginningWithin(root, name), read)] as const),
   ];
   for (const [from, text] of given) {
     const range = text && rangeOf(text);

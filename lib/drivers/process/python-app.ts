@@ -1,4 +1,4 @@
-import { hasWithin, readWithin } from "../runtime/app-settings.ts";
+import { beginningWithin, hasFileWithin, hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
@@ -31,9 +31,9 @@ export function pythonApp(
 ): { name: "Python"; found: string; steps: Step[]; start: string | undefined } | undefined {
   const found = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
   if (found === undefined) return undefined;
-  const text = readWithin(root, found) ?? "";
-  const file = ["main.py", "app.py"].find((name) => readWithin(root, name) !== undefined);
-  const start = file && startOf(file, readWithin(root, file) ?? "", text);
+  const text = beginningWithin(root, found);
+  const file = ["main.py", "app.py"].find((name) => hasFileWithin(root, name));
+  const start = file && startOf(file, beginningWithin(root, file), text);
   // FastAPI does not include a server, and not every app lists one.
   const further = start?.includes("-m uvicorn") && !/\buvicorn\b/i.test(text) ? " uvicorn" : "";
   const ofProject = /^\[build-system\]/m.test(text)
