@@ -113,7 +113,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     projects,
     apps,
     previews: {
-      ofProject: (...of) => previews.ofProject(...of),
+      ofRange: (...of) => previews.ofRange(...of),
       environmentRemoved: (...of) => previews.environmentRemoved(...of),
       projectRemoved: (...of) => previews.projectRemoved(...of),
     },

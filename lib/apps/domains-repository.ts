@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
+import type { EnvironmentRange } from "../kernel/page.ts";
 import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
@@ -45,11 +46,13 @@ export function domains(query: Queries) {
     /** The environment that already has a domain: it serves the domain, or waits for it in the same organization. */
     domainOfOther: query.first(domainOfOther),
     domainsOf: query.all((db, p: Key) => ofApp(db, p).selectAll().orderBy("name")),
-    domainsOfProject: query.all((db, p: OfProject) =>
+    domainsOfRange: query.all((db, p: EnvironmentRange) =>
       db
         .selectFrom("app_domains")
         .selectAll()
         .where("project_id", "=", p.project_id)
+        .where("environment", ">=", p.first)
+        .where("environment", "<=", p.last)
         .orderBy("environment")
         .orderBy("name"),
     ),

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Queries } from "../store/query.ts";
 import { domains } from "./domains-repository.ts";
 
@@ -21,6 +22,14 @@ export function appsRepository(query: Queries) {
     withSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").select("slug").where("slug", "=", p.slug)),
     ofProject: query.all((db, p: OfProject) =>
       db.selectFrom("apps").selectAll().where("project_id", "=", p.project_id),
+    ),
+    ofRange: query.all((db, p: EnvironmentRange) =>
+      db
+        .selectFrom("apps")
+        .selectAll()
+        .where("project_id", "=", p.project_id)
+        .where("environment", ">=", p.first)
+        .where("environment", "<=", p.last),
     ),
     live: query.all((db, _: object) =>
       db

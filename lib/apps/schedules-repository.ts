@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 
@@ -27,11 +28,13 @@ export function schedulesRepository(query: Queries) {
         .where("environment", "=", p.environment)
         .orderBy("name"),
     ),
-    ofProject: query.all((db, p: { project_id: string }) =>
+    ofRange: query.all((db, p: EnvironmentRange) =>
       db
         .selectFrom("schedules")
         .selectAll()
         .where("project_id", "=", p.project_id)
+        .where("environment", ">=", p.first)
+        .where("environment", "<=", p.last)
         .orderBy("environment")
         .orderBy("name"),
     ),

@@ -8,6 +8,7 @@ import { nextSlot } from "../kernel/cron.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { discard, type Outcome, snooze } from "../kernel/job.ts";
 import { reasonOf } from "../kernel/log.ts";
+import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { AbortController } from "../kernel/web.ts";
 import type { Store } from "../store/store.ts";
@@ -213,7 +214,7 @@ export function createSchedules(ports: Ports) {
       await rows(tx).removeRunsOfProject({ project_id });
     },
 
-    ofProject: async (project_id: string, tx?: Tx) => rows(tx).ofProject({ project_id }),
+    ofRange: async (range: EnvironmentRange, tx?: Tx) => rows(tx).ofRange(range),
     runs: rows,
   };
 }

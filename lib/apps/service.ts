@@ -114,7 +114,7 @@ export function appsService(ports: Ports) {
   const schedules = createSchedules({ ...ports, logs, appOf, runtimeId, isOwn, supervisor });
   const parts = { logs, comeback, schedules, sizes: createDataSizes({ ...ports, logs, isOwn }) };
   const urls = createAppUrls({ ...ports, schedules, registry: sharing?.registry, others, runtimeName });
-  const { urlOf, accessOf, ofProject, urlsOf, hasHost } = urls;
+  const { urlOf, accessOf, ofRange, urlsOf, hasHost } = urls;
   proxy.setElsewhere(urls.urlElsewhere);
   const afterCommit = afterCommits(log);
 
@@ -135,7 +135,7 @@ export function appsService(ports: Ports) {
     verifyDomain: domains.verify,
     prune: domains.prune,
 
-    ofProject,
+    ofRange,
     ...{ urlsOf, hasHost },
     /** Whether a deployment's environment was deleted, so that its work must stop. */
     async isGone(key: Environment, tx?: Tx): Promise<boolean> {

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Protection } from "../proxy/guard.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +19,7 @@ interface Ports {
   readonly domains: readonly string[];
   readonly appsUrl: () => string | undefined;
   readonly registry: Registry | undefined;
-  readonly schedules: Pick<Schedules, "ofProject">;
+  readonly schedules: Pick<Schedules, "ofRange">;
   readonly others: OtherServers | undefined;
   /** The driver of deployments; undefined if they are simulated. */
   readonly runtimeName: () => string | undefined;
@@ -47,6 +48,17 @@ export interface EnvironmentApp {
 const statusOf = ({ name, status, organization_id, reason }: Row<"app_domains">): DomainStatus => {
   return { name, status, record: recordOf(name), token: tokenOf(organization_id), reason };
 };
+
+/** Groups rows once: a filter for each environment would make a list quadratic. */
+function byEnvironment<R extends { readonly environment: string }>(rows: readonly R[]): (name: string) => readonly R[] {
+  const groups = new Map<string, R[]>();
+  for (const row of rows) {
+    const group = groups.get(row.environment);
+    if (group) group.push(row);
+    else groups.set(row.environment, [row]);
+  }
+  return (name) => groups.get(name) ?? [];
+}
 
 const stored = v.object({ user: v.string(), hash: v.string() });
 
@@ -96,20 +108,20 @@ export function createAppUrls(ports: Ports) {
       return false;
     },
 
-    /** The domains and URLs of a project's environments, by name. */
-    async ofProject(project_id: string, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
-      const own = await rows(tx).domainsOfProject({ project_id });
-      const apps = new Map((await rows(tx).ofProject({ project_id })).map((one) => [one.environment, one]));
-      const schedules = await ports.schedules.ofProject(project_id, tx);
+    /** The domains and URLs of environments, by name. */
+    async ofRange(range: EnvironmentRange, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
+      const own = byEnvironment(await rows(tx).domainsOfRange(range));
+      const apps = byEnvironment(await rows(tx).ofRange(range));
+      const schedules = byEnvironment(await ports.schedules.ofRange(range, tx));
       return (environment) => {
-        const app = apps.get(environment);
-        const its = own.filter((one) => one.environment === environment);
+        const [app] = apps(environment);
+        const its = own(environment);
         const domains = its.map(({ name }) => name);
         const shown = its.length > 0 ? { domains, domain_status: its.map(statusOf) } : {};
         if (runtimeName() === undefined) return shown;
-        const scheduled = schedules
-          .filter((one) => one.environment === environment)
-          .map(({ name, cron, command, timeout_s, next_at }) => ({ name, cron, command, timeout_s, next_at }));
+        const scheduled = schedules(environment).map(({ name, cron, command, timeout_s, next_at }) => {
+          return { name, cron, command, timeout_s, next_at };
+        });
         return {
           ...{ domains, ...shown, url: app ? urlOf(app) : null },
           data_bytes: app?.data_bytes == null ? null : Number(app.data_bytes),

@@ -3,7 +3,7 @@ import type { AppsService } from "../apps/service.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { isThere, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
-import { mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
+import { type EnvironmentRange, mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
@@ -30,7 +30,7 @@ type Stored = Record<string, { value: string } | { sealed: string }>;
 
 /** The environments of pull requests. */
 export interface PreviewsOfEnvironments {
-  ofProject(project_id: string, tx?: Tx): Promise<ReadonlyMap<string, Preview>>;
+  ofRange(range: EnvironmentRange, tx?: Tx): Promise<ReadonlyMap<string, Preview>>;
   environmentRemoved(tx: Tx, key: AppKey): Promise<unknown>;
   projectRemoved(tx: Tx, project_id: string): Promise<unknown>;
 }
@@ -57,10 +57,12 @@ export function environmentsService({
 
   const storedOf = ({ variables }: Row<"environments">) => JSON.parse(variables) as Stored;
 
-  /** Returns the function that shows the environments of a project. */
-  const viewIn = async (project_id: string, tx?: Tx) => {
-    const appOf = await apps.ofProject(project_id, tx);
-    const its = await previews.ofProject(project_id, tx);
+  /** Returns the function that shows these environments of a project, which are in the order of their names. */
+  const viewFor = async (rows: readonly Row<"environments">[], tx?: Tx) => {
+    const { project_id = "", name: first = "" } = rows[0] ?? {};
+    const range = { project_id, first, last: rows.at(-1)?.name ?? "" };
+    const appOf = await apps.ofRange(range, tx);
+    const its = await previews.ofRange(range, tx);
     return (row: Row<"environments">) => {
       const app = appOf(row.name);
       return {
@@ -132,8 +134,7 @@ export function environmentsService({
       const { id: project_id } = await projects.get(caller, id);
       // The variables of an environment may have a MiB.
       const list = paginateLong(query, "environments", { project_id }, environments().list, { key: "name", first: 4 });
-      const view = await viewIn(project_id);
-      return mapLong(list, (rows) => rows.map(view));
+      return mapLong(list, async (rows) => rows.map(await viewFor(rows)));
     },
 
     /** Changes the given fields, replaces the variables as a whole, and creates the environment if needed. */
@@ -158,7 +159,7 @@ export function environmentsService({
         if (domains) await apps.setDomains(tx, key, domains);
         if (row.protect !== (before?.protect ?? null)) await apps.protectionChanged(tx, key);
         feed.publish(tx, { kind: "record", organization_id, id: project_id });
-        return (await viewIn(project_id, tx))(row);
+        return (await viewFor([row], tx))(row);
       });
     },
 
@@ -240,7 +241,7 @@ export function environmentsService({
         const { row, key } = await find(caller, id, name, tx);
         await apps.requireLive(tx, key);
         restarting = key;
-        return (await viewIn(key.project_id, tx))(row);
+        return (await viewFor([row], tx))(row);
       });
       if (restarting) await apps.restart(restarting);
       return answer;

@@ -8,6 +8,7 @@ import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { Store } from "../store/store.ts";
@@ -200,9 +201,9 @@ export function previewsService(ports: Ports) {
       for (const row of await previews(tx).openOfIntegration({ organization_id, integration_id })) await end(tx, row);
     },
 
-    /** The open previews of a project, by environment. */
-    async ofProject(project_id: string, tx?: Tx): Promise<ReadonlyMap<string, Preview>> {
-      const rows = await previews(tx).openOfProject({ project_id });
+    /** The open previews of environments, by name. */
+    async ofRange(range: EnvironmentRange, tx?: Tx): Promise<ReadonlyMap<string, Preview>> {
+      const rows = await previews(tx).openOfRange(range);
       return new Map(rows.map((row) => [row.environment, viewOf(row)]));
     },
     environmentRemoved: (tx: Tx, { project_id, environment }: Pick<PreviewRow, "project_id" | "environment">) =>

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Queries } from "../store/query.ts";
 
 /**
@@ -59,8 +60,14 @@ export function previewsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("status", "=", "open"),
     ),
-    openOfProject: query.all((db, p: OfProject) =>
-      db.selectFrom("previews").selectAll().where("project_id", "=", p.project_id).where("status", "=", "open"),
+    openOfRange: query.all((db, p: EnvironmentRange) =>
+      db
+        .selectFrom("previews")
+        .selectAll()
+        .where("project_id", "=", p.project_id)
+        .where("environment", ">=", p.first)
+        .where("environment", "<=", p.last)
+        .where("status", "=", "open"),
     ),
     /** Marks the preview as ended, because its environment was deleted. */
     end: query.change((db, p: OfProject & { environment: string; at: string }) =>

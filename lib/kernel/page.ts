@@ -60,6 +60,13 @@ export interface ListSource<F, R> {
 /** A list without items, for any filters. */
 export const emptyList: ListSource<unknown, never> = { rows: async () => [], total: async () => 0 };
 
+/** Some environments of a project: those with the names from `first` to `last`, in the order of lists. */
+export interface EnvironmentRange {
+  readonly project_id: string;
+  readonly first: string;
+  readonly last: string;
+}
+
 const defaultSize = 20;
 
 interface LongOptions<R> {

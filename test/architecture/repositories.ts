@@ -44,7 +44,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "integrations/insertOnce": "a push is known by the integration that it came to",
   "integrations/insert": "a preview's row names the organization of its integration",
   "integrations/open": "periodic work, for every organization",
-  "integrations/openOfProject": "scoped by the project, which its service found in the organization",
+  "integrations/openOfRange": "scoped by the project, which its service found in the organization",
   "integrations/end": "scoped by the project, which its service found in the organization",
   "integrations/removeOfProject": "scoped by the project, which its service found in the organization",
   "integrations/find": "a push of the connected app reaches every organization's integrations",

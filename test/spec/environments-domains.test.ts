@@ -146,3 +146,21 @@ test("start verifies domains where there are several organizations, unless the o
   assert.equal(await statusIn(["acme", "globex"], { verify: false }), "active");
   assert.equal(await statusIn(["acme"], { verify: true }), "pending");
 });
+
+test("each environment of a long list has its own domains, as its own answer has", async (t) => {
+  const here = await world(t, { rateLimit: 1_000_000 });
+  const id = await projectOf(here, "owner");
+  const names = Array.from({ length: 40 }, (_, i) => `e${String(i).padStart(2, "0")}`);
+  const domainsOf = (name: string, i: number) => (i % 3 === 0 ? undefined : [`a.${name}.test`, `b.${name}.test`]);
+  for (const [i, name] of names.entries())
+    assert.deepEqual(
+      expect(await put(here, "owner", id, domainsOf(name, i) ?? [], name), 200).domains,
+      domainsOf(name, i),
+    );
+  const { data } = expect(await here.call("owner", "GET", `/v1/projects/${id}/environments`), 200);
+  const listed = data.map((one: { name: string; domains?: string[] }) => [one.name, one.domains]);
+  assert.deepEqual(
+    listed,
+    names.map((name, i) => [name, domainsOf(name, i)]),
+  );
+});
