@@ -4,8 +4,18 @@ export const redaction = "[redacted]" as const;
 /** A regular expression tries each value at each place, so it gets at most so many, and so many characters of each. */
 const most = { values: 200, characters: 64 } as const;
 
+type Hide = (text: string) => string;
+/** The functions by their values: an app, its workers and its schedules have the same list. */
+const known = new WeakMap<readonly string[], Hide>();
+
 /** Makes a function that replaces these values in a text. Each line of a multi-line value is replaced separately. */
-export function hideValues(values: readonly string[]): (text: string) => string {
+export function hideValues(values: readonly string[]): Hide {
+  const hide = known.get(values) ?? hiding(values);
+  known.set(values, hide);
+  return hide;
+}
+
+function hiding(values: readonly string[]): Hide {
   const parts = [...new Set(values.flatMap((value) => value.split(/\r\n|\n|\r/)))].filter((part) => part !== "");
   if (parts.length === 0) return (text) => text;
   // Longest first: if one value contains another, nothing of the longer one may remain.
