@@ -20,13 +20,21 @@ const unstorable = "must not contain U+0000 or lone surrogates";
 /** Any text that a database stores and returns unchanged. */
 export const text = () => v.pipe(v.string("must be a string"), v.check(isStorable, unstorable));
 
+/** Whether a text has a length in code points. Does not count those of a text that is far too long. */
+function hasLength(text: string, least: number, most: number): boolean {
+  if (text.length < least || text.length > 2 * most) return false;
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count >= least && count <= most;
+}
+
 /** Text with a length in code points; `trim` removes surrounding white space first. */
 export function textOf(least: number, most: number, { trim = false } = {}) {
   const message = least > 0 ? `must have ${least} to ${most} characters` : `must have at most ${most} characters`;
   const length = [
     v.check(isStorable, unstorable),
-    v.minCodePoints(least, message),
-    v.maxCodePoints(most, message),
+    v.check((value: string) => hasLength(value, least, most), message),
+    documentedAs<string>({ minLength: least, maxLength: most }),
   ] as const;
   return v.pipe(v.string("must be a string"), trim ? v.trim() : v.check(() => true), ...length);
 }

@@ -16,9 +16,7 @@ const settings: ConversionConfig = {
   overrideSchema: ({ valibotSchema, jsonSchema }) =>
     valibotSchema.type === "loose_object" ? { ...jsonSchema, additionalProperties: {} } : undefined,
   overrideAction: ({ valibotAction: action, jsonSchema }) => {
-    const { requirement, metadata } = action as { requirement?: number; metadata?: { documentedAs?: object } };
-    if (action.type === "min_code_points") return { ...jsonSchema, minLength: requirement ?? 0 };
-    if (action.type === "max_code_points") return { ...jsonSchema, maxLength: requirement ?? 0 };
+    const { metadata } = action as { metadata?: { documentedAs?: object } };
     if (metadata?.documentedAs) {
       // A lazy schema is converted to a reference. The schema from `documentedAs` replaces it.
       const { documentedAs: _, $ref: __, ...rest } = jsonSchema as Json;
