@@ -14,7 +14,7 @@ import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
-import { take, waitForTurn } from "./throttle.ts";
+import { lineUp, take, waitForTurn, work } from "./throttle.ts";
 
 interface Ports<Services> {
   readonly services: Services;
@@ -39,6 +39,8 @@ export type RunOperation<Services> = (
 ) => Promise<Answer>;
 
 const noBytes = Buffer.alloc(0);
+/** In bytes. A larger body takes a turn. */
+const largeBody = 4096;
 
 /** Checks in this order: 415, 413, 400, 422, then the operation's own (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
@@ -57,7 +59,12 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       cancellation ??= cancellationOf(request, closing, watch);
       return cancellation;
     };
-    const run = (by: Caller) => {
+    const { organization_id, user_id } = caller;
+    // Calls in process wait for nothing. Callers without a key share no account: any of them could use it up.
+    const account = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
+    const isLarge = request.incoming !== undefined && bytes.length > largeBody;
+    const line = account ?? `${request.address()} bodies`;
+    const read = (by: Caller) => {
       const body = takesBody ? parseBody(bytes, operation.body !== undefined) : undefined;
       const { params } = request;
       // A client that has received no event yet may send this header empty.
@@ -66,6 +73,9 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
       return execute(operation, services, input, caller, rules);
     };
+    const run = (by: Caller) => (isLarge ? work(line, () => read(by)) : read(by));
+    const turn = isLarge ? lineUp(line, cancel) : account === undefined ? undefined : waitForTurn(account, cancel);
+    if (turn !== undefined) await turn;
     const name = operation.method === "POST" ? request.header("idempotency-key") : undefined;
     if (name !== undefined && !idempotency.isName(name)) {
       await operation.permit?.(parseBody(bytes, operation.body !== undefined), services, caller);
@@ -75,17 +85,14 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const key = { api_key_id: caller.key_id, path: request.path, name };
       const write = (result: unknown) => writer.answer(operation, result, request.id);
       const refuse = (problem: Problem) => writer.problem(problem, request.id);
-      return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse });
+      return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse }).finally(() =>
+        cancellation?.end(),
+      );
     }
 
-    const { organization_id, user_id } = caller;
     const by = { request_id: request.id, organization_id, user_id };
-    // Calls in process wait for nothing. Callers without a key share no account: any of them could use it up.
-    const account = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
     let result: unknown;
     try {
-      const turn = account === undefined ? undefined : waitForTurn(account, cancel);
-      if (turn !== undefined) await turn;
       result = await run(caller);
       await audited?.complete(result);
       if (result instanceof LongList) {
