@@ -4,7 +4,9 @@ import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import { createAdviceReader, createEngineReader } from "../../lib/drivers/process/build-advice.ts";
 import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
+import { createLineReader } from "../../lib/drivers/runtime/lines.ts";
 import { createOutput } from "../../lib/drivers/runtime/output.ts";
+import { mockTime } from "../helpers/mock-time.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
@@ -175,4 +177,25 @@ test("What an app printed at its start is handed over at once when its release g
   const taken: LogLine[] = [];
   output.listen((more) => void taken.push(...more));
   assert.deepEqual(taken, lines);
+});
+
+test("The programs of an organization that flood their logs are read at one rate together", (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"], now: 1_000 });
+  const chunk = Buffer.from("y\n".repeat(32 * 1024));
+  const program = (organization_id: string) => {
+    const reader = createLineReader(
+      organization_id,
+      () => {},
+      (text) => text,
+    );
+    return () => reader.write(chunk);
+  };
+  const [alone, ...others] = Array.from({ length: 21 }, () => program("org_a"));
+  assert.ok(alone);
+  const pause_ms = alone();
+  assert.ok(pause_ms > 0);
+  for (const [i, one] of others.entries()) assert.ok(Math.abs(one() - pause_ms * (i + 2)) < 1, `program ${i + 2}`);
+  assert.equal(program("org_b")(), pause_ms);
+  t.mock.timers.tick(pause_ms * 21);
+  assert.ok(Math.abs(alone() - pause_ms) < 1, "what has passed is forgiven");
 });

@@ -94,7 +94,7 @@ export function createInstances(
 
   /** Starts a worker or a scheduled command. It has no port. */
   const startCommand = (app: App, box: Box, command: string, take: TakeLine) => {
-    const reader = createLineReader(take, hideValues(app.secrets));
+    const reader = createLineReader(app.organization_id, take, hideValues(app.secrets));
     const env = { NODE_ENV: "production", ...box.env, ...variablesOf(app) };
     const child = sandbox.start(replacingShell(command), { ...box, env }, reader.write);
     void child.ended.then(reader.end);
@@ -113,7 +113,7 @@ export function createInstances(
     const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside }, take) => {
       const told = String(inside);
       const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variables, ...variablesOf(app), PORT: told };
-      const reader = createLineReader(take, hide);
+      const reader = createLineReader(app.organization_id, take, hide);
       const box = { ...common, port, inside, reads, env };
       const child = sandbox.start(replacingShell(command), box, reader.write);
       void child.ended.then(() => {
