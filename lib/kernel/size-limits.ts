@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import { documentedAs } from "./validation.ts";
 
-/** The number of items of a list, or of fields of an object; 0 for anything else. */
-const sizeOf = (given: unknown): number => {
-  if (Array.isArray(given)) return given.length;
-  return typeof given === "object" && given !== null ? Object.keys(given).length : 0;
-};
+/** The number of items of a list; 0 for anything else. */
+const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length : 0);
+/** The number of fields of an object; 0 for anything else. */
+const fieldsOf = (given: unknown): number =>
+  typeof given === "object" && given !== null ? Object.keys(given).length : 0;
 
 /** The schema, but it checks no item if there are more than `most`. A rule that refuses so many has to follow. */
-const unlessMore = <S extends v.GenericSchema>(schema: S, most: number): S => ({
+const unlessMore = <S extends v.GenericSchema>(schema: S, most: number, sizeOf: (given: unknown) => number): S => ({
   ...schema,
   "~run": (dataset, config) =>
     sizeOf(dataset.value) > most
@@ -22,12 +22,12 @@ export const listOf = <T extends v.GenericSchema>(
   most: number,
   message = "must be a list",
   tooLong = `must have at most ${most}`,
-) => v.pipe(unlessMore(v.array(item, message), most), v.maxLength(most, tooLong));
+) => v.pipe(unlessMore(v.array(item, message), most, itemsOf), v.maxLength(most, tooLong));
 
 /** An object with at most `most` fields. Nothing of a larger one is checked. */
 export const ofFewFields = <S extends v.GenericSchema<object>>(schema: S, most: number, tooMany: string) =>
   v.pipe(
-    unlessMore(schema, most),
-    v.check((given) => sizeOf(given) <= most, tooMany),
+    unlessMore(schema, most, fieldsOf),
+    v.check((given) => fieldsOf(given) <= most, tooMany),
     documentedAs<v.InferOutput<S>>({ maxProperties: most }),
   );

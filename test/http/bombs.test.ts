@@ -124,6 +124,16 @@ test("of a list or a map that is too long, nothing else is checked", async (t) =
         }
   }
   assert.ok(tried > 30, `${tried} bodies`);
+  const { id } = (await here.call("owner", "POST", "/v1/projects", { name: "web", region: "eu" })).body;
+  for (const [method, path, given] of [
+    ["POST", "/v1/webhooks", { url: "https://hook.inbox.test", events: wrong.map }],
+    ["POST", "/v1/api-keys", { name: "ci", scopes: wrong.map }],
+    ["PUT", `/v1/projects/${id}/environments/production`, { domains: wrong.map }],
+  ] as const) {
+    const { status, body } = await here.call("owner", method, path, given);
+    assert.equal(status, 422, path);
+    assert.match(body.error.message, /must be a list/, "an object with many fields is no list");
+  }
 });
 
 test("long queries, paths and lists of headers take little of the processor", async (t) => {
