@@ -14,7 +14,7 @@ import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
-import { lineUp, take, waitForTurn, work } from "./throttle.ts";
+import { take, waitForTurn, work } from "./throttle.ts";
 
 interface Ports<Services> {
   readonly services: Services;
@@ -74,13 +74,13 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       return execute(operation, services, input, caller, rules);
     };
     const run = (by: Caller) => (isLarge ? work(line, () => read(by)) : read(by));
-    const turn = isLarge ? lineUp(line, cancel) : account === undefined ? undefined : waitForTurn(account, cancel);
-    if (turn !== undefined) await turn;
     const name = operation.method === "POST" ? request.header("idempotency-key") : undefined;
     if (name !== undefined && !idempotency.isName(name)) {
       await operation.permit?.(parseBody(bytes, operation.body !== undefined), services, caller);
       throw invalid("Idempotency-Key", "must have 1 to 255 characters");
     }
+    const turn = isLarge || account !== undefined ? waitForTurn(line, cancel) : undefined;
+    if (turn !== undefined) await turn;
     if (name !== undefined && operation.needs !== "nothing") {
       const key = { api_key_id: caller.key_id, path: request.path, name };
       const write = (result: unknown) => writer.answer(operation, result, request.id);

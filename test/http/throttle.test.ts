@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cancellation } from "../../lib/http/cancellation.ts";
-import { lineUp, take, takeTurn, work } from "../../lib/http/throttle.ts";
+import { take, takeTurn, waitForTurn, work } from "../../lib/http/throttle.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import { mockTime } from "../helpers/mock-time.ts";
@@ -54,44 +54,69 @@ const wanted = (control = new AbortController()) => {
   return () => cancellation;
 };
 
-test("large bodies of one account are read one after another, with time for others between them", async () => {
-  let ticks = 0;
-  const read: [string, number][] = [];
-  const all = ["a", "b", "c", "d"].map(async (name) => {
-    await lineUp("org_d", wanted());
-    work("org_d", () => read.push([name, ticks]));
-  });
-  const other = lineUp("org_e", wanted()).then(() => read.push(["other", ticks]));
-  for (; read.length < 5; ticks++) await yieldToEventLoop();
-  await Promise.all([...all, other]);
-  assert.deepEqual(
-    read.map(([name]) => name),
-    ["a", "other", "b", "c", "d"],
-  );
-  const own = read.filter(([name]) => name !== "other").map(([, tick]) => tick);
-  assert.equal(new Set(own).size, 4, `in the ticks ${own}`);
+test("work of more than 20 ms is alone in its tick, and short work is not", async (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"], now: 9_000 });
+  let tick = 0;
+  const worked: Record<string, number[]> = { org_d: [], org_e: [] };
+  const all: Promise<void>[] = [];
+  const arrive = async (account: string, ms: number) => {
+    const turn = waitForTurn(account, wanted());
+    if (turn !== undefined) await turn;
+    work(account, () => t.mock.timers.tick(ms));
+    worked[account]?.push(tick);
+  };
+  // The bodies of connections end in callbacks of their own, but in one tick.
+  for (let i = 0; i < 6; i++) {
+    setImmediate(() => all.push(arrive("org_d", 30)));
+    setImmediate(() => all.push(arrive("org_e", 1)));
+  }
+  for (; (worked["org_d"]?.length ?? 0) < 6; tick++) await yieldToEventLoop();
+  await Promise.all(all);
+  assert.equal(new Set(worked["org_d"]).size, 6, `in the ticks ${worked["org_d"]}`);
+  assert.equal(new Set(worked["org_e"]).size, 1, `in the ticks ${worked["org_e"]}`);
 });
 
-test("work takes at most half of the time, and a client that leaves the line holds up nobody", async (t) => {
-  mockTime(t, { apis: ["setTimeout", "Date"], now: 9_000 });
-  await lineUp("org_f", wanted());
-  // 600 ms of work, 500 of them at once.
+test("who waits begins one by one; who leaves goes at once, and lets nobody overtake", async (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"], now: 20_000 });
+  // 600 ms of work, of which 500 are ahead.
   work("org_f", () => t.mock.timers.tick(600));
-  const control = new AbortController();
-  const read: string[] = [];
-  const left = lineUp("org_f", wanted(control));
-  const late = lineUp("org_f", wanted()).then(() => read.push("late"));
-  const pass = async (ms: number) => {
-    for (let passed = 0; passed < ms; passed += 20) {
-      t.mock.timers.tick(20);
-      await yieldToEventLoop();
-    }
+  await yieldToEventLoop();
+  let tick = 0;
+  const begun: (readonly [string, number])[] = [];
+  const leaving = new AbortController();
+  const arrive = async (name: string, control?: AbortController) => {
+    await waitForTurn("org_f", wanted(control));
+    begun.push([name, tick]);
   };
-  await pass(100);
-  control.abort();
+  const first = arrive("first");
+  const left = arrive("left", leaving);
+  const late = [arrive("second"), arrive("third")];
+  leaving.abort();
   await assert.rejects(left, Problem);
-  assert.deepEqual(read, []);
-  await pass(200);
-  await late;
-  assert.deepEqual(read, ["late"]);
+  assert.equal(begun.length, 0);
+  for (let passed = 0; passed < 300; passed += 20) {
+    t.mock.timers.tick(20);
+    await yieldToEventLoop();
+    tick++;
+  }
+  await Promise.all([first, ...late]);
+  assert.deepEqual(
+    begun.map(([name]) => name),
+    ["first", "second", "third"],
+  );
+  assert.equal(new Set(begun.map(([, at]) => at)).size, 3);
+  assert.equal(waitForTurn("org_f", wanted()), undefined, "nobody waits once the account has time again");
+});
+
+test("a client that leaves behind others has no turn, even if its turn would come at once", async (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"], now: 40_000 });
+  work("org_g", () => t.mock.timers.tick(30));
+  const leaving = new AbortController();
+  const before = waitForTurn("org_g", wanted());
+  const left = waitForTurn("org_g", wanted(leaving));
+  assert.ok(before && left);
+  const refused = assert.rejects(left, Problem);
+  await before;
+  leaving.abort();
+  await refused;
 });
