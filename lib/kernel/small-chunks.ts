@@ -31,16 +31,19 @@ function wait(peer: string, flush: Flush): void {
 
 async function flushInTurns(): Promise<void> {
   isFlushing = true;
-  // A peer with more messages comes to the end of the map, which the loop reaches later.
-  for (const [peer, those] of waiting) {
-    const [flush] = those;
-    waiting.delete(peer);
-    if (flush) those.delete(flush);
-    if (those.size > 0) waiting.set(peer, those);
-    const pause = (flush?.() ?? 0) * pause_ms;
-    if (pause > 0) await new Promise<void>((resolve) => systemTimer(pause, resolve));
+  try {
+    // A peer with more messages goes to the back of the queue.
+    for (const [peer, those] of waiting) {
+      const [flush] = those;
+      waiting.delete(peer);
+      if (flush) those.delete(flush);
+      if (those.size > 0) waiting.set(peer, those);
+      const pause = (flush?.() ?? 0) * pause_ms;
+      if (pause > 0) await new Promise<void>((resolve) => systemTimer(pause, resolve));
+    }
+  } finally {
+    isFlushing = false;
   }
-  isFlushing = false;
 }
 
 /** A client is known by its address; a server also by its port, because apps share an address. */

@@ -87,8 +87,8 @@ test("nobody waits for the small chunks of clients that have left", { timeout: 1
   // Each connection alone would take 100 ms of pauses.
   const left = Array.from({ length: 150 }, async () => {
     const socket = connect(port, "127.0.0.1");
-    socket.write(chunked(Array(10_000).fill("x")).slice(0, -5));
-    await new Promise((resolve) => socket.once("drain", resolve));
+    const text = chunked(Array(10_000).fill("x")).slice(0, -5);
+    await new Promise((resolve) => socket.write(text, resolve));
     socket.resetAndDestroy();
   });
   await Promise.all(left);
@@ -104,7 +104,7 @@ test("the small chunks of one address do not wait for all those of another", asy
     assert.equal(await send(port, chunked([...text]), from), text);
     ended.push(name);
   };
-  const many = Array.from({ length: 60 }, () => sent("many", "x".repeat(2_000), "127.0.0.2"));
+  const many = Array.from({ length: 40 }, () => sent("many", "x".repeat(800), "127.0.0.2"));
   await Promise.all([...many, sent("one", "0123456789".repeat(50))]);
-  assert.ok(ended.indexOf("one") < 30, `${ended.indexOf("one")} came first`);
+  assert.ok(ended.indexOf("one") < 20, `${ended.indexOf("one")} came first`);
 });

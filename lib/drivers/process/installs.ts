@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import * as v from "valibot";
 import { isInRange } from "../../kernel/version-range.ts";
 import { beginningWithin, hasFileWithin, hasWithin, settingsWithin } from "../runtime/app-settings.ts";
+import { Failure } from "../runtime/failure.ts";
 import type { Wanted } from "./node-version.ts";
 
 interface Manager {
@@ -89,7 +90,8 @@ const workspaceManifest = v.object({ workspaces: v.optional(v.unknown()), packag
 function manifestAt(folder: string) {
   try {
     return v.parse(workspaceManifest, JSON.parse(settingsWithin(folder, "package.json") ?? "{}"));
-  } catch {
+  } catch (error) {
+    if (error instanceof Failure) throw error;
     return {}; // The app's own package.json is validated elsewhere.
   }
 }

@@ -89,7 +89,7 @@ export function readWithin(root: string, name: string, most = largestFile): stri
   return readFileSync(real, "utf8");
 }
 
-/** Reads settings, whose entries are looked at one by one. */
+/** Reads a file of settings. */
 export const settingsWithin = (root: string, name: string) => readWithin(root, name, largestSettings);
 
 /** Reads the beginning of a file of any size, such as a lock file or a program. */
