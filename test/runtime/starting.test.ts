@@ -4,7 +4,7 @@ import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import { createAdviceReader, createEngineReader } from "../../lib/drivers/process/build-advice.ts";
 import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
-import { createLineReader } from "../../lib/drivers/runtime/lines.ts";
+import { paced } from "../../lib/drivers/runtime/lines.ts";
 import { createOutput } from "../../lib/drivers/runtime/output.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
@@ -179,23 +179,19 @@ test("What an app printed at its start is handed over at once when its release g
   assert.deepEqual(taken, lines);
 });
 
-test("The programs of an organization that flood their logs are read at one rate together", (t) => {
+test("Programs that flood their logs are read more slowly the more there are, and a quiet one at once", (t) => {
   mockTime(t, { apis: ["setTimeout", "Date"], now: 1_000 });
-  const chunk = Buffer.from("y\n".repeat(32 * 1024));
-  const program = (organization_id: string) => {
-    const reader = createLineReader(
-      organization_id,
-      () => {},
-      (text) => text,
-    );
-    return () => reader.write(chunk);
-  };
-  const [alone, ...others] = Array.from({ length: 21 }, () => program("org_a"));
-  assert.ok(alone);
-  const pause_ms = alone();
-  assert.ok(pause_ms > 0);
-  for (const [i, one] of others.entries()) assert.ok(Math.abs(one() - pause_ms * (i + 2)) < 1, `program ${i + 2}`);
-  assert.equal(program("org_b")(), pause_ms);
-  t.mock.timers.tick(pause_ms * 21);
-  assert.ok(Math.abs(alone() - pause_ms) < 1, "what has passed is forgiven");
+  const flood = Buffer.alloc(8_192);
+  const program = (organization_id: string) => paced(organization_id, ({ length }) => length / 8_192);
+  const floods = Array.from({ length: 21 }, () => program("org_a"));
+  assert.deepEqual(
+    floods.map((one) => one(flood)),
+    floods.map((_, i) => i + 1),
+  );
+  assert.ok(program("org_a")(Buffer.alloc(82)) < 1, "an honest line waits for itself alone");
+  assert.equal(program("org_b")(flood), 1);
+  for (let i = 0; i < 10; i++) for (const one of floods) one(Buffer.alloc(2 ** 25));
+  assert.equal(floods[0]?.(flood), 60_000, "no program stands longer than a minute");
+  t.mock.timers.tick(60_000);
+  assert.equal(floods[0]?.(flood), 1, "what has passed is forgiven");
 });

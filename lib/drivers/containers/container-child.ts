@@ -10,7 +10,6 @@ import { createFrameReader } from "./log-frames.ts";
 interface Given {
   readonly containers: Containers;
   readonly take: (line: LogLine) => void;
-  readonly organization_id: string;
   readonly hide: (text: string) => string;
   /** Aborted when this process ends. The container keeps running. */
   readonly detaching: AbortSignal;
@@ -126,26 +125,19 @@ async function endOf(
 }
 
 /** Streams a container's output until it ends, even across engine outages. */
-function followLog(id: string, since_s: number, given: Given) {
-  const { containers, organization_id, take, hide, detaching } = given;
+function followLog(id: string, since_s: number, { containers, take, hide, detaching }: Given) {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
   detaching.addEventListener("abort", stop);
   let since = since_s;
   const read = async () => {
-    const reader = () => createLineReader(organization_id, take, hide);
-    const readers = { stdout: reader(), stderr: reader() };
-    let wait_ms = 0;
-    const frames = createFrameReader((stream, chunk) => {
-      wait_ms = readers[stream].write(chunk);
-    });
+    const readers = { stdout: createLineReader(take, hide), stderr: createLineReader(take, hide) };
+    const frames = createFrameReader((stream, chunk) => readers[stream].write(chunk));
     const response = await containers.logs(id, since, stopping.signal);
     try {
       for await (const chunk of response as AsyncIterable<Buffer>) {
         frames(chunk);
         since = systemNow() / 1000;
-        if (wait_ms >= 1) await pause(wait_ms, stopping.signal);
-        wait_ms = 0;
       }
     } finally {
       readers.stdout.end();

@@ -55,10 +55,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
     [labels.beside]: beside,
   });
 
-  const givenOf = (app: App, take: TakeLine) => {
-    const { organization_id, secrets } = app;
-    return { containers, organization_id, take, hide: hideValues(secrets), detaching };
-  };
+  const givenOf = (app: App, take: TakeLine) => ({ containers, take, hide: hideValues(app.secrets), detaching });
 
   /** The settings that an app shares with its workers and schedules. */
   const orderOf = async (app: App, image: Image) => {

@@ -108,7 +108,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
   };
   log({ level: "info", message: "Building the Dockerfile" });
   const made = createProgress();
-  const reader = createLineReader(order.organization_id, log, hideValues([...secrets, ...secretsIn(variables)]));
+  const reader = createLineReader(log, hideValues([...secrets, ...secretsIn(variables)]));
   const reading = new AbortController();
   const abort = () => reading.abort();
   signal.addEventListener("abort", abort);

@@ -20,7 +20,6 @@ export interface Step {
 
 /** The parts that all steps of one build share. */
 export interface Build {
-  readonly organization_id: string;
   readonly deployment_id: string;
   readonly sandbox: Sandbox;
   readonly limits: BuildLimits;
@@ -72,19 +71,15 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   let notFound: string | undefined;
   let heard_at = monotonicNow();
   const advice = createAdviceReader();
-  const reader = createLineReader(
-    build.organization_id,
-    (line) => {
-      heard_at = monotonicNow();
-      advice.read(line.message);
-      build.engines.read(line.message);
-      outOfMemory ||= tellsOfMemory(line.message);
-      lack ??= lackIn(line.message);
-      notFound = notFoundIn(line.message) ?? notFound;
-      log(line);
-    },
-    hide,
-  );
+  const reader = createLineReader((line) => {
+    heard_at = monotonicNow();
+    advice.read(line.message);
+    build.engines.read(line.message);
+    outOfMemory ||= tellsOfMemory(line.message);
+    lack ??= lackIn(line.message);
+    notFound = notFoundIn(line.message) ?? notFound;
+    log(line);
+  }, hide);
   // Output beyond the log's limit is dropped, so the program is hardly slowed down.
   const child = sandbox.start(command, box, (chunk) => (isFull() ? pauseUnread(chunk) : reader.write(chunk)));
   let reason: string | undefined;

@@ -6,7 +6,7 @@ import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts
 import { type AppInstance, startApp } from "../runtime/app-instance.ts";
 import type { Ending } from "../runtime/child.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
-import { createLineReader } from "../runtime/lines.ts";
+import { createLineReader, paced } from "../runtime/lines.ts";
 import { allProcesses, killStrays, type ProcessEntry } from "../runtime/process-table.ts";
 import { replacingShell } from "../runtime/procfile.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
@@ -94,9 +94,9 @@ export function createInstances(
 
   /** Starts a worker or a scheduled command. It has no port. */
   const startCommand = (app: App, box: Box, command: string, take: TakeLine) => {
-    const reader = createLineReader(app.organization_id, take, hideValues(app.secrets));
+    const reader = createLineReader(take, hideValues(app.secrets));
     const env = { NODE_ENV: "production", ...box.env, ...variablesOf(app) };
-    const child = sandbox.start(replacingShell(command), { ...box, env }, reader.write);
+    const child = sandbox.start(replacingShell(command), { ...box, env }, paced(app.organization_id, reader.write));
     void child.ended.then(reader.end);
     return child;
   };
@@ -113,9 +113,9 @@ export function createInstances(
     const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside }, take) => {
       const told = String(inside);
       const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variables, ...variablesOf(app), PORT: told };
-      const reader = createLineReader(app.organization_id, take, hide);
+      const reader = createLineReader(take, hide);
       const box = { ...common, port, inside, reads, env };
-      const child = sandbox.start(replacingShell(command), box, reader.write);
+      const child = sandbox.start(replacingShell(command), box, paced(app.organization_id, reader.write));
       void child.ended.then(() => {
         reader.end();
         // A deployment may have a second instance at the same time. The port tells them apart.

@@ -9,19 +9,33 @@ const longestBuffer = 32 * 1024;
 const lines_perMs = 5;
 const bytes_perMs = 8 * 1024;
 
-/** For each organization, when its programs have been read at that rate. */
-const readUntil = new Map<string, number>();
-
-/** The programs of an organization share the rate: 21 floods brought the 99th percentile of others to 0.2 s. */
-function pauseOf(organization_id: string, cost_ms: number): number {
-  const now = monotonicNow();
-  const until = Math.max(readUntil.get(organization_id) ?? now, now) + cost_ms;
-  readUntil.set(organization_id, until);
-  return until - now;
-}
-
 /** For how many milliseconds to stop reading a program whose log is full. Reading at once took a third of a processor. */
 export const pauseUnread = (chunk: Buffer): number => chunk.length / (4 * bytes_perMs);
+
+/** A program whose output is not read, until a time. */
+interface Pause {
+  until: number;
+}
+const longestPause_ms = 60_000;
+/** The programs of each organization that pause. */
+const pausing = new Map<string, Set<Pause>>();
+
+/**
+ * Slows a program down by the number of its organization's programs that flood their logs: 21 of them brought the 99th
+ * percentile of others to 0.2 s. Each waits for what it printed itself, so a quiet one is still read at once.
+ */
+export function paced(organization_id: string, write: (chunk: Buffer) => number): (chunk: Buffer) => number {
+  const own: Pause = { until: 0 };
+  return (chunk) => {
+    const cost_ms = write(chunk);
+    const now = monotonicNow();
+    const all = pausing.get(organization_id) ?? new Set();
+    for (const one of all) if (one.until <= now) all.delete(one);
+    pausing.set(organization_id, all.add(own));
+    own.until = Math.min(Math.max(own.until, now) + cost_ms * all.size, now + longestPause_ms);
+    return own.until - now;
+  };
+}
 
 const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Exception):)|\sERR_\w+/;
 const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
@@ -44,11 +58,7 @@ function entryOf(text: string): LogLine {
  * Splits a program's output into entries. If carriage returns overwrite a line, only its last state counts. `hide`
  * replaces secrets before a long line is cut; after the cut, half a secret could remain.
  */
-export function createLineReader(
-  organization_id: string,
-  take: (line: LogLine) => void,
-  hide: (text: string) => string,
-) {
+export function createLineReader(take: (line: LogLine) => void, hide: (text: string) => string) {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   const emit = (line: string) => {
@@ -65,7 +75,7 @@ export function createLineReader(
         emit(rest);
         rest = "";
       }
-      return pauseOf(organization_id, Math.max(parts.length / lines_perMs, chunk.length / bytes_perMs));
+      return Math.max(parts.length / lines_perMs, chunk.length / bytes_perMs);
     },
     /** The program has ended. Its last line may lack a newline. */
     end(): void {
