@@ -29,6 +29,7 @@ const mostKnown = 10_000;
 const taken = new Map<string, number>();
 /** What each account took in this tick. A request that comes after so much waits for the next one. */
 const takenNow = new Map<string, number>();
+let nextTick = Promise.resolve();
 const mostInTick = 400;
 /** The accounts that wait for the next turn. */
 const late = new Set<string>();
@@ -70,7 +71,7 @@ export function take(account: string, entries: number, length: number, hadTurn =
   if (more === 0) return;
   const at = now();
   taken.set(account, Math.max(taken.get(account) ?? at, at) + more);
-  if (takenNow.size === 0) void yieldToEventLoop().then(() => takenNow.clear());
+  if (takenNow.size === 0) nextTick = yieldToEventLoop().then(() => takenNow.clear());
   takenNow.set(account, (takenNow.get(account) ?? 0) + more);
   if (taken.size > mostKnown) for (const [one, until] of taken) if (until <= at) taken.delete(one);
 }
@@ -94,7 +95,7 @@ async function lineUp(account: string, cancellation: Cancellation): Promise<void
   const before = lines.get(account);
   const own = (async () => {
     if (before !== undefined) await whileWanted(before.then(yieldToEventLoop), cancellation);
-    const next = () => takeTurn(account, 0) ?? (isBusy(account) ? yieldToEventLoop() : undefined);
+    const next = () => takeTurn(account, 0) ?? (isBusy(account) ? nextTick : undefined);
     for (let turn = next(); turn !== undefined; turn = next()) await whileWanted(turn, cancellation);
   })();
   // Those behind a client that leaves still wait for those before it.
@@ -117,8 +118,13 @@ export function work<T>(account: string, run: () => T): T {
 
 /** Waits. Ends the cancellation and rejects once nobody wants the answer any more. */
 export async function whileWanted(turn: Promise<void>, { signal, end }: Cancellation): Promise<void> {
-  const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  let leave = () => {};
+  const aborted = new Promise<void>((resolve) => {
+    leave = resolve;
+    signal.addEventListener("abort", leave);
+  });
   if (!signal.aborted) await Promise.race([turn, aborted]);
+  signal.removeEventListener("abort", leave);
   if (!signal.aborted) return;
   end();
   throw signal.reason instanceof Problem ? signal.reason : new Problem("unavailable", "the client has left");
