@@ -5,7 +5,7 @@ import { documentedAs } from "./validation.ts";
 const itemsOf = (given: unknown): number => (Array.isArray(given) ? given.length : 0);
 /** The number of fields of an object; 0 for anything else. */
 const fieldsOf = (given: unknown): number =>
-  typeof given === "object" && given !== null ? Object.keys(given).length : 0;
+  typeof given === "object" && given !== null && !Array.isArray(given) ? Object.keys(given).length : 0;
 
 /** The schema, but it checks no item if there are more than `most`. A rule that refuses so many has to follow. */
 const unlessMore = <S extends v.GenericSchema>(schema: S, most: number, sizeOf: (given: unknown) => number): S => ({

@@ -31,19 +31,16 @@ function wait(peer: string, flush: Flush): void {
 
 async function flushInTurns(): Promise<void> {
   isFlushing = true;
-  try {
-    // A peer with more messages goes to the back of the queue.
-    for (const [peer, those] of waiting) {
-      const [flush] = those;
-      waiting.delete(peer);
-      if (flush) those.delete(flush);
-      if (those.size > 0) waiting.set(peer, those);
-      const pause = (flush?.() ?? 0) * pause_ms;
-      if (pause > 0) await new Promise<void>((resolve) => systemTimer(pause, resolve));
-    }
-  } finally {
-    isFlushing = false;
+  // A peer with more messages goes to the back of the queue.
+  for (const [peer, those] of waiting) {
+    const [flush] = those;
+    waiting.delete(peer);
+    if (flush) those.delete(flush);
+    if (those.size > 0) waiting.set(peer, those);
+    const pause = (flush?.() ?? 0) * pause_ms;
+    if (pause > 0) await new Promise<void>((resolve) => systemTimer(pause, resolve));
   }
+  isFlushing = false;
 }
 
 /** A client is known by its address; a server also by its port, because apps share an address. */
@@ -70,8 +67,13 @@ export function joinSmallChunks(message: IncomingMessage): void {
     const joined = Buffer.concat(held);
     [held, count] = [[], 0];
     if (message.destroyed) return 0;
-    push(joined);
-    if (isEnded) push(null);
+    try {
+      push(joined);
+      if (isEnded) push(null);
+    } catch (error) {
+      // The other messages have to go on.
+      message.destroy(error as Error);
+    }
     return flushed;
   };
   // The chunks of a client that has left are dropped, and nobody waits for them.

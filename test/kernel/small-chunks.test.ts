@@ -108,3 +108,24 @@ test("the small chunks of one address do not wait for all those of another", asy
   await Promise.all([...many, sent("one", "0123456789".repeat(50))]);
   assert.ok(ended.indexOf("one") < 20, `${ended.indexOf("one")} came first`);
 });
+
+test("an error in one message does not stop the small chunks of others", { timeout: 10_000 }, async (t) => {
+  const server = createServer((incoming, response) => {
+    joinSmallChunks(incoming);
+    let size = 0;
+    incoming.on("error", () => {});
+    incoming.on("data", (part: Buffer) => {
+      size += part.length;
+      if (incoming.url === "/bad" && part.length > 64) throw new Error("a fault of the reader");
+    });
+    incoming.on("end", () => response.end(String(size)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const body = chunked(Array(500).fill("x"));
+  const bad = send(port, body.replace("POST /", "POST /bad"));
+  const good = [2, 3].map((i) => send(port, body, `127.0.0.${i}`));
+  assert.deepEqual(await Promise.all(good), ["500", "500"]);
+  await bad.catch(() => {});
+});
