@@ -166,12 +166,8 @@ test("a look does not wait for the end of what runs elsewhere now: the lease is 
       stop = resolve;
     }),
   );
-  let hasLooked = false;
-  const look = here.rows.look().then(() => {
-    hasLooked = true;
-  });
-  await turns(20);
-  assert.deepEqual([here.running(), here.stopped, hasLooked], [undefined, ["dep_1"], true]);
+  // How many turns a look takes is not certain; one that waited for the end would never resolve.
+  await here.rows.look();
+  assert.deepEqual([here.running(), here.stopped], [undefined, ["dep_1"]]);
   stop();
-  await look;
 });
