@@ -104,6 +104,8 @@ test("A push here that changes nothing below the root deploys nothing, and says 
     [{ "README.md": "more" }, 1],
     [site("two"), 2],
     [{ "README.md": "other", "sites/index.html": "no" }, 2],
+    // More names than are looked at: it may have changed.
+    [Object.fromEntries(Array.from({ length: 1_600 }, (_, i) => [`${"x".repeat(180)}${i}`, ""])), 3],
   ] as const) {
     here.repos.commit("me/hello", files);
     await here.repos.ask("me/hello", "push", "--quiet", url, "main");
@@ -113,7 +115,7 @@ test("A push here that changes nothing below the root deploys nothing, and says 
   // A push that names an environment deploys in any case.
   here.repos.commit("me/hello", { "README.md": "last" });
   await here.repos.ask("me/hello", "push", "--quiet", "-o", "environment=production", url, "main");
-  assert.equal(await count(), 3);
+  assert.equal(await count(), 4);
   assert.ok(existsSync(join(here.repos.root, "me/hello/site/index.html")));
 });
 

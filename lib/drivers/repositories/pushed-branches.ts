@@ -3,7 +3,7 @@ import type { RefUpdate } from "./push-request.ts";
 export interface PushedBranch {
   readonly branch: string;
   readonly commit: string;
-  /** The files that the push changed; undefined for a new branch. */
+  /** The files that the push changed; undefined for a new branch, and if there are too many. */
   readonly paths: readonly string[] | undefined;
 }
 
@@ -12,10 +12,15 @@ type Read = (...args: string[]) => Promise<string | undefined>;
 
 const branchOf = (ref: string | undefined) => /^refs\/heads\/(.+)$/.exec(ref ?? "")?.[1];
 
-async function changed(read: Read, { before, commit }: RefUpdate) {
+/**
+ * The most characters of names that are kept for a push; git's output is cut at 1 MiB. With 500 branches, the names of
+ * all took gigabytes.
+ */
+const mostNames = 256 * 1024;
+
+async function changed(read: Read, { before, commit }: RefUpdate): Promise<string | undefined> {
   if (before === undefined || commit === undefined) return undefined;
-  const names = await read("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, commit);
-  return names?.split("\0").filter((name) => name !== "");
+  return read("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, commit);
 }
 
 /** The branches of a push that still point to the pushed commit, and the default branch. */
@@ -23,11 +28,15 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
   const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")) ?? "";
   const present = new Map(lines.split("\n").map((line) => [line.slice(41), line.slice(0, 40)]));
   const branches: PushedBranch[] = [];
+  let left = mostNames;
   for (const update of updates) {
     const { ref, commit } = update;
     const branch = branchOf(ref);
     if (branch === undefined || commit === undefined || present.get(ref) !== commit) continue;
-    branches.push({ branch, commit, paths: await changed(read, update) });
+    const names = left > 0 ? await changed(read, update) : undefined;
+    const paths = names !== undefined && names.length <= left ? names.split("\0").filter(Boolean) : undefined;
+    left -= names?.length ?? 0;
+    branches.push({ branch, commit, paths });
   }
   const head = await read("symbolic-ref", "HEAD");
   if (head !== undefined && present.has(head)) return { branches, defaultBranch: branchOf(head) };
