@@ -1,4 +1,4 @@
-import { readFileSync, readlinkSync } from "node:fs";
+import { closeSync, openSync, readlinkSync, readSync } from "node:fs";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import type { LogLine } from "../deployment/contract.ts";
@@ -7,10 +7,21 @@ import { descendantsOf } from "../runtime/process-table.ts";
 
 const silence_ms = 120_000;
 const longest = 120;
+/** Of many processes, only the last two are named; a few more are read, because some may have ended. */
+const mostRead = 8;
+
+/** A command line may have 2 MB. Nothing is shown beyond `longest`, but a secret that begins there has to be whole. */
+const commandBytes = 64 * 1024;
 
 const commandOf = (pid: number) => {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+    const file = openSync(`/proc/${pid}/cmdline`, "r");
+    try {
+      const bytes = Buffer.alloc(commandBytes);
+      return bytes.toString("utf8", 0, readSync(file, bytes)).replaceAll("\0", " ").trim();
+    } finally {
+      closeSync(file);
+    }
   } catch {
     return ""; // The process has ended.
   }
@@ -28,7 +39,10 @@ const networkOf = (pid: number | "self") => {
 function waitsFor(pid: number, hide: (text: string) => string): string {
   const below = descendantsOf(pid);
   const innermost = below.filter((one) => !below.some(({ parent }) => parent === one.pid));
-  const commands = innermost.map((one) => commandOf(one.pid)).filter((text) => text !== "");
+  const commands = innermost
+    .slice(-mostRead)
+    .map((one) => commandOf(one.pid))
+    .filter((text) => text !== "");
   const last = innermost.at(-1)?.pid;
   // The machine's network also contains connections of other programs.
   const isOwn = last !== undefined && networkOf(last) !== networkOf("self");
