@@ -25,8 +25,10 @@ const ref = v.pipe(
   v.check((name) => name.isWellFormed(), "must not contain lone surrogates"),
 );
 const pushed = { ref, after: commit };
+/** Beyond so many files, a push may have changed anything. */
+const mostFiles = 10_000;
 const files = v.pipe(
-  v.nullable(listOf(v.string(), 10_000)),
+  v.nullable(listOf(v.string(), mostFiles)),
   v.transform((list) => list ?? []),
 );
 /** A push that only adds to its branch, with all of its commits and the files of each. */
@@ -42,11 +44,19 @@ const addition = v.object({
   ),
 });
 
+/** The number of files in a payload, which is not checked yet. */
+function filesIn(body: unknown): number {
+  const lists = (one: unknown): unknown[] => Object.values(one ?? {}).filter(Array.isArray);
+  const { commits } = body as { readonly commits?: unknown };
+  return Array.isArray(commits) ? commits.flatMap(lists).reduce<number>((sum, one) => sum + (one as []).length, 0) : 0;
+}
+
 /**
  * The changed files; undefined if unknown. Code hosts omit commits of a long push, and the commits that a forced push
  * removes.
  */
 function pathsOf(body: unknown): readonly string[] | undefined {
+  if (filesIn(body) > mostFiles) return undefined;
   const { success, output } = v.safeParse(addition, body, { abortEarly: true });
   if (!success || /^0+$/.test(output.before)) return undefined;
   const { commits, total_commits, total_commits_count } = output;

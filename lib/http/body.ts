@@ -3,6 +3,9 @@ import { Problem } from "../kernel/errors.ts";
 import { TextDecoder } from "../kernel/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
+/** In bytes. A larger body takes a turn. */
+export const largeBody = 4096;
+
 /** The maximum nesting of a body (schema/README.md#errors). */
 const deepest = 32;
 

@@ -7,7 +7,7 @@ import type { Rules } from "../kernel/validation.ts";
 import { type Answer, longLengthOf, type Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
-import { parseBody, readBody } from "./body.ts";
+import { largeBody, parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { longListAnswer } from "./long-list.ts";
@@ -39,8 +39,6 @@ export type RunOperation<Services> = (
 ) => Promise<Answer>;
 
 const noBytes = Buffer.alloc(0);
-/** In bytes. A larger body takes a turn. */
-const largeBody = 4096;
 
 /** Checks in this order: 415, 413, 400, 422, then the operation's own (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {

@@ -116,7 +116,8 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     /** Finds the integration that a hook is posted to, with its secret, if any; undefined if there is none. */
     async target(id: string) {
       const found = await endpoints.codeHost(id);
-      return found && { secret: endpoints.settingsOf(found).secrets.secret };
+      if (!found) return undefined;
+      return { organization_id: found.organization_id, secret: endpoints.settingsOf(found).secrets.secret };
     },
 
     /**
