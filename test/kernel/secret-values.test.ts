@@ -59,3 +59,15 @@ test("an environment full of the longest values hides each of them", () => {
   const shown = hideValues(values)(`first ${values[199]}, then ${values[0]}`);
   assert.ok(shown === `first ${redaction}, then ${redaction}`);
 });
+
+test("the same values have the same function, in a new list too", () => {
+  const values = (last: string) => [...Array.from({ length: 3_000 }, (_, i) => `line-${i}-of-a-secret`), last];
+  const [one, other] = [hideValues(values("a")), hideValues(values("b"))];
+  assert.equal(hideValues(values("a")), one);
+  assert.equal(hideValues(values("b")), other);
+  assert.equal(one("line-7-of-a-secret, b"), "[redacted], b");
+  // A list of one value is not the list of its parts.
+  assert.notEqual(hideValues([values("a").join("\n")]), one);
+  for (const last of ["c", "d", "e", "f"]) hideValues(values(last));
+  assert.notEqual(hideValues(values("a")), one, "few are kept");
+});
