@@ -5,11 +5,9 @@ export const redaction = "[redacted]" as const;
 const most = { values: 200, characters: 64 } as const;
 
 type Hide = (text: string) => string;
-/** The functions by their lists: an app, its workers and its schedules have the same one. */
-const known = new WeakMap<readonly string[], Hide>();
 /**
- * The last functions of long values, by these. Each step of a deployment reads its secrets again, and 118,000 lines of
- * them took 0.5 s each time.
+ * The last functions of long values, by these. Each step of a deployment and each worker of an app asks for one, and
+ * 118,000 lines took 0.5 s each time.
  */
 const lastLong = new Map<string, Hide>();
 const mostLong = 4;
@@ -17,12 +15,6 @@ const longText = 16 * 1024;
 
 /** Makes a function that replaces these values in a text. Each line of a multi-line value is replaced separately. */
 export function hideValues(values: readonly string[]): Hide {
-  const hide = known.get(values) ?? hidingLong(values);
-  known.set(values, hide);
-  return hide;
-}
-
-function hidingLong(values: readonly string[]): Hide {
   const text = values.join("\0");
   if (text.length < longText) return hiding(values);
   const hide = lastLong.get(text) ?? hiding(values);
