@@ -134,7 +134,7 @@ export function parseSwitch(text: string | undefined, variable: string): boolean
 /** Parses an option's text by its format. Text that is not a number stays text, so the schema refuses it. */
 const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: string) => unknown> = {
   text: (text) => text,
-  number: (text) => (/^-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
+  number: (text) => (/^(?!-0*(\.0*)?$)-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
   switch: parseSwitch,
   list: (text) => text.split(",").map((one) => one.trim()),
   file: readSeed,

@@ -76,7 +76,15 @@ const command = [
   ...flags,
   ...processes,
 ];
-const tests = spawn(process.execPath, command, { stdio: "inherit" });
-// Ctrl+C also reaches the tests. This waits for their end and then removes the folder.
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => tests.kill(signal));
+// In a group of their own, so that what hangs can be killed with all that it started.
+const hasGroups = process.platform !== "win32";
+const tests = spawn(process.execPath, command, { stdio: "inherit", detached: hasGroups });
+const kill = (signal) => (hasGroups ? process.kill(-tests.pid, signal) : tests.kill(signal));
+// This waits for their end and then removes the folder.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => kill(signal));
+// The time limit of a test does not end its process, so a file that hangs would hold the run for ever.
+setTimeout(() => {
+  console.error(`The tests did not end within ${(6 * timeout_ms) / 60_000} minutes, and are killed.`);
+  kill("SIGKILL");
+}, 6 * timeout_ms).unref();
 tests.on("exit", (code) => process.exit(code ?? 1));
