@@ -20,8 +20,14 @@ const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), doc
 /** Refused as names of variables: JavaScript objects have these properties, and a parser would silently drop them. */
 const reserved = ["__proto__", "constructor", "prototype"];
 
+export const mostVariables = 200;
+
 function named<T extends v.GenericSchema>(variable: T) {
-  const all = ofFewFields(v.record(variableName, variable), 200, "must have at most 200 variables");
+  const all = ofFewFields(
+    v.record(variableName, variable),
+    mostVariables,
+    `must have at most ${mostVariables} variables`,
+  );
   const isObject = (given: unknown) => typeof given === "object" && given !== null && !Array.isArray(given);
   const object = v.custom<v.InferInput<typeof all>>(isObject, "must be an object");
   const unreserved = v.check<v.InferInput<typeof all>, string>(

@@ -8,12 +8,12 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Encryption } from "../store/encryption.ts";
-import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { hashed, protectColumn, runView } from "./protection.ts";
 import { batch, environmentsRepository } from "./repository.ts";
 import { type environmentChanges, environmentName, type Preview, type variables } from "./schema.ts";
+import { shownVariables, storedOf, storedVariables } from "./stored-variables.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
@@ -24,9 +24,6 @@ type AppKey = Parameters<AppsService["ensure"]>[1];
 type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer More] ? More : never;
 
 const noneOfThisName = () => new Problem("not_found", "the project has no environment of this name");
-
-/** Variables as stored. A secret is encrypted and bound to its environment and name. */
-type Stored = Record<string, { value: string } | { sealed: string }>;
 
 /** The environments of pull requests. */
 export interface PreviewsOfEnvironments {
@@ -54,8 +51,7 @@ export function environmentsService({
   previews: PreviewsOfEnvironments;
 }) {
   const environments = store.using(environmentsRepository);
-
-  const storedOf = ({ variables }: Row<"environments">) => JSON.parse(variables) as Stored;
+  const { serialize, values, copied } = storedVariables(encryption);
 
   /** Returns the function that shows these environments of a project, which are in the order of their names. */
   const viewFor = async (rows: readonly Row<"environments">[], tx?: Tx) => {
@@ -70,34 +66,9 @@ export function environmentsService({
         preview: its.get(row.name),
         ...runView(row, app.url !== undefined),
         name: row.name,
-        variables: Object.fromEntries(
-          Object.entries(storedOf(row)).map(([key, stored]) => [
-            key,
-            "sealed" in stored ? { secret: true as const } : stored.value,
-          ]),
-        ),
+        variables: shownVariables(row),
       };
     };
-  };
-
-  /** Variables as JSON to store. A secret without a value keeps the stored one. */
-  const serialize = (of: EnvironmentKey, given: Changes["variables"], before: Stored = {}): string => {
-    if (!given) return JSON.stringify(before);
-    const stored: Stored = {};
-    const missing: string[] = [];
-    for (const [key, variable] of Object.entries(given)) {
-      const present = before[key];
-      if (typeof variable === "string") stored[key] = { value: variable };
-      else if (!("value" in variable)) {
-        if (present && "sealed" in present) stored[key] = present;
-        else missing.push(`variables.${key}`);
-      } else if (!variable.secret) stored[key] = { value: variable.value };
-      else stored[key] = { sealed: encryption.encrypt(contextOf.variable(of, key), variable.value) };
-    }
-    if (missing.length === 0) return JSON.stringify(stored);
-    const message = "needs a value: no secret of this name is stored";
-    const details = missing.map((path) => ({ path, message }));
-    throw new Problem("validation_failed", `${missing.join(", ")} ${message}`, { details });
   };
 
   /** Finds an environment by its path, in the caller's organization. */
@@ -164,18 +135,7 @@ export function environmentsService({
     },
 
     /** The variables for a driver, secrets included, and the values of the secrets. */
-    async values(of: EnvironmentKey): Promise<{ variables: Record<string, string>; secrets: string[] }> {
-      const row = await environments().find(of);
-      const variables: Record<string, string> = {};
-      const secrets: string[] = [];
-      for (const [key, stored] of Object.entries(row ? storedOf(row) : {})) {
-        const value =
-          "sealed" in stored ? encryption.decrypt(contextOf.variable(of, key), stored.sealed) : stored.value;
-        variables[key] = value;
-        if ("sealed" in stored) secrets.push(value);
-      }
-      return { variables, secrets };
-    },
+    values: async (of: EnvironmentKey) => values(of, await environments().find(of)),
 
     rootOf: async (tx: Tx, { project_id, environment: name }: Pick<AppKey, "project_id" | "environment">) =>
       (await environments(tx).find({ project_id, name }))?.root ?? null,
@@ -191,28 +151,20 @@ export function environmentsService({
 
     /**
      * Copies variables and root from another environment of the project. A new environment also gets its protection.
-     * Variables that only the target has stay.
+     * Variables that only the target has stay; if these make it too large, it copies nothing and returns false.
      */
-    async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied) {
+    async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied): Promise<boolean> {
       const { project_id, environment: name } = key;
-      const [origin, target] = [
-        { project_id, name: from },
-        { project_id, name },
-      ];
-      const template = await environments(tx).find(origin);
+      const target = { project_id, name };
+      const template = await environments(tx).find({ project_id, name: from });
       const before = await environments(tx).find(target);
-      const variables: Stored = before ? storedOf(before) : {};
-      for (const [variable, stored] of Object.entries(template ? storedOf(template) : {})) {
-        if (!("sealed" in stored)) variables[variable] = stored;
-        else if (secrets) {
-          const value = encryption.decrypt(contextOf.variable(origin, variable), stored.sealed);
-          variables[variable] = { sealed: encryption.encrypt(contextOf.variable(target, variable), value) };
-        }
-      }
+      const variables = copied(template, target, { before, secrets });
+      if (variables === undefined) return false;
       const { protect } = before ?? template ?? { protect: null };
       const { root: own = null } = template ?? {};
-      await environments(tx).put({ ...target, variables: JSON.stringify(variables), protect, root: root ?? own });
+      await environments(tx).put({ ...target, variables, protect, root: root ?? own });
       await apps.ensure(tx, key);
+      return true;
     },
 
     removeIn,

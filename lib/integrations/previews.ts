@@ -169,7 +169,10 @@ export function previewsService(ports: Ports) {
         const message = `the project already has an environment ${environment}, made by a person or another integration; delete it, and push again`;
         return { ...told, deployment_id: null, message };
       }
-      await environments.copy(tx, place, template, { secrets: !isFork, root });
+      if (!(await environments.copy(tx, place, template, { secrets: !isFork, root }))) {
+        const message = `${environment} has too many variables of its own to get those of ${template}, too; remove some, and push again`;
+        return { ...told, deployment_id: null, message };
+      }
       await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });
       await put(tx, row);
       await endLater(tx, row);

@@ -167,6 +167,34 @@ test("an environment of the same name that a person made is left alone", async (
   assert.deepEqual((await environment()).variables, { MINE: "1" });
 });
 
+test("a preview whose own variables and the copied ones are too many says so, and is deployed once some are gone", async (t) => {
+  const { here, path, pull, environment } = await previewing(t);
+  const named = (prefix: string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, "x"]));
+  const template = (variables: object) => here.call("owner", "PUT", `${path}/staging`, { variables });
+  expect(await template(named("A", 150)), 200);
+  await pull("opened");
+  expect(await template(named("B", 51)), 200);
+  const [told] = await pull("synchronize", { commit: "two" });
+  assert.equal(told.deployment_id, null);
+  assert.match(told.message, /^pr-7 has too many variables of its own to get those of staging, too; remove some/);
+  assert.equal(Object.keys((await environment()).variables).length, 150);
+  expect(await here.call("owner", "PUT", `${path}/pr-7`, { variables: named("A", 149) }), 200);
+  const [after] = await pull("synchronize", { commit: "two" });
+  assert.ok(after.deployment_id);
+  assert.equal(Object.keys((await environment()).variables).length, 200);
+  // As large as the texts may be: those of the template alone always fit.
+  const long = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`L${i}`, "x".repeat(32_000)]));
+  const longer = Object.fromEntries(Object.entries(long).map(([key, value]) => [`M${key}`, value]));
+  const longest = Object.fromEntries(Object.entries(long).map(([key, value]) => [`N${key}`, value]));
+  expect(await here.call("owner", "PUT", `${path}/pr-7`, { variables: {} }), 200);
+  for (const [i, variables] of [long, longer, longest].entries()) {
+    expect(await template(variables), 200);
+    const [one] = await pull("synchronize", { commit: `long-${i}` });
+    assert.equal(one.deployment_id === null, i === 2, one.message);
+  }
+});
+
 test("a preview that a person deletes comes with the next push, and one that they make then is theirs", async (t) => {
   const { here, path, pull, environment } = await previewing(t);
   await pull("opened");

@@ -1,0 +1,91 @@
+import type * as v from "valibot";
+import { Problem } from "../kernel/errors.ts";
+import type { Encryption } from "../store/encryption.ts";
+import { contextOf } from "../store/sealed-columns.ts";
+import type { Row } from "../store/tables.ts";
+import { type environmentChanges, mostVariables } from "./schema.ts";
+
+type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
+type Given = v.InferOutput<typeof environmentChanges>["variables"];
+
+/** Variables as stored. A secret is encrypted and bound to its environment and name. */
+export type Stored = Record<string, { value: string } | { sealed: string }>;
+
+/**
+ * The most characters of stored variables after a copy, unless all come from the template: each push to a preview
+ * copies again, and its own variables stay.
+ */
+const mostCopied = 2 * 1024 * 1024;
+
+export const storedOf = ({ variables }: Pick<Row<"environments">, "variables">) => JSON.parse(variables) as Stored;
+
+/** Variables as answers show them: without the values of secrets. */
+export const shownVariables = (row: Pick<Row<"environments">, "variables">) =>
+  Object.fromEntries(
+    Object.entries(storedOf(row)).map(([key, stored]) => [
+      key,
+      "sealed" in stored ? { secret: true as const } : stored.value,
+    ]),
+  );
+
+/** How variables become the text of their column, and how they are read from it. */
+export function storedVariables(encryption: Encryption) {
+  const seal = (of: EnvironmentKey, key: string, value: string) => ({
+    sealed: encryption.encrypt(contextOf.variable(of, key), value),
+  });
+  const open = (of: EnvironmentKey, key: string, sealed: string) =>
+    encryption.decrypt(contextOf.variable(of, key), sealed);
+
+  return {
+    /** Variables as JSON to store. A secret without a value keeps the stored one. */
+    serialize(of: EnvironmentKey, given: Given, before: Stored = {}): string {
+      if (!given) return JSON.stringify(before);
+      const stored: Stored = {};
+      const missing: string[] = [];
+      for (const [key, variable] of Object.entries(given)) {
+        const present = before[key];
+        if (typeof variable === "string") stored[key] = { value: variable };
+        else if (!("value" in variable)) {
+          if (present && "sealed" in present) stored[key] = present;
+          else missing.push(`variables.${key}`);
+        } else stored[key] = variable.secret ? seal(of, key, variable.value) : { value: variable.value };
+      }
+      if (missing.length === 0) return JSON.stringify(stored);
+      const message = "needs a value: no secret of this name is stored";
+      const details = missing.map((path) => ({ path, message }));
+      throw new Problem("validation_failed", `${missing.join(", ")} ${message}`, { details });
+    },
+
+    /** The variables for a driver, secrets included, and the values of the secrets. */
+    values(of: EnvironmentKey, row: Row<"environments"> | undefined) {
+      const variables: Record<string, string> = {};
+      const secrets: string[] = [];
+      for (const [key, stored] of Object.entries(row ? storedOf(row) : {})) {
+        const value = "sealed" in stored ? open(of, key, stored.sealed) : stored.value;
+        variables[key] = value;
+        if ("sealed" in stored) secrets.push(value);
+      }
+      return { variables, secrets };
+    },
+
+    /**
+     * The variables of a copy as JSON to store. Variables that only the target has stay. Undefined if these make it too
+     * large.
+     */
+    copied(
+      template: Row<"environments"> | undefined,
+      { project_id, name }: EnvironmentKey,
+      { before, secrets }: { readonly before: Row<"environments"> | undefined; readonly secrets: boolean },
+    ): string | undefined {
+      const copies: Stored = {};
+      for (const [key, stored] of Object.entries(template ? storedOf(template) : {})) {
+        if (!("sealed" in stored)) copies[key] = stored;
+        else if (template && secrets) copies[key] = seal({ project_id, name }, key, open(template, key, stored.sealed));
+      }
+      const all = { ...(before && storedOf(before)), ...copies };
+      const [count, own] = [Object.keys(all).length, Object.keys(all).length - Object.keys(copies).length];
+      const text = JSON.stringify(all);
+      return own > 0 && (count > mostVariables || text.length > mostCopied) ? undefined : text;
+    },
+  };
+}
