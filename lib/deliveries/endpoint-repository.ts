@@ -55,6 +55,14 @@ export function endpointsRepository(query: Queries) {
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
+    ofFamily: query.all((db, p: { organization_id: string; family: Row<"endpoints">["family"] }) =>
+      db
+        .selectFrom("endpoints")
+        .selectAll()
+        .where("organization_id", "=", p.organization_id)
+        .where("family", "=", p.family)
+        .orderBy("id"),
+    ),
     /** For every organization, because jobs work for them all. */
     forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),
   };

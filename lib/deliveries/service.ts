@@ -25,6 +25,8 @@ export type Family = Exclude<Endpoint["family"], "removed">;
 const limit = 100;
 const idPrefixes = { webhook: "wh", integration: "int" } as const;
 
+const isCodeHost = ({ type }: Pick<Endpoint, "type">) => type === "code_host";
+
 /** The endpoint settings that callers can change. `secrets` replaces all secrets. */
 export interface EndpointInput extends Settings {
   readonly name: string;
@@ -137,9 +139,14 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
     /** The code-host integration with this identifier, in any organization, because a push names no organization. */
     async codeHost(id: string, tx?: Tx) {
       const found = await endpoints(tx).forJob({ id });
-      return found?.type === "code_host" ? found : undefined;
+      return found && isCodeHost(found) ? found : undefined;
     },
     codeHosts: () => endpoints().ofType({ type: "code_host" }),
+    /** Those of an organization, with their settings but without their secrets. */
+    async codeHostsOf({ organization_id }: Pick<Endpoint, "organization_id">) {
+      const its = await endpoints().ofFamily({ organization_id, family: "integration" });
+      return its.filter(isCodeHost).map((one) => ({ id: one.id, config: configOf(one) }));
+    },
 
     /**
      * Turning an endpoint off, even if it is off already, makes its pending deliveries `skipped`, so they can be

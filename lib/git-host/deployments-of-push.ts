@@ -102,8 +102,13 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
    * Integrations that name the branch decide. Without one, the default branch deploys to the project of the
    * repository's name.
    */
-  async function* deployAsNamed(caller: Caller, pushed: Branch, isDefault: boolean): AsyncGenerator<string, Begun[]> {
-    const made = await pushes.receiveOwn(caller, pushed);
+  async function* deployAsNamed(
+    caller: Caller,
+    pushed: Branch,
+    isDefault: boolean,
+    integrations: readonly string[] = [],
+  ): AsyncGenerator<string, Begun[]> {
+    const made = integrations.length > 0 ? await pushes.receiveOwn(caller, pushed, integrations) : [];
     const what = `${pushed.commit.slice(0, 12)}, by the rules of an integration`;
     if (made.length > 0) return made.map(({ deployment_id: id }) => ({ id, what }));
     if (isDefault) return yield* deploy(caller, pushed, nameIn(pushed.repo), defaultEnvironment);
@@ -155,6 +160,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     const { branches, defaultBranch } = await repositories.pushed({ repo, organization_id }, wanted);
     const { project = nameIn(repo), environment = defaultEnvironment } = Object.fromEntries(options);
     const isNamed = options.has("project") || options.has("environment");
+    const integrations = await pushes.ofOwn(caller, repo);
     const begun: Begun[] = [];
     let deployed = 0;
     for (const [i, one] of branches.entries()) {
@@ -165,7 +171,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
       const pushed = { repo, ...one };
       const work = isNamed
         ? deploy(caller, { ...pushed, paths: undefined }, project, environment)
-        : deployAsNamed(caller, pushed, one.branch === defaultBranch);
+        : deployAsNamed(caller, pushed, one.branch === defaultBranch, integrations.get(one.branch));
       const made = (yield* explained(repo, work)) ?? [];
       if (isNamed || made.length > 0) deployed += 1;
       begun.push(...made);

@@ -46,6 +46,9 @@ const isDefined = <T>(one: T | undefined): one is T => one !== undefined;
 type OwnPush = Pick<Push, "repo" | "paths"> & { readonly branch: string; readonly commit: string };
 type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
 
+/** A push to a repository of this service: its pusher may deploy. */
+const own: PushOrigin = { id: undefined, delivery: undefined, signed: true, byApp: false };
+
 interface Ports {
   readonly store: Store;
   readonly clock: Clock;
@@ -153,18 +156,24 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
       return served;
     },
 
-    /**
-     * Deploys a push to a repository of this service through every integration of its organization that names the
-     * repository.
-     */
-    receiveOwn: (caller: Caller, { repo, branch, commit, paths }: OwnPush) =>
+    /** The integrations that deploy a repository of this service, by branch. A push may have thousands of branches. */
+    async ofOwn(caller: Caller, repo: string): Promise<ReadonlyMap<string, readonly string[]>> {
+      const byBranch = new Map<string, string[]>();
+      for (const { id, config } of await endpoints.codeHostsOf(caller)) {
+        const { repo: its, branch } = config as Record<string, string>;
+        if (!its || !branch || foldCase(its) !== foldCase(repo)) continue;
+        byBranch.set(branch, [...(byBranch.get(branch) ?? []), id]);
+      }
+      return byBranch;
+    },
+
+    /** Deploys a push to a repository of this service through these integrations. */
+    receiveOwn: (caller: Caller, { repo, branch, commit, paths }: OwnPush, integrations: readonly string[]) =>
       store.transaction(caller, async (tx) => {
-        const { organization_id } = caller;
         const push: Push = { repo, to: { branch, commit }, paths };
-        const origin: PushOrigin = { id: undefined, delivery: undefined, signed: true, byApp: false };
         const created: Created[] = [];
-        for (const { id } of (await endpoints.codeHosts()).filter((one) => one.organization_id === organization_id)) {
-          const served = await serve(tx, id, push, origin);
+        for (const id of integrations) {
+          const served = await serve(tx, id, push, own);
           if (served?.deployment_id) created.push({ integration_id: id, deployment_id: served.deployment_id });
         }
         return created;
