@@ -42,6 +42,8 @@ export function listeningPorts(pid: number, leadsOut: readonly number[]): number
 }
 
 const look_ms = 250;
+/** The least time between two looks, as a multiple of the time that one takes: a program may have 60,000 sockets. */
+const pause = 50;
 /** The fraction of the health timeout after which the app's own port is accepted. */
 const patience = 1 / 12;
 
@@ -60,8 +62,8 @@ export function watchPorts(
   return () => {
     const now = monotonicNow();
     if (now < next) return undefined;
-    next = now + look_ms;
     const ports = listening();
+    next = now + Math.max(look_ms, pause * (monotonicNow() - now));
     const text = ports.includes(told) ? "" : ports.join(" and ");
     if (text !== seen) {
       [seen, since] = [text, now];
