@@ -9,6 +9,7 @@ import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
+import { hold } from "./connections.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
@@ -52,7 +53,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const caller = audited?.caller ?? plain;
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
     let cancellation: Cancellation | undefined;
-    const watch = (lost: () => void) => authenticator.watch(authentication, lost);
+    const watch = (lost: () => void) => holding(request, authenticator.watch(authentication, lost), plain);
     const cancel = () => {
       cancellation ??= cancellationOf(request, closing, watch);
       return cancellation;
@@ -111,6 +112,16 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const counted = endingToo(cancel(), meter.opened("sse"));
     const body = eventStream(result, operation.write, counted, log, by);
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
+  };
+}
+
+/** While a key is watched, its organization holds the connection. */
+function holding({ incoming }: RequestContext, unwatch: () => void, { organization_id }: Caller): () => void {
+  if (!incoming || organization_id === "") return unwatch;
+  const release = hold(incoming.socket, organization_id);
+  return () => {
+    unwatch();
+    release();
   };
 }
 

@@ -5,7 +5,7 @@ import { streamQuery } from "../events/schema.ts";
 import type { EventsService } from "../events/service.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Authentication, Authenticator } from "../http/authenticate.ts";
-import { keepOpen } from "../http/connections.ts";
+import { hold, keepOpen } from "../http/connections.ts";
 import { base, queryOf, type RequestContext } from "../http/request-context.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import type { Route } from "../http/route.ts";
@@ -126,14 +126,16 @@ export function createLiveRoute({
     authentication: Authentication,
     { after }: Query,
   ) => {
-    if (incoming) keepOpen(incoming.socket);
     const { caller } = authentication;
+    if (incoming) keepOpen(incoming.socket);
+    const release = incoming && hold(incoming.socket, caller.organization_id);
     const mine = byOrganization.get(caller.organization_id) ?? new Set();
     byOrganization.set(caller.organization_id, mine.add(subscriber));
     const lost = () => subscriber.close(codes.unauthorized, "the API key is no longer valid");
     const unwatch = authenticator.watch(authentication, lost);
     subscriber.socket.once("close", () => {
       unwatch();
+      release?.();
       mine.delete(subscriber);
       if (mine.size === 0) byOrganization.delete(caller.organization_id);
     });

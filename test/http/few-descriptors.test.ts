@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { bearer } from "../helpers/headers.ts";
-import { launch } from "../helpers/program.ts";
+import { launch, temporaryFolder } from "../helpers/program.ts";
 import { all, open } from "../helpers/raw-sockets.ts";
 
 /** Slow clients send this, then nothing more. None of them needs a key. */
@@ -67,6 +69,64 @@ for (const [name, text] of Object.entries(slow)) {
     assert.deepEqual(more, []);
   });
 }
+
+/** Two organizations; `Ada` has the key `sk_live_demo_ada`, and so on. */
+function seedOfTwo(t: TestContext): string {
+  const path = join(temporaryFolder(t), "seed.json");
+  const projects = [{ name: "web", region: "eu-west-1", environments: [{ name: "production" }] }];
+  const organizations = ["ada", "bob"].map((name) => {
+    const keys = [{ name, key: `sk_live_demo_${name}`, scopes: ["*"] }];
+    return { name, users: [{ name, email: `${name}@acme.test`, role: "owner", keys }], projects };
+  });
+  writeFileSync(path, JSON.stringify({ organizations }));
+  return path;
+}
+
+for (const kind of ["WebSockets", "followed logs"])
+  test(`with 128 descriptors and 100 ${kind} of one organization, another's clients are answered and its stream stays`, {
+    skip: process.platform === "win32",
+  }, async (t) => {
+    const words = ["dev", "--port", "0", "--clock", "manual", "--seed", seedOfTwo(t)];
+    const here = await launch(t, words, undefined, { limits: "-n 128" });
+    const port = Number(new URL(here.url).port);
+    const stream = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, { headers: bearer("sk_live_demo_bob") });
+    await once(stream, "open");
+    const headers = { ...bearer("sk_live_demo_ada"), "content-type": "application/json" };
+    const projects = await fetch(`${here.url}/v1/projects`, { headers });
+    const { data } = (await projects.json()) as { data: { id: string }[] };
+    const source = { type: "git", repo: "acme/web", branch: "main" };
+    const body = JSON.stringify({ project_id: data[0]?.id, environment: "production", source });
+    const deployed = await fetch(`${here.url}/v1/deployments`, { method: "POST", headers, body });
+    const { id } = (await deployed.json()) as { id: string };
+    const path = kind === "WebSockets" ? "/v1/stream" : `/v1/deployments/${id}/logs?follow=true`;
+    const upgrade =
+      kind === "WebSockets"
+        ? "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        : "";
+    const head = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sk_live_demo_ada\r\n${upgrade}\r\n`;
+    const crowd: Socket[] = [];
+    t.after(() => {
+      for (const socket of crowd) socket.destroy();
+    });
+    for (let i = 0; i < 100; i++) {
+      const socket = connect({ port, host: "127.0.0.1" });
+      crowd.push(socket.on("error", () => {}));
+      socket.write(head);
+      await Promise.race([once(socket, "data"), once(socket, "close")]);
+    }
+    for (let i = 0; i < 20; i++) {
+      const socket = await open(port);
+      socket.write(
+        "GET /v1/me HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sk_live_demo_bob\r\nConnection: close\r\n\r\n",
+      );
+      assert.match(await all(socket), /^HTTP\/1\.1 200 OK\r\n/);
+    }
+    assert.equal(stream.readyState, stream.OPEN);
+    assert.ok(crowd.filter((one) => !one.destroyed).length > 50, "most of its streams stay");
+    for (const socket of crowd) socket.destroy();
+    assert.equal((await here.stop()).code, 0);
+    assert.match(here.errors(), /"message":"64 connections are open, .* one of the organization with most streams/);
+  });
 
 test("with 128 descriptors and 400 slow connections at the port of the apps, the other port answers", {
   skip: process.platform === "win32",
