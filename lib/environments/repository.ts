@@ -4,8 +4,8 @@ import type { Row } from "../store/tables.ts";
 
 type Key = { project_id: string; name: string };
 
-/** The number of environments that one transaction removes; this takes a few milliseconds. */
-export const batch = 500;
+/** The number of environments that one transaction removes. With variables of 1 MiB each, 400 took 215 ms. */
+export const batch = 50;
 
 /** Queries by project. The service first checks that the project belongs to the organization. */
 export function environmentsRepository(query: Queries) {

@@ -13,7 +13,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { previewsRepository } from "./repository.ts";
+import { previewBatch, previewsRepository } from "./repository.ts";
 
 /** A pull or merge request, as a hook describes it. */
 export interface PullRequest {
@@ -90,6 +90,13 @@ export function previewsService(ports: Ports) {
   const end = async (tx: Tx, row: PreviewRow) => {
     await deployments.cancelAll(tx, row);
     await environments.removeIn(tx, row);
+  };
+
+  /** Ends a batch of an integration's previews; returns whether none are left. */
+  const endBatch = async (tx: Tx, key: Omit<Key, "number">) => {
+    const rows = await previews(tx).openOfIntegration(key);
+    for (const row of rows) await end(tx, row);
+    return rows.length < previewBatch;
   };
 
   const endLater = (tx: Tx, { organization_id, integration_id, number }: Key) => {
@@ -196,13 +203,18 @@ export function previewsService(ports: Ports) {
         return undefined;
       }, key),
 
-    /** Ends the previews of a deleted integration, because no hook will end them. */
+    /** Ends the previews of a deleted integration, because no hook will end them. A job ends all but one batch. */
     async integrationRemoved(
       tx: Tx,
       { organization_id, id: integration_id }: Pick<Row<"endpoints">, "organization_id" | "id">,
     ) {
-      for (const row of await previews(tx).openOfIntegration({ organization_id, integration_id })) await end(tx, row);
+      const key = { organization_id, integration_id };
+      if (!(await endBatch(tx, key))) await queue.add(tx, "previews.clear", key);
     },
+
+    /** The job `previews.clear`: ends one batch per run. */
+    clear: async (key: Omit<Key, "number">): Promise<Outcome> =>
+      snoozeUntil(async (tx) => ((await endBatch(tx, key)) ? undefined : clock.now()), key),
 
     /** The open previews of environments, by name. */
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<ReadonlyMap<string, Preview>> {

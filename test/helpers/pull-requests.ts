@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { expect, type World } from "./test-service.ts";
+import { expect, type World, world } from "./test-service.ts";
 
 /** A commit id, or one derived from a word. */
 export const commitOf = (word: string) =>
@@ -68,3 +69,32 @@ export const connectPreviews = async (here: World, more: object = {}): Promise<s
   const config = { repo: "acme/web", branch: "main", environment: "staging", previews: true, ...more };
   return expect(await here.call("owner", "POST", "/v1/integrations", { type: "code_host", config }), 201).id;
 };
+
+/** A project with variables in `staging`, an integration with previews, and helpers for the tests. */
+export async function previewing(t: Parameters<typeof world>[0], options: Parameters<typeof world>[1] = {}) {
+  const here = await world(t, options);
+  const { id: project_id } = await here.project();
+  const path = `/v1/projects/${project_id}/environments`;
+  const variables = { PLAIN: "1", TOKEN: { value: "hush", secret: true } };
+  expect(await here.call("owner", "PUT", `${path}/staging`, { variables }), 200);
+  const id = await connectPreviews(here);
+  return {
+    here,
+    project_id,
+    id,
+    path,
+    send: async (body: object, headers = {}) => expect(await hook(here, id, body, headers), 202).data,
+    pull: async (action: string, change: Change = {}) =>
+      expect(await hook(here, id, pullRequest(action, change)), 202).data,
+    /** The environment; asserts that the store's invariants hold. */
+    environment: async (name = "pr-7") => {
+      assert.deepEqual(await here.service.invariants(), []);
+      return expect(await here.call("viewer", "GET", path), 200).data.find(
+        (one: { name: string }) => one.name === name,
+      );
+    },
+    deployments: async (name = "pr-7") =>
+      expect(await here.call("owner", "GET", `/v1/deployments?environment=${name}`), 200).data,
+    advance: (by: string) => here.service.clock.advance(by),
+  };
+}

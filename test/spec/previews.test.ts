@@ -1,36 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Change, commitOf, connectPreviews, hook, mergeRequest, pullRequest } from "../helpers/pull-requests.ts";
+import { commitOf, connectPreviews, hook, mergeRequest, previewing, pullRequest } from "../helpers/pull-requests.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
-
-/** A project with variables in `staging`, an integration with previews, and helpers for the tests. */
-async function previewing(t: Parameters<typeof world>[0], options: Parameters<typeof world>[1] = {}) {
-  const here = await world(t, options);
-  const { id: project_id } = await here.project();
-  const path = `/v1/projects/${project_id}/environments`;
-  const variables = { PLAIN: "1", TOKEN: { value: "hush", secret: true } };
-  expect(await here.call("owner", "PUT", `${path}/staging`, { variables }), 200);
-  const id = await connectPreviews(here);
-  return {
-    here,
-    project_id,
-    id,
-    path,
-    send: async (body: object, headers = {}) => expect(await hook(here, id, body, headers), 202).data,
-    pull: async (action: string, change: Change = {}) =>
-      expect(await hook(here, id, pullRequest(action, change)), 202).data,
-    /** The environment; asserts that the store's invariants hold. */
-    environment: async (name = "pr-7") => {
-      assert.deepEqual(await here.service.invariants(), []);
-      return expect(await here.call("viewer", "GET", path), 200).data.find(
-        (one: { name: string }) => one.name === name,
-      );
-    },
-    deployments: async (name = "pr-7") =>
-      expect(await here.call("owner", "GET", `/v1/deployments?environment=${name}`), 200).data,
-    advance: (by: string) => here.service.clock.advance(by),
-  };
-}
 
 const statusesOf = (deployments: readonly { status: string }[]) => deployments.map(({ status }) => status);
 
@@ -165,34 +136,6 @@ test("an environment of the same name that a person made is left alone", async (
   assert.match(told.message, /already has an environment \S+, made by a person or another integration/);
   assert.deepEqual(await pull("closed"), []);
   assert.deepEqual((await environment()).variables, { MINE: "1" });
-});
-
-test("a preview whose own variables and the copied ones are too many says so, and is deployed once some are gone", async (t) => {
-  const { here, path, pull, environment } = await previewing(t);
-  const named = (prefix: string, count: number) =>
-    Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, "x"]));
-  const template = (variables: object) => here.call("owner", "PUT", `${path}/staging`, { variables });
-  expect(await template(named("A", 150)), 200);
-  await pull("opened");
-  expect(await template(named("B", 51)), 200);
-  const [told] = await pull("synchronize", { commit: "two" });
-  assert.equal(told.deployment_id, null);
-  assert.match(told.message, /^pr-7 has too many variables of its own to get those of staging, too; remove some/);
-  assert.equal(Object.keys((await environment()).variables).length, 150);
-  expect(await here.call("owner", "PUT", `${path}/pr-7`, { variables: named("A", 149) }), 200);
-  const [after] = await pull("synchronize", { commit: "two" });
-  assert.ok(after.deployment_id);
-  assert.equal(Object.keys((await environment()).variables).length, 200);
-  // As large as the texts may be: those of the template alone always fit.
-  const long = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`L${i}`, "x".repeat(32_000)]));
-  const longer = Object.fromEntries(Object.entries(long).map(([key, value]) => [`M${key}`, value]));
-  const longest = Object.fromEntries(Object.entries(long).map(([key, value]) => [`N${key}`, value]));
-  expect(await here.call("owner", "PUT", `${path}/pr-7`, { variables: {} }), 200);
-  for (const [i, variables] of [long, longer, longest].entries()) {
-    expect(await template(variables), 200);
-    const [one] = await pull("synchronize", { commit: `long-${i}` });
-    assert.equal(one.deployment_id === null, i === 2, one.message);
-  }
 });
 
 test("a preview that a person deletes comes with the next push, and one that they make then is theirs", async (t) => {
