@@ -142,10 +142,9 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
       return found && isCodeHost(found) ? found : undefined;
     },
     codeHosts: () => endpoints().ofType({ type: "code_host" }),
-    /** Those of an organization, with their settings but without their secrets. */
     async codeHostsOf({ organization_id }: Pick<Endpoint, "organization_id">) {
       const its = await endpoints().ofFamily({ organization_id, family: "integration" });
-      return its.filter(isCodeHost).map((one) => ({ id: one.id, config: configOf(one) }));
+      return its.filter(isCodeHost);
     },
 
     /**

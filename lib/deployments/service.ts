@@ -143,8 +143,8 @@ export function deploymentsService(ports: Ports) {
     organization_id: string,
     { repo, project_id }: Pick<Push, "repo" | "project_id">,
   ) => {
-    const last = await deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
-    return projects.forPush(tx, organization_id, project_id ?? last?.project_id);
+    const last = () => deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
+    return projects.forPush(tx, organization_id, project_id ?? (await last())?.project_id);
   };
 
   return {

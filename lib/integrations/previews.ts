@@ -57,7 +57,7 @@ interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly queue: Queue;
-  readonly endpoints: Pick<Endpoints, "settingsOf">;
+  readonly endpoints: Pick<Endpoints, "configOf">;
   readonly deployments: Pick<DeploymentsService, "push" | "projectOf" | "cancelAll" | "deployedAt">;
   readonly environments: Pick<EnvironmentsService, "exists" | "copy" | "removeIn">;
   /** Option `previewLifetime`. */
@@ -139,7 +139,7 @@ export function previewsService(ports: Ports) {
       recordChange?: RecordChange,
     ): Promise<Told | undefined> {
       const { organization_id, id: integration_id } = integration;
-      const { config } = endpoints.settingsOf(integration);
+      const config = endpoints.configOf(integration);
       const { repo, environment: template, project_id: given, root } = config as Record<string, string>;
       const { number, commit, action, isFork, branch, url, changed_at, source } = request;
       const before = await previews(tx).find({ organization_id, integration_id, number });

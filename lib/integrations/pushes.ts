@@ -78,9 +78,9 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
    * app.
    */
   const isReached = async (integration: Integration, of: string, { signed, byApp }: PushOrigin, tx?: Tx) => {
-    const { config, secrets } = endpoints.settingsOf(integration);
-    const { repo } = config as Record<string, string>;
-    if (!repo || foldCase(repo) !== foldCase(of) || (!signed && secrets.secret !== undefined)) return false;
+    const { repo } = endpoints.configOf(integration) as Record<string, string>;
+    if (!repo || foldCase(repo) !== foldCase(of)) return false;
+    if (!signed && endpoints.settingsOf(integration).secrets.secret !== undefined) return false;
     return !byApp || rights.serve(integration.organization_id, repo, tx);
   };
 
@@ -89,8 +89,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
    * the push are only compared with it.
    */
   const orderOf = (integration: Integration, push: Push) => {
-    const { config } = endpoints.settingsOf(integration);
-    const { repo, branch, environment, project_id, root } = config as Record<string, string>;
+    const { repo, branch, environment, project_id, root } = endpoints.configOf(integration) as Record<string, string>;
     if (integration.status !== "active" || !repo || !branch || !environment) return undefined;
     if ("branch" in push.to && push.to.branch !== branch) return undefined;
     const ref =
@@ -159,10 +158,10 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     /** The integrations that deploy a repository of this service, by branch. A push may have thousands of branches. */
     async ofOwn(caller: Caller, repo: string): Promise<ReadonlyMap<string, readonly string[]>> {
       const byBranch = new Map<string, string[]>();
-      for (const { id, config } of await endpoints.codeHostsOf(caller)) {
-        const { repo: its, branch } = config as Record<string, string>;
+      for (const one of await endpoints.codeHostsOf(caller)) {
+        const { repo: its, branch } = endpoints.configOf(one) as Record<string, string>;
         if (!its || !branch || foldCase(its) !== foldCase(repo)) continue;
-        byBranch.set(branch, [...(byBranch.get(branch) ?? []), id]);
+        byBranch.set(branch, [...(byBranch.get(branch) ?? []), one.id]);
       }
       return byBranch;
     },
