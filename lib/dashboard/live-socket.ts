@@ -1,6 +1,6 @@
 import type { WebSocket } from "ws";
 import type { Change, ChangeFeed } from "../events/change-feed.ts";
-import { hold, keepOpen } from "../http/connections.ts";
+import { keepOpen } from "../http/connections.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { type Route, unnamed } from "../http/route.ts";
 import type { Notices } from "../instruments/notices.ts";
@@ -115,15 +115,8 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
       const { incoming } = request;
       if (!incoming || !isHandshake(incoming))
         throw new Problem("upgrade_required", "this path is the WebSocket of the dashboard");
+      const watch = (lost: () => void) => access.authenticator.watch(authentication, lost);
       const { organization_id } = authentication.caller;
-      const watch = (lost: () => void) => {
-        const unwatch = access.authenticator.watch(authentication, lost);
-        const release = hold(incoming.socket, organization_id);
-        return () => {
-          unwatch();
-          release();
-        };
-      };
       const program = await programOfPage();
       return upgrade(request, incoming, (socket) => {
         keepOpen(incoming.socket);

@@ -1,5 +1,6 @@
 import { Problem } from "../kernel/errors.ts";
 import { AbortController } from "../kernel/web.ts";
+import { hold } from "./connections.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** Cancels long work: a waiting request, or a stream. */
@@ -26,14 +27,21 @@ const stoppedKey = () =>
     headers: { "www-authenticate": "Bearer" },
   });
 
+const tooMany = () =>
+  new Problem("rate_limited", "the organization has too many open streams and waiting requests; close some", {
+    headers: { "retry-after": "5" },
+  });
+
 /**
  * The cancellation of a request. It watches the client, the key (with `watch`) and `closing`, the signal of the
- * service, whose reason is a Problem; without it, a shutdown lets the work end within its grace.
+ * service, whose reason is a Problem; without it, a shutdown lets the work end within its grace. The connection counts
+ * for the organization; beyond its limit, the signal is aborted from the start, so that a wait ends at once.
  */
 export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal | undefined,
   watch: (lost: () => void) => () => void,
+  organization_id = "",
 ): Cancellation {
   const control = new AbortController();
   const client = request.signal();
@@ -42,6 +50,9 @@ export function cancellationOf(
   client.addEventListener("abort", leave);
   closing?.addEventListener("abort", shutDown);
   const unwatch = watch(() => control.abort(stoppedKey()));
+  const isCounted = request.incoming !== undefined && organization_id !== "";
+  const release = isCounted ? hold(request.incoming.socket, organization_id) : () => {};
+  if (!release) control.abort(tooMany());
   if (client.aborted) leave();
   if (closing?.aborted) shutDown();
   return {
@@ -51,6 +62,7 @@ export function cancellationOf(
       client.removeEventListener("abort", leave);
       closing?.removeEventListener("abort", shutDown);
       unwatch();
+      release?.();
     },
   };
 }

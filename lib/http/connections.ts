@@ -22,13 +22,16 @@ const shareOfProxy = 0.75;
  */
 const mostPipelined = { ofConnection: 256, ofAll: 16_384 };
 
+/** The most streams and waiting requests of an organization; half of the connections of a port if that is less. */
+const mostHeld = 4_000;
+
 /** A listening port with its limits. */
 interface Port {
   readonly crowd: Crowd | undefined;
   readonly most: number;
   readonly descriptors: number;
-  /** The connections with a stream or a wait, by organization, in the order in which these began. */
-  readonly held: Map<string, Set<Socket>>;
+  /** How many streams and waiting requests each organization has. */
+  readonly held: Map<string, number>;
 }
 
 interface Connection {
@@ -57,11 +60,9 @@ let taken = 0;
 /** The requests of all connections that wait for the answer to an earlier one. */
 let pipelined = 0;
 
-const portOf = (socket: Socket) => connections.get(socket)?.port ?? others.get(socket);
-
 function forget(this: Socket): void {
   const connection = connections.get(this);
-  const port = portOf(this);
+  const port = connection?.port ?? others.get(this);
   if (!port) return;
   pipelined -= connection?.pipelined.length ?? 0;
   connections.delete(this);
@@ -74,37 +75,22 @@ function forget(this: Socket): void {
   }
 }
 
-/** The connection, of any port, that has waited longest for its client. */
-function waitingLongest(newest: Socket): Socket | undefined {
-  for (const [socket, connection] of connections) if (socket !== newest && isWaiting(connection)) return socket;
-  return undefined;
-}
-
-/** Takes the first connection of the organization that holds most of a port. */
-function takeHeld(port: Port | undefined): Socket | undefined {
-  let most = new Set<Socket>();
-  for (const one of port?.held.values() ?? []) if (one.size > most.size) most = one;
-  const [first] = most;
-  if (first) most.delete(first);
-  return first;
-}
-
-/**
- * Closes the connection that has waited longest for its client. If none but the newest waits, the organization that
- * holds most loses one: its streams must not lock out the clients of others.
- */
-function makeRoom(newest: Socket): void {
-  const socket = waitingLongest(newest) ?? takeHeld(portOf(newest)) ?? newest;
-  const port = portOf(socket);
-  if (!port) return;
-  forget.call(socket);
-  socket.destroy();
-  port.crowd?.dropped();
-  if (crowded.has(port)) return;
-  crowded.add(port);
-  port.crowd?.log.warn(
-    `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, or one of the organization with most streams, until half are gone`,
-  );
+/** Closes the connection, of any port, that has waited longest for its client. Returns false if none is waiting. */
+function makeRoom(): boolean {
+  for (const [socket, connection] of connections) {
+    if (!isWaiting(connection)) continue;
+    const { port } = connection;
+    forget.call(socket);
+    socket.destroy();
+    port.crowd?.dropped();
+    if (crowded.has(port)) return true;
+    crowded.add(port);
+    port.crowd?.log.warn(
+      `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
+    );
+    return true;
+  }
+  return false;
 }
 
 /** Protects a connection that switched protocols from being closed to make room. Called once its client is known. */
@@ -115,14 +101,23 @@ export function keepOpen(socket: Socket): void {
   others.set(socket, connection.port);
 }
 
-/** An organization keeps a connection busy, with a stream or a wait. Returns the function that ends this. */
-export function hold(socket: Socket, organization_id: string): () => void {
-  const { held } = portOf(socket) ?? { held: new Map() };
-  const its: Set<Socket> = held.get(organization_id) ?? new Set();
-  held.set(organization_id, its.add(socket));
+/**
+ * Counts a connection for an organization while it has a stream or a waiting request. Returns the function that ends
+ * this; undefined if the organization has too many: it must not lock out the clients of others.
+ */
+export function hold(socket: Socket, organization_id: string): (() => void) | undefined {
+  const port = connections.get(socket)?.port ?? others.get(socket);
+  const count = port?.held.get(organization_id) ?? 0;
+  if (!port) return () => {};
+  if (count >= Math.min(mostHeld, port.most / 2)) return undefined;
+  port.held.set(organization_id, count + 1);
+  let isHeld = true;
   return () => {
-    its.delete(socket);
-    if (its.size === 0 && held.get(organization_id) === its) held.delete(organization_id);
+    if (!isHeld) return;
+    isHeld = false;
+    const left = (port.held.get(organization_id) ?? 1) - 1;
+    if (left > 0) port.held.set(organization_id, left);
+    else port.held.delete(organization_id);
   };
 }
 
@@ -162,7 +157,7 @@ export function trackConnections(
     if (!connections.has(socket)) taken += descriptors;
     connections.set(socket, { port, answers: 0, request: undefined, pipelined: [] });
     socket.off("close", forget).once("close", forget);
-    while (taken > most && connections.has(socket)) makeRoom(socket);
+    while (taken > most && makeRoom());
   });
   const closeIdle = () => {
     for (const [socket, { port: at, answers, isUpgraded }] of connections)

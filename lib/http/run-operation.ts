@@ -9,7 +9,6 @@ import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf } from "./cancellation.ts";
-import { hold } from "./connections.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
@@ -53,9 +52,9 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const caller = audited?.caller ?? plain;
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
     let cancellation: Cancellation | undefined;
-    const watch = (lost: () => void) => holding(request, authenticator.watch(authentication, lost), plain);
+    const watch = (lost: () => void) => authenticator.watch(authentication, lost);
     const cancel = () => {
-      cancellation ??= cancellationOf(request, closing, watch);
+      cancellation ??= cancellationOf(request, closing, watch, organization_id);
       return cancellation;
     };
     const { organization_id, user_id } = caller;
@@ -109,29 +108,28 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     } finally {
       if (!(result instanceof Stream)) cancellation?.end();
     }
-    const counted = endingToo(cancel(), meter.opened("sse"));
+    const counted = streaming(cancel(), () => meter.opened("sse"));
     const body = eventStream(result, operation.write, counted, log, by);
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
   };
 }
 
-/** While a key is watched, its organization holds the connection. */
-function holding({ incoming }: RequestContext, unwatch: () => void, { organization_id }: Caller): () => void {
-  if (!incoming || organization_id === "") return unwatch;
-  const release = hold(incoming.socket, organization_id);
-  return () => {
-    unwatch();
-    release();
+/** The cancellation of a stream that is counted as open. Throws if the organization has too many. */
+function streaming({ signal, end }: Cancellation, open: () => () => void): Cancellation {
+  const { reason } = signal;
+  if (reason instanceof Problem && reason.code === "rate_limited") {
+    end();
+    throw reason;
+  }
+  const closed = open();
+  return {
+    signal,
+    end() {
+      closed();
+      end();
+    },
   };
 }
-
-const endingToo = ({ signal, end }: Cancellation, closed: () => void): Cancellation => ({
-  signal,
-  end() {
-    closed();
-    end();
-  },
-});
 
 /** One request with an idempotency key. */
 interface Once {

@@ -82,6 +82,18 @@ function seedOfTwo(t: TestContext): string {
   return path;
 }
 
+/** Whether a stream begins: a WebSocket with a ping, a followed log with 200. */
+const begins = (socket: Socket) =>
+  new Promise<boolean>((resolve) => {
+    let text = "";
+    socket.on("close", () => resolve(false));
+    socket.setEncoding("latin1").on("data", (chunk: string) => {
+      text += chunk;
+      const [, status, frame] = /^HTTP\/1\.1 (\d+) .*?\r\n\r\n([\x88\x89])?/s.exec(text) ?? [];
+      if (status === "101" ? frame : status) resolve(frame === "\x89" || status === "200");
+    });
+  });
+
 for (const kind of ["WebSockets", "followed logs"])
   test(`with 128 descriptors and 100 ${kind} of one organization, another's clients are answered and its stream stays`, {
     skip: process.platform === "win32",
@@ -108,12 +120,14 @@ for (const kind of ["WebSockets", "followed logs"])
     t.after(() => {
       for (const socket of crowd) socket.destroy();
     });
+    let begun = 0;
     for (let i = 0; i < 100; i++) {
       const socket = connect({ port, host: "127.0.0.1" });
       crowd.push(socket.on("error", () => {}));
       socket.write(head);
-      await Promise.race([once(socket, "data"), once(socket, "close")]);
+      if (await begins(socket)) begun += 1;
     }
+    assert.equal(begun, 32, "an organization gets half of the 64 connections");
     for (let i = 0; i < 20; i++) {
       const socket = await open(port);
       socket.write(
@@ -122,10 +136,8 @@ for (const kind of ["WebSockets", "followed logs"])
       assert.match(await all(socket), /^HTTP\/1\.1 200 OK\r\n/);
     }
     assert.equal(stream.readyState, stream.OPEN);
-    assert.ok(crowd.filter((one) => !one.destroyed).length > 50, "most of its streams stay");
     for (const socket of crowd) socket.destroy();
     assert.equal((await here.stop()).code, 0);
-    assert.match(here.errors(), /"message":"64 connections are open, .* one of the organization with most streams/);
   });
 
 test("with 128 descriptors and 400 slow connections at the port of the apps, the other port answers", {
