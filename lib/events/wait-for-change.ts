@@ -1,5 +1,6 @@
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
+import { createTurns, type Turns } from "../kernel/event-loop.ts";
 import type { Log } from "../kernel/log.ts";
 import { standingClock } from "../kernel/standing-clock.ts";
 import type { Change, ChangeFeed } from "./change-feed.ts";
@@ -29,6 +30,19 @@ export type Waiting = ReturnType<typeof createWaiting>;
 
 /** Waits without polling: a commit wakes the waiting call, which reads the rows again. */
 export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: Clock; log: Log }) {
+  /** How the callers of an organization wake up: few in a tick, because a log may have thousands of followers. */
+  const organizations = new Map<string, { readonly turns: Turns; count: number }>();
+  const turnsOf = (organization_id: string) => {
+    const its = organizations.get(organization_id) ?? { turns: createTurns(() => {}), count: 0 };
+    its.count += 1;
+    organizations.set(organization_id, its);
+    const release = () => {
+      its.count -= 1;
+      if (its.count === 0) organizations.delete(organization_id);
+    };
+    return { turns: its.turns, release };
+  };
+
   /**
    * Subscribes to the states and log of one deployment or generation, and to deletions of projects. Without `seconds`
    * the subscription never ends by itself.
@@ -36,7 +50,12 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
   const changes = ({ organization_id, id }: Work, signal: AbortSignal, seconds?: number): ChangeSubscription => {
     let isChanged = false;
     let isOver = signal.aborted;
-    let wakeUp = () => {};
+    let sleeping: (() => void) | undefined;
+    const { turns, release } = turnsOf(organization_id);
+    const wakeUp = () => {
+      if (sleeping) turns.run(sleeping);
+      sleeping = undefined;
+    };
     const concerns = (change: Change) =>
       change.kind === "missed" ||
       (change.organization_id === organization_id &&
@@ -52,6 +71,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
         wakeUp();
       }),
       () => signal.removeEventListener("abort", end),
+      release,
     ];
     signal.addEventListener("abort", end);
     if (seconds !== undefined) {
@@ -63,7 +83,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
       async next() {
         if (!isChanged && !isOver) {
           await new Promise<void>((resolve) => {
-            wakeUp = resolve;
+            sleeping = resolve;
           });
         }
         isChanged = false;

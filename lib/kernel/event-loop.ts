@@ -42,3 +42,47 @@ export function createBatchPerTick(onError: (error: unknown) => void): (run: () 
     run();
   };
 }
+
+/** How many run in a tick; each takes 50 to 200 µs. */
+const perTurn = 16;
+
+export interface Turns {
+  /** Runs a callback, or lets it wait for its turn. */
+  run(callback: () => void): void;
+  /** How many wait. */
+  waiting(): number;
+}
+
+/**
+ * Runs callbacks in order: the first of a tick at once, further ones in later ticks, so that others get their turn in
+ * between. A message to 5,000 WebSockets in one tick stopped the service for 280 ms, a line to 4,000 followers of a log
+ * for 1.7 s. Errors of callbacks that had to wait go to `onError`.
+ */
+export function createTurns(onError: (error: unknown) => void): Turns {
+  const waiting: (() => void)[] = [];
+  let ran = 0;
+  const next = () => {
+    const turn = waiting.splice(0, perTurn);
+    ran = turn.length;
+    if (ran > 0) setImmediate(next);
+    for (const run of turn) {
+      try {
+        run();
+      } catch (error) {
+        onError(error);
+      }
+    }
+  };
+  return {
+    run(callback) {
+      if (ran === perTurn || waiting.length > 0) {
+        waiting.push(callback);
+        return;
+      }
+      if (ran === 0) setImmediate(next);
+      ran += 1;
+      callback();
+    },
+    waiting: () => waiting.length,
+  };
+}

@@ -1,5 +1,6 @@
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
+import { createTurns } from "../kernel/event-loop.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Identity } from "./identities.ts";
 
@@ -45,7 +46,8 @@ export function createKeyWatch(ports: {
       return;
     }
     forget(token, watched);
-    for (const onRevoked of watched.listeners) onRevoked();
+    const turns = createTurns((error) => log.error("a stream could not be ended", { reason: reasonOf(error) }));
+    for (const onRevoked of watched.listeners) turns.run(() => watched.listeners.has(onRevoked) && onRevoked());
   };
 
   /** If the store cannot be read, the check repeats after a second. */

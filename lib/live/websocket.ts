@@ -11,6 +11,7 @@ import type { Meter } from "../http/request-metrics.ts";
 import type { Route } from "../http/route.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
+import { createTurns, type Turns } from "../kernel/event-loop.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
 import { parseUrl } from "../kernel/url.ts";
@@ -38,6 +39,8 @@ const mostBytesIn = 4 * 1024;
 const keyTimeout = "10s";
 /** The interval of pings. A subscriber without a pong since the last one is cut. */
 const heartbeat = "30s";
+/** The most messages that wait for their turn to be sent to the subscribers of an organization. */
+const mostWaiting = 100_000;
 /** The most events to replay. */
 const mostReplayed = 1000;
 
@@ -75,27 +78,33 @@ export function createLiveRoute({
   allowsOrigin,
 }: Ports): Route {
   const open = new Set<Subscriber>();
-  const byOrganization = new Map<string, Set<Subscriber>>();
+  const byOrganization = new Map<string, { readonly subscribers: Set<Subscriber>; readonly turns: Turns }>();
   const upgrade = createWebSocketUpgrade(mostBytesIn);
   let stop = () => {};
+
+  const turnsOf = () => createTurns((error) => log.error("a stream failed", { reason: reasonOf(error) }));
+  const miss = (subscriber: Subscriber) => subscriber.close(codes.leaving, "changes were missed; connect again");
 
   /** Runs while there are subscribers. A message is serialized once for all subscribers of an organization. */
   const start = () => {
     const unlisten = feed.listen((change) => {
-      if (change.kind === "missed")
-        for (const subscriber of open) subscriber.close(codes.leaving, "changes were missed; connect again");
-      const all = byOrganization.get(change.organization_id);
-      const message = all && messageOf(change);
+      if (change.kind === "missed") for (const one of open) miss(one);
+      const its = byOrganization.get(change.organization_id);
+      const message = its && messageOf(change);
       if (!message) return;
+      const { subscribers, turns } = its;
       const text = JSON.stringify(message);
-      for (const subscriber of all) subscriber.publish(message, text);
+      if (turns.waiting() > mostWaiting) for (const one of subscribers) miss(one);
+      else for (const one of subscribers) turns.run(() => one.publish(message, text));
     });
+    const pings = turnsOf();
     const ping = () => {
-      for (const subscriber of open) {
-        if (!subscriber.isAlive) subscriber.socket.terminate();
-        subscriber.isAlive = false;
-        subscriber.socket.ping();
-      }
+      for (const subscriber of open)
+        pings.run(() => {
+          if (!subscriber.isAlive) subscriber.socket.terminate();
+          subscriber.isAlive = false;
+          subscriber.socket.ping();
+        });
       cancel = systemTimer(heartbeat, ping);
     };
     let cancel = systemTimer(heartbeat, ping);
@@ -127,17 +136,19 @@ export function createLiveRoute({
     { after }: Query,
   ) => {
     const { caller } = authentication;
+    const release = incoming ? hold(incoming.socket, caller.organization_id) : () => {};
+    if (!release) return subscriber.close(codes.limited, "the organization has too many open streams");
     if (incoming) keepOpen(incoming.socket);
-    const release = incoming && hold(incoming.socket, caller.organization_id);
-    const mine = byOrganization.get(caller.organization_id) ?? new Set();
-    byOrganization.set(caller.organization_id, mine.add(subscriber));
+    const mine = byOrganization.get(caller.organization_id) ?? { subscribers: new Set(), turns: turnsOf() };
+    mine.subscribers.add(subscriber);
+    byOrganization.set(caller.organization_id, mine);
     const lost = () => subscriber.close(codes.unauthorized, "the API key is no longer valid");
     const unwatch = authenticator.watch(authentication, lost);
     subscriber.socket.once("close", () => {
       unwatch();
-      release?.();
-      mine.delete(subscriber);
-      if (mine.size === 0) byOrganization.delete(caller.organization_id);
+      release();
+      mine.subscribers.delete(subscriber);
+      if (mine.subscribers.size === 0) byOrganization.delete(caller.organization_id);
     });
     // The first ping tells clients that the stream has begun.
     subscriber.socket.ping();
