@@ -30,8 +30,26 @@ export const dataFolderFor = (database: string, appsFolder: string) =>
 const magic = Buffer.from("SQLite format 3\0", "latin1");
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** A path that apps cannot redirect. Apps may write to these folders during a copy, and replace a file with a link. */
-const nameOf = (fd: number, name = "") => `/proc/self/fd/${fd}${name && `/${name}`}`;
+/**
+ * A name in a folder, as bytes: apps choose names that are not UTF-8. The strings here have one character for each
+ * byte.
+ */
+type Name = string;
+const bytewise = "latin1";
+const shownAs = (path: Name) => Buffer.from(path, bytewise).toString();
+
+/**
+ * A path that apps cannot redirect, and that is short in deep folders. Apps may write to these folders during a copy,
+ * and replace a file with a link.
+ */
+const pathOf = (fd: number, name: Name = "") => Buffer.from(`/proc/self/fd/${fd}${name && `/${name}`}`, bytewise);
+
+/** The same as text, for SQLite. */
+function textOf(path: Buffer): string {
+  const text = path.toString();
+  if (!Buffer.from(text).equals(path)) throw new Error("its name is not UTF-8, and SQLite opens no such file");
+  return text;
+}
 
 function isSqlite(fd: number): boolean {
   const head = Buffer.alloc(magic.length);
@@ -53,28 +71,36 @@ function hasOpened(fd: number): boolean {
 }
 
 /** Makes a consistent copy with SQLite's backup API: all pages in one step, under a read lock. */
-async function copySqlite(folder: number, name: string, file: number, to: string): Promise<void> {
-  const database = openRaw(nameOf(folder, name));
+async function copySqlite(path: Buffer, file: number, to: Buffer): Promise<void> {
+  const database = openRaw(textOf(path));
   try {
     database.prepare("select count(*) from sqlite_schema").get();
     if (!hasOpened(file)) throw new Error("it was replaced meanwhile");
-    await database.backup(to, { progress: () => 2 ** 31 - 1 });
+    await database.backup(textOf(to), { progress: () => 2 ** 31 - 1 });
   } finally {
     database.close();
   }
 }
 
 /** Copies a file, with its holes: an app makes a file of gigabytes that takes no space on the disk. */
-function copyPlain(file: number, target: string): void {
+function copyPlain(file: number, target: Buffer): void {
   const { size, blocks } = fstatSync(file);
   if (blocks * 512 >= size) {
-    copyFileSync(nameOf(file), target);
+    copyFileSync(pathOf(file), target);
     return;
   }
-  const words = ["--sparse=always", "--", nameOf(3), target];
-  const { status, stderr, error } = spawnSync("cp", words, { stdio: ["ignore", "ignore", "pipe", file] });
-  if (status !== 0) throw error ?? new Error(String(stderr).trim());
+  const copy = openSync(target, "w");
+  try {
+    const words = ["--sparse=always", "--", String(pathOf(3)), String(pathOf(4))];
+    const { status, stderr, error } = spawnSync("cp", words, { stdio: ["ignore", "ignore", "pipe", file, copy] });
+    if (status !== 0) throw error ?? new Error(String(stderr).trim());
+  } finally {
+    closeSync(copy);
+  }
 }
+
+/** An app may nest thousands of folders. */
+const shortened = (path: string) => (path.length > 300 ? `${path.slice(0, 100)} … ${path.slice(-150)}` : path);
 
 /**
  * Copies app data while apps are running. Each SQLite database is a consistent snapshot; other files are copied as they
@@ -83,16 +109,17 @@ function copyPlain(file: number, target: string): void {
 export async function copyData(from: string, to: string): Promise<string[]> {
   if (!existsSync(from)) return [];
   const warnings: string[] = [];
-  const lost = (path: string, error: unknown) => {
+  const lost = (path: Name, error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
     const remedy = code === "EACCES" ? "; run the command as root" : "";
-    if (code !== "ENOENT") warnings.push(`${path} of the apps' data could not be copied: ${message}${remedy}`);
+    const shown = shortened(shownAs(path));
+    if (code !== "ENOENT") warnings.push(`${shown} of the apps' data could not be copied: ${message}${remedy}`);
   };
-  const copyFile = async (folder: number, name: string, target: string): Promise<void> => {
-    const file = openSync(nameOf(folder, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const copyFile = async (path: Buffer, target: Buffer): Promise<void> => {
+    const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       if (!fstatSync(file).isFile()) return;
-      if (isSqlite(file)) await copySqlite(folder, name, file, target);
+      if (isSqlite(file)) await copySqlite(path, file, target);
       else copyPlain(file, target);
       const copy = openSync(target, "r+");
       fchmodSync(copy, fstatSync(file).mode & 0o777);
@@ -101,37 +128,42 @@ export async function copyData(from: string, to: string): Promise<string[]> {
       closeSync(file);
     }
   };
-  const isDatabase = (folder: number, name: string): boolean => {
-    if (!lstatSync(nameOf(folder, name)).isFile()) return false;
-    const file = openSync(nameOf(folder, name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const isDatabase = (path: Buffer): boolean => {
+    if (!lstatSync(path).isFile()) return false;
+    const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
       return isSqlite(file);
     } finally {
       closeSync(file);
     }
   };
-  const copyFolder = async (path: string, target: string, shown: string): Promise<void> => {
+  const copyFolder = async (path: Buffer, target: Buffer, shown: Name): Promise<void> => {
     const folder = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    let copy: number | undefined;
     try {
       mkdirSync(target, { recursive: true, mode: 0o700 });
-      const names = readdirSync(nameOf(folder));
+      copy = openSync(target, O_RDONLY | O_DIRECTORY);
+      const names = readdirSync(pathOf(folder), bytewise);
       for (const name of names) {
-        const [base, end] = [name.replace(/-(wal|shm|journal)$/, ""), join(shown, name)];
+        const [base, end] = [name.replace(/-(wal|shm|journal)$/, ""), `${shown}/${name}`];
+        const [one, to] = [pathOf(folder, name), pathOf(copy, name)];
         try {
-          const its = lstatSync(nameOf(folder, name));
+          const its = lstatSync(one);
           // Skip the journal files of a database: its copy is complete without them.
-          if (base !== name && its.isFile() && names.includes(base) && isDatabase(folder, base)) continue;
-          if (its.isDirectory()) await copyFolder(nameOf(folder, name), join(target, name), end);
-          else if (its.isSymbolicLink()) symlinkSync(readlinkSync(nameOf(folder, name)), join(target, name));
-          else if (its.isFile()) await copyFile(folder, name, join(target, name));
+          if (base !== name && its.isFile() && names.includes(base) && isDatabase(pathOf(folder, base))) continue;
+          if (its.isDirectory()) await copyFolder(one, to, end);
+          else if (its.isSymbolicLink()) symlinkSync(readlinkSync(one, "buffer"), to);
+          else if (its.isFile()) await copyFile(one, to);
         } catch (error) {
           lost(end, error);
         }
       }
     } finally {
       closeSync(folder);
+      if (copy !== undefined) closeSync(copy);
     }
   };
-  await copyFolder(from, to, basename(from)).catch((error) => lost(basename(from), error));
+  const root: Name = Buffer.from(basename(from)).toString(bytewise);
+  await copyFolder(Buffer.from(from), Buffer.from(to), root).catch((error) => lost(root, error));
   return warnings;
 }

@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
@@ -25,4 +34,29 @@ test("a copy of the apps' data leaves out what belongs to a database, and nothin
     "trades",
     "trades-journal",
   ]);
+});
+
+test("names that are not UTF-8 are copied as they are, and a database of such a name is reported", async (t) => {
+  const [from, to] = ["from", "to"].map((name) => join(temporaryFolder(t), name)) as [string, string];
+  mkdirSync(from);
+  const at = (folder: string, name: string) => Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, "latin1")]);
+  mkdirSync(at(from, "\xe9"));
+  for (const name of ["\xff\xfe1", "\xe9/caf\xe9", "\xe9/f\xc3\xa9"]) writeFileSync(at(from, name), name, "latin1");
+  symlinkSync(Buffer.from("\xe9/caf\xe9", "latin1"), at(from, "\xe9/link"));
+  // With holes, as a file that another program copies.
+  writeFileSync(at(from, "sparse\xe9"), "x");
+  truncateSync(at(from, "sparse\xe9"), 10_000_000);
+  const database = new Database(join(from, "shop.db"));
+  database.exec("create table orders (id text)");
+  database.close();
+  writeFileSync(at(from, "shop\xe9.db"), readFileSync(join(from, "shop.db")));
+  const [warning = "", ...more] = await copyData(from, to);
+  assert.match(warning, /^from\/shop\ufffd\.db of the apps' data could not be copied: its name is not UTF-8/);
+  assert.deepEqual(more, []);
+  assert.deepEqual(readdirSync(to, "latin1").sort(), ["shop.db", "sparse\xe9", "\xe9", "\xff\xfe1"]);
+  assert.deepEqual(readdirSync(at(to, "\xe9"), "latin1").sort(), ["caf\xe9", "f\xc3\xa9", "link"]);
+  assert.equal(readlinkSync(at(to, "\xe9/link"), "latin1"), "\xe9/caf\xe9");
+  assert.equal(readFileSync(at(to, "\xe9/caf\xe9"), "latin1"), "\xe9/caf\xe9");
+  const { size, blocks } = statSync(at(to, "sparse\xe9"));
+  assert.ok(size === 10_000_000 && blocks < 1_000, `${blocks}`);
 });
