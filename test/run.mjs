@@ -76,12 +76,19 @@ const command = [
   ...flags,
   ...processes,
 ];
-// In a group of their own, so that what hangs can be killed with all that it started.
+// In a group of their own, so that what hangs can be killed with its processes.
 const hasGroups = process.platform !== "win32";
 const tests = spawn(process.execPath, command, { stdio: "inherit", detached: hasGroups });
-const kill = (signal) => (hasGroups ? process.kill(-tests.pid, signal) : tests.kill(signal));
+const kill = (signal) => {
+  try {
+    if (hasGroups) process.kill(-tests.pid, signal);
+    else tests.kill(signal);
+  } catch {
+    // They have ended.
+  }
+};
 // This waits for their end and then removes the folder.
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => kill(signal));
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => kill(signal));
 // The time limit of a test does not end its process, so a file that hangs would hold the run for ever.
 setTimeout(() => {
   console.error(`The tests did not end within ${(6 * timeout_ms) / 60_000} minutes, and are killed.`);

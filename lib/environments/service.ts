@@ -151,7 +151,7 @@ export function environmentsService({
 
     /**
      * Copies variables and root from another environment of the project. A new environment also gets its protection.
-     * Variables that only the target has stay; if these make it too large, it copies nothing and returns false.
+     * Variables that only the target has stay; if these are too many or too large, it copies nothing and returns false.
      */
     async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied): Promise<boolean> {
       const { project_id, environment: name } = key;

@@ -11,11 +11,8 @@ type Given = v.InferOutput<typeof environmentChanges>["variables"];
 /** Variables as stored. A secret is encrypted and bound to its environment and name. */
 export type Stored = Record<string, { value: string } | { sealed: string }>;
 
-/**
- * The most characters of stored variables after a copy, unless all come from the template: each push to a preview
- * copies again, and its own variables stay.
- */
-const mostCopied = 2 * 1024 * 1024;
+/** The most characters of the stored variables that stay at a copy, because only the target has them. */
+const mostKept = 1024 * 1024;
 
 export const storedOf = ({ variables }: Pick<Row<"environments">, "variables">) => JSON.parse(variables) as Stored;
 
@@ -69,8 +66,8 @@ export function storedVariables(encryption: Encryption) {
     },
 
     /**
-     * The variables of a copy as JSON to store. Variables that only the target has stay. Undefined if these make it too
-     * large.
+     * The variables of a copy as JSON to store. Variables that only the target has stay. Undefined if these are too
+     * many or too large: each push to a preview copies again, and the template may have had others.
      */
     copied(
       template: Row<"environments"> | undefined,
@@ -82,10 +79,9 @@ export function storedVariables(encryption: Encryption) {
         if (!("sealed" in stored)) copies[key] = stored;
         else if (template && secrets) copies[key] = seal({ project_id, name }, key, open(template, key, stored.sealed));
       }
-      const all = { ...(before && storedOf(before)), ...copies };
-      const [count, own] = [Object.keys(all).length, Object.keys(all).length - Object.keys(copies).length];
-      const text = JSON.stringify(all);
-      return own > 0 && (count > mostVariables || text.length > mostCopied) ? undefined : text;
+      const kept = Object.entries(before ? storedOf(before) : {}).filter(([key]) => !Object.hasOwn(copies, key));
+      if (kept.length > mostVariables || JSON.stringify(kept).length > mostKept) return undefined;
+      return JSON.stringify({ ...Object.fromEntries(kept), ...copies });
     },
   };
 }

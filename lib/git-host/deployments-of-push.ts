@@ -160,7 +160,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     const { branches, defaultBranch } = await repositories.pushed({ repo, organization_id }, wanted);
     const { project = nameIn(repo), environment = defaultEnvironment } = Object.fromEntries(options);
     const isNamed = options.has("project") || options.has("environment");
-    const integrations = await pushes.ofOwn(caller, repo);
+    const integrations = isNamed ? new Map<string, readonly string[]>() : await pushes.ofOwn(caller, repo);
     const begun: Begun[] = [];
     let deployed = 0;
     for (const [i, one] of branches.entries()) {

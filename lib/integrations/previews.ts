@@ -89,7 +89,8 @@ export function previewsService(ports: Ports) {
   /** Ends an open preview: cancels its builds and removes its environment with app, data and hosts. */
   const end = async (tx: Tx, row: PreviewRow) => {
     await deployments.cancelAll(tx, row);
-    await environments.removeIn(tx, row);
+    // Without its environment, the preview ends all the same.
+    if (!(await environments.removeIn(tx, row))) await previews(tx).end({ ...row, at: clock.iso() });
   };
 
   /** Ends a batch of an integration's previews; returns whether none are left. */
@@ -177,7 +178,7 @@ export function previewsService(ports: Ports) {
         return { ...told, deployment_id: null, message };
       }
       if (!(await environments.copy(tx, place, template, { secrets: !isFork, root }))) {
-        const message = `${environment} has too many variables of its own to get those of ${template}, too; remove some, and push again`;
+        const message = `${environment} has over 200 variables, or over 1 MiB of them, that ${template} no longer has; remove some, and push again`;
         return { ...told, deployment_id: null, message };
       }
       await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });
@@ -203,7 +204,7 @@ export function previewsService(ports: Ports) {
         return undefined;
       }, key),
 
-    /** Ends the previews of a deleted integration, because no hook will end them. A job ends all but one batch. */
+    /** Ends the previews of a deleted integration, because no hook will: the first batch now, the rest in a job. */
     async integrationRemoved(
       tx: Tx,
       { organization_id, id: integration_id }: Pick<Row<"endpoints">, "organization_id" | "id">,

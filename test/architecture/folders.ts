@@ -54,7 +54,7 @@ export const splits: Readonly<Record<string, string>> = {
   "apps/schedules": "runs the schedules of live releases",
   "apps/schedules-repository": "the rows of schedules and their runs",
   "deliveries/endpoint-repository": "the rows of endpoints",
-  "environments/stored-variables": "variables as text of their column, and what copies of them hold",
+  "environments/stored-variables": "how variables are stored, and which ones a copy has",
   "environments/protection": "the user and password before an app, as stored and as shown",
   "apps/restarts": "restarts of live releases",
   "apps/comeback": "the return of live releases after a crash",

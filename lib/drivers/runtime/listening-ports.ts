@@ -63,7 +63,7 @@ export function watchPorts(
     const now = monotonicNow();
     if (now < next) return undefined;
     const ports = listening();
-    next = now + Math.max(look_ms, pause * (monotonicNow() - now));
+    next = now + Math.max(look_ms, Math.min(pause * (monotonicNow() - now), timeout_ms * patience));
     const text = ports.includes(told) ? "" : ports.join(" and ");
     if (text !== seen) {
       [seen, since] = [text, now];
