@@ -6,8 +6,6 @@ interface Pattern {
 }
 
 const most = 1_000;
-/** Patterns see so many levels of a path. A path may have 2,000, and each part of a pattern is compared with each. */
-const mostLevels = 64;
 
 /**
  * Whether the parts of a pattern match the parts of a path, or of a folder above it. `**` matches any number of parts.
@@ -44,7 +42,7 @@ export function contextFilter(text: string): (path: string) => boolean {
     });
   return (path) => {
     if (path === "Dockerfile" || path === ".dockerignore") return true;
-    const parts = path.split("/", mostLevels);
+    const parts = path.split("/");
     // The last matching pattern decides.
     const last = patterns.findLast((one) => matches(one.parts, parts));
     return last === undefined || last.isException;
