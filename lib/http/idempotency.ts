@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { Problem } from "../kernel/errors.ts";
+import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { indexText } from "../store/index-text.ts";
@@ -90,15 +91,15 @@ export function createIdempotency({
     async once(given: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
       const key = { ...given, path: indexText(given.path) };
       const place = placeOf(key);
-      for (let other = running.get(place); other; other = running.get(place)) await other;
+      // Each waits for the one before it, and replays in a tick of its own: thousands may wait.
+      const before = running.get(place);
       let finish = () => {};
-      running.set(
-        place,
-        new Promise((resolve) => {
-          finish = resolve;
-        }),
-      );
+      const finished = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      running.set(place, finished);
       try {
+        if (before !== undefined) await before.then(yieldToEventLoop);
         const body_hash = createHash("sha256").update(body).digest("hex");
         const first = await replay(key, body_hash);
         if (first) return first;
@@ -114,7 +115,7 @@ export function createIdempotency({
           throw error;
         });
       } finally {
-        running.delete(place);
+        if (running.get(place) === finished) running.delete(place);
         finish();
       }
     },

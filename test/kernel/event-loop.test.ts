@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createBatchPerTick, yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
+import { createBatchPerTick, createTurns, yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 
 test("the first callback of a tick runs at once, the others at its end, in order, and so in the next tick", async () => {
   const batch = createBatchPerTick(assert.ifError);
@@ -38,4 +38,28 @@ test("a callback that throws stops neither the others of its tick nor those of t
   );
   add("c");
   assert.deepEqual(seen, ["a", "b", "c"]);
+});
+
+test("turns run in order, few in a tick, and an error of one that waited stops none", async () => {
+  const [seen, thrown]: [number[], unknown[]] = [[], []];
+  const turns = createTurns((error) => thrown.push(error));
+  const add = (i: number) =>
+    turns.run(() => {
+      seen.push(i);
+      if (i === 40) throw new Error("forty");
+    });
+  for (let i = 0; i < 100; i++) add(i);
+  assert.deepEqual([seen.length, turns.waiting()], [16, 84]);
+  await yieldToEventLoop();
+  assert.deepEqual([seen.length, turns.waiting()], [32, 68]);
+  // New ones go behind those that wait.
+  add(100);
+  assert.equal(seen.length, 32);
+  for (let i = 0; i < 5; i++) await yieldToEventLoop();
+  assert.deepEqual([seen, turns.waiting()], [Array.from({ length: 101 }, (_, i) => i), 0]);
+  assert.deepEqual(thrown.map(String), ["Error: forty"]);
+  await yieldToEventLoop();
+  for (let i = 0; i < 3; i++) add(i);
+  assert.equal(seen.length, 104);
+  assert.throws(() => add(40), /forty/);
 });
