@@ -1,11 +1,12 @@
 import type { WebSocket } from "ws";
 import type { Change, ChangeFeed } from "../events/change-feed.ts";
-import { keepOpen } from "../http/connections.ts";
+import { hold, keepOpen } from "../http/connections.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { type Route, unnamed } from "../http/route.ts";
 import type { Notices } from "../instruments/notices.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
+import { createTurns } from "../kernel/event-loop.ts";
 import { codes } from "../live/subscriber.ts";
 import { createWebSocketUpgrade, isHandshake } from "../live/websocket-upgrade.ts";
 import type { DashboardAccess } from "./access.ts";
@@ -63,6 +64,8 @@ function together(send: (hint: object) => void): (kind: string) => void {
  */
 export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
   const upgrade = createWebSocketUpgrade(mostBytesIn);
+  // An organization may have thousands of pages. Sending throws nothing.
+  const turns = createTurns(() => {});
 
   const opened = (
     socket: WebSocket,
@@ -87,7 +90,7 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
     const unwatch = watch(() => socket.close(codes.unauthorized, "the session has ended"));
     const unlisten = feed.listen((change) => {
       if (change.kind === "missed") socket.close(codes.leaving, "changes were missed; connect again");
-      else if (change.organization_id === organization_id) send(hintOf(change));
+      else if (change.organization_id === organization_id) turns.run(() => send(hintOf(change)));
     });
     const unnotice = notices?.listen(together(send)) ?? (() => {});
     const closed = meter.opened("websocket");
@@ -119,6 +122,9 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
       const { organization_id } = authentication.caller;
       const program = await programOfPage();
       return upgrade(request, incoming, (socket) => {
+        const release = hold(incoming.socket, organization_id);
+        if (!release) return socket.close(codes.limited, "the organization has too many open pages and streams");
+        socket.once("close", release);
         keepOpen(incoming.socket);
         opened(socket, organization_id, watch, program);
       });

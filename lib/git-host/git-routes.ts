@@ -150,7 +150,9 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     if (!answer) throw new Problem("not_found", `there is no repository ${repo} here; the first push makes it`);
     const { status, headers, body, end } = answer;
     if (!isUpload) return { status, headers, body: streamOf(body, end), request_id };
-    const cancellation = cancellationOf(request, closing, watch, name.organization_id);
+    const cancellation = cancellationOf(request, closing, watch);
+    // The answer follows the deployments.
+    cancellation.count(name.organization_id);
     const caller: Caller = authenticator.confirmed(authentication);
     const creator = (by: Caller) => audited(rights.make(by), request, by).caller;
     const deploy = createDeploymentsOfPush({ ...ports, creator });

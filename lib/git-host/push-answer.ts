@@ -15,7 +15,7 @@ export async function* pushAnswer(
   lines: () => AsyncGenerator<string, void>,
 ): AsyncGenerator<Buffer, void> {
   let held = Buffer.alloc(0);
-  let all: AsyncGenerator<string, void> | undefined;
+  let all: AsyncGenerator<string, void> | undefined = lines();
   try {
     for await (const chunk of answer) {
       const bytes = Buffer.concat([held, chunk]);
@@ -23,7 +23,6 @@ export async function* pushAnswer(
       if (cut > 0) yield bytes.subarray(0, cut);
       held = bytes.subarray(cut);
     }
-    all = lines();
     if (showsText() && held.toString("latin1") === end) {
       for (let next = all.next(); ; next = all.next()) {
         while (await isSlow(next)) yield stillHere;
@@ -35,7 +34,7 @@ export async function* pushAnswer(
     }
     yield held;
   } finally {
-    void runToEnd(all ?? (held.length > 0 ? undefined : lines()));
+    void runToEnd(all);
   }
 }
 

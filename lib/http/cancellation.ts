@@ -10,6 +10,11 @@ export interface Cancellation {
    * cases, the reason is a Problem.
    */
   readonly signal: AbortSignal;
+  /**
+   * Counts the connection for an organization, from the first call to the end. If the organization has too many, this
+   * aborts the signal with a Problem `rate_limited`.
+   */
+  count(organization_id: string): void;
   /** Called when the work has ended: aborts the signal and stops watching. */
   end(): void;
 }
@@ -34,35 +39,44 @@ const tooMany = () =>
 
 /**
  * The cancellation of a request. It watches the client, the key (with `watch`) and `closing`, the signal of the
- * service, whose reason is a Problem; without it, a shutdown lets the work end within its grace. The connection counts
- * for the organization; beyond its limit, the signal is aborted from the start, so that a wait ends at once.
+ * service, whose reason is a Problem; without it, a shutdown lets the work end within its grace.
  */
 export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal | undefined,
   watch: (lost: () => void) => () => void,
-  organization_id = "",
 ): Cancellation {
   const control = new AbortController();
   const client = request.signal();
-  const leave = () => control.abort();
+  let release: (() => void) | undefined;
+  const leave = () => {
+    control.abort();
+    release?.();
+  };
   const shutDown = () => control.abort(closing?.reason);
   client.addEventListener("abort", leave);
   closing?.addEventListener("abort", shutDown);
   const unwatch = watch(() => control.abort(stoppedKey()));
-  const isCounted = request.incoming !== undefined && organization_id !== "";
-  const release = isCounted ? hold(request.incoming.socket, organization_id) : () => {};
-  if (!release) control.abort(tooMany());
   if (client.aborted) leave();
   if (closing?.aborted) shutDown();
   return {
     signal: control.signal,
+    count(organization_id) {
+      // Calls in process have no connection, and callers without a key no organization.
+      if (release || control.signal.aborted || !request.incoming || organization_id === "") return;
+      release = hold(request.incoming.socket, organization_id);
+      if (!release) control.abort(tooMany());
+    },
     end() {
-      control.abort();
+      leave();
       client.removeEventListener("abort", leave);
       closing?.removeEventListener("abort", shutDown);
       unwatch();
-      release?.();
     },
   };
+}
+
+/** Throws if the organization has too many streams and waiting requests. */
+export function refuseIfTooMany({ signal: { reason } }: Cancellation): void {
+  if (reason instanceof Problem && reason.code === "rate_limited") throw reason;
 }

@@ -22,7 +22,7 @@ const shareOfProxy = 0.75;
  */
 const mostPipelined = { ofConnection: 256, ofAll: 16_384 };
 
-/** The most streams and waiting requests of an organization; half of the connections of a port if that is less. */
+/** The most streams and waiting requests of an organization; half of what others leave of the port, if that is less. */
 const mostHeld = 4_000;
 
 /** A listening port with its limits. */
@@ -57,6 +57,8 @@ const others = new Map<Socket, Port>();
 /** Ports that have closed connections to make room. Removed once there is room again. */
 const crowded = new Set<Port>();
 let taken = 0;
+/** The descriptors of the apps' WebSockets. */
+let upgradedApps = 0;
 /** The requests of all connections that wait for the answer to an earlier one. */
 let pipelined = 0;
 
@@ -66,7 +68,7 @@ function forget(this: Socket): void {
   if (!port) return;
   pipelined -= connection?.pipelined.length ?? 0;
   connections.delete(this);
-  others.delete(this);
+  if (others.delete(this) && port.descriptors > 1) upgradedApps -= port.descriptors;
   taken -= port.descriptors;
   for (const one of crowded) {
     if (taken > one.most / 2) continue;
@@ -99,6 +101,7 @@ export function keepOpen(socket: Socket): void {
   if (!connection) return;
   connections.delete(socket);
   others.set(socket, connection.port);
+  if (connection.port.descriptors > 1) upgradedApps += connection.port.descriptors;
 }
 
 /**
@@ -107,9 +110,11 @@ export function keepOpen(socket: Socket): void {
  */
 export function hold(socket: Socket, organization_id: string): (() => void) | undefined {
   const port = connections.get(socket)?.port ?? others.get(socket);
-  const count = port?.held.get(organization_id) ?? 0;
   if (!port) return () => {};
-  if (count >= Math.min(mostHeld, port.most / 2)) return undefined;
+  const count = port.held.get(organization_id) ?? 0;
+  let left = port.most - upgradedApps;
+  for (const [other, its] of port.held) if (other !== organization_id) left -= its;
+  if (count >= Math.min(mostHeld, left / 2)) return undefined;
   port.held.set(organization_id, count + 1);
   let isHeld = true;
   return () => {

@@ -8,7 +8,7 @@ import { type Answer, longLengthOf, type Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
-import { type Cancellation, cancellationOf } from "./cancellation.ts";
+import { type Cancellation, cancellationOf, refuseIfTooMany } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { longListAnswer } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
@@ -51,13 +51,9 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const audited = operation.audited ? audit(operation, request, plain) : undefined;
     const caller = audited?.caller ?? plain;
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
-    let cancellation: Cancellation | undefined;
-    const watch = (lost: () => void) => authenticator.watch(authentication, lost);
-    const cancel = () => {
-      cancellation ??= cancellationOf(request, closing, watch, organization_id);
-      return cancellation;
-    };
     const { organization_id, user_id } = caller;
+    const watch = (lost: () => void) => authenticator.watch(authentication, lost);
+    const { cancel, counted, end, check } = onDemand(() => cancellationOf(request, closing, watch), organization_id);
     // Calls in process wait for nothing. Callers without a key share no account: any of them could use it up.
     const account = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
     const isLarge = request.incoming !== undefined && bytes.length > largeBody;
@@ -67,7 +63,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const { params } = request;
       // A client that has received no event yet may send this header empty.
       const resume = request.header("last-event-id") || undefined;
-      const input = { params, query: queryOf(request), body, resume, signal: () => cancel().signal };
+      const input = { params, query: queryOf(request), body, resume, signal: () => counted().signal };
       const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
       return execute(operation, services, input, caller, rules);
     };
@@ -83,15 +79,15 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const key = { api_key_id: caller.key_id, path: request.path, name };
       const write = (result: unknown) => writer.answer(operation, result, request.id);
       const refuse = (problem: Problem) => writer.problem(problem, request.id);
-      return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse }).finally(() =>
-        cancellation?.end(),
-      );
+      return await runOnce(idempotency, { key, bytes, caller, plain, run, write, refuse }).finally(end);
     }
 
     const by = { request_id: request.id, organization_id, user_id };
     let result: unknown;
     try {
-      result = await run(caller);
+      const found = await run(caller);
+      if (operation.method === "GET") check();
+      result = found;
       await audited?.complete(result);
       if (result instanceof LongList) {
         // A caller in process may leave an answer unread, which must keep no other list waiting.
@@ -106,24 +102,49 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
         return answer;
       }
     } finally {
-      if (!(result instanceof Stream)) cancellation?.end();
+      if (!(result instanceof Stream)) end();
     }
-    const counted = streaming(cancel(), () => meter.opened("sse"));
-    const body = eventStream(result, operation.write, counted, log, by);
+    const body = eventStream(
+      result,
+      operation.write,
+      streaming(counted(), () => meter.opened("sse")),
+      log,
+      by,
+    );
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
   };
 }
 
-/** The cancellation of a stream that is counted as open. Throws if the organization has too many. */
-function streaming({ signal, end }: Cancellation, open: () => () => void): Cancellation {
-  const { reason } = signal;
-  if (reason instanceof Problem && reason.code === "rate_limited") {
+/** A cancellation that is made when it is first needed; once counted, its connection is one of the organization's. */
+function onDemand(make: () => Cancellation, organization_id: string) {
+  let made: Cancellation | undefined;
+  const cancel = () => {
+    made ??= make();
+    return made;
+  };
+  return {
+    cancel,
+    counted() {
+      cancel().count(organization_id);
+      return cancel();
+    },
+    end: () => made?.end(),
+    check: () => made && refuseIfTooMany(made),
+  };
+}
+
+/** The cancellation of a stream that the metrics count as open. Throws if its organization has too many. */
+function streaming(cancellation: Cancellation, open: () => () => void): Cancellation {
+  const { end } = cancellation;
+  try {
+    refuseIfTooMany(cancellation);
+  } catch (error) {
     end();
-    throw reason;
+    throw error;
   }
   const closed = open();
   return {
-    signal,
+    ...cancellation,
     end() {
       closed();
       end();

@@ -13,7 +13,7 @@ interface Watched {
 }
 
 /**
- * Watches the keys of open streams and waiting requests. Listeners are called at once when a key expires or this
+ * Watches the keys of open streams and waiting requests. Listeners are called as soon as a key expires or this
  * process revokes it, and within a second when another process does, such as `svc-server keys revoke`. A key is read
  * once for all its listeners.
  */
@@ -25,6 +25,8 @@ export function createKeyWatch(ports: {
 }) {
   const { feed, clock, log, identify } = ports;
   const keys = new Map<string, Watched>();
+  // A key may have thousands.
+  const turns = createTurns((error) => log.error("a stream could not be ended", { reason: reasonOf(error) }), 64);
   let stop = () => {};
 
   const forget = (token: string, { cancelAlarm }: Watched) => {
@@ -46,7 +48,6 @@ export function createKeyWatch(ports: {
       return;
     }
     forget(token, watched);
-    const turns = createTurns((error) => log.error("a stream could not be ended", { reason: reasonOf(error) }));
     for (const onRevoked of watched.listeners) turns.run(() => watched.listeners.has(onRevoked) && onRevoked());
   };
 

@@ -91,8 +91,12 @@ export class Subscriber {
     if (this.socket.bufferedAmount > mostUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
+  #isClosing = false;
+
   /** Closes the connection. Cuts it after a second if the client has not closed its end. */
   close(code: number, reason: string): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
     if (this.socket.readyState === this.socket.OPEN) this.socket.close(code, reason);
     const cancel = systemTimer("1s", () => this.socket.terminate());
     this.socket.once("close", cancel);

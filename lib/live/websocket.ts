@@ -11,11 +11,11 @@ import type { Meter } from "../http/request-metrics.ts";
 import type { Route } from "../http/route.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
-import { createTurns, type Turns } from "../kernel/event-loop.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
 import { parseUrl } from "../kernel/url.ts";
 import { check } from "../kernel/validation.ts";
+import { FanOut } from "./fan-out.ts";
 import { codes, messageOf, Subscriber } from "./subscriber.ts";
 import { createWebSocketUpgrade, isHandshake } from "./websocket-upgrade.ts";
 
@@ -39,8 +39,6 @@ const mostBytesIn = 4 * 1024;
 const keyTimeout = "10s";
 /** The interval of pings. A subscriber without a pong since the last one is cut. */
 const heartbeat = "30s";
-/** The most messages that wait for their turn to be sent to the subscribers of an organization. */
-const mostWaiting = 100_000;
 /** The most events to replay. */
 const mostReplayed = 1000;
 
@@ -77,34 +75,31 @@ export function createLiveRoute({
   operation,
   allowsOrigin,
 }: Ports): Route {
-  const open = new Set<Subscriber>();
-  const byOrganization = new Map<string, { readonly subscribers: Set<Subscriber>; readonly turns: Turns }>();
+  const failed = (error: unknown) => log.error("a stream failed", { reason: reasonOf(error) });
+  const all = new FanOut<Subscriber>(failed);
+  const { receivers: open } = all;
+  const byOrganization = new Map<string, FanOut<Subscriber>>();
   const upgrade = createWebSocketUpgrade(mostBytesIn);
   let stop = () => {};
 
-  const turnsOf = () => createTurns((error) => log.error("a stream failed", { reason: reasonOf(error) }));
   const miss = (subscriber: Subscriber) => subscriber.close(codes.leaving, "changes were missed; connect again");
 
   /** Runs while there are subscribers. A message is serialized once for all subscribers of an organization. */
   const start = () => {
     const unlisten = feed.listen((change) => {
-      if (change.kind === "missed") for (const one of open) miss(one);
+      if (change.kind === "missed") for (const its of byOrganization.values()) its.send(miss);
       const its = byOrganization.get(change.organization_id);
       const message = its && messageOf(change);
       if (!message) return;
-      const { subscribers, turns } = its;
       const text = JSON.stringify(message);
-      if (turns.waiting() > mostWaiting) for (const one of subscribers) miss(one);
-      else for (const one of subscribers) turns.run(() => one.publish(message, text));
+      if (!its.send((one) => one.publish(message, text))) its.send(miss);
     });
-    const pings = turnsOf();
     const ping = () => {
-      for (const subscriber of open)
-        pings.run(() => {
-          if (!subscriber.isAlive) subscriber.socket.terminate();
-          subscriber.isAlive = false;
-          subscriber.socket.ping();
-        });
+      all.send((subscriber) => {
+        if (!subscriber.isAlive) subscriber.socket.terminate();
+        subscriber.isAlive = false;
+        subscriber.socket.ping();
+      });
       cancel = systemTimer(heartbeat, ping);
     };
     let cancel = systemTimer(heartbeat, ping);
@@ -116,7 +111,10 @@ export function createLiveRoute({
 
   const leaving = () => (closing.reason as Problem).message;
   closing.addEventListener("abort", () => {
-    for (const subscriber of open) subscriber.close(codes.leaving, leaving());
+    // Behind the messages that wait. Those whose key has not arrived yet get none.
+    for (const its of byOrganization.values()) its.send((one) => one.close(codes.leaving, leaving()));
+    const known = new Set([...byOrganization.values()].flatMap(({ receivers }) => [...receivers]));
+    for (const one of open) if (!known.has(one)) one.close(codes.leaving, leaving());
   });
 
   /** Sends the events after the given one, then new messages. */
@@ -139,16 +137,16 @@ export function createLiveRoute({
     const release = incoming ? hold(incoming.socket, caller.organization_id) : () => {};
     if (!release) return subscriber.close(codes.limited, "the organization has too many open streams");
     if (incoming) keepOpen(incoming.socket);
-    const mine = byOrganization.get(caller.organization_id) ?? { subscribers: new Set(), turns: turnsOf() };
-    mine.subscribers.add(subscriber);
+    const mine = byOrganization.get(caller.organization_id) ?? new FanOut(failed);
+    mine.receivers.add(subscriber);
     byOrganization.set(caller.organization_id, mine);
     const lost = () => subscriber.close(codes.unauthorized, "the API key is no longer valid");
     const unwatch = authenticator.watch(authentication, lost);
     subscriber.socket.once("close", () => {
       unwatch();
       release();
-      mine.subscribers.delete(subscriber);
-      if (mine.subscribers.size === 0) byOrganization.delete(caller.organization_id);
+      mine.receivers.delete(subscriber);
+      if (mine.receivers.size === 0) byOrganization.delete(caller.organization_id);
     });
     // The first ping tells clients that the stream has begun.
     subscriber.socket.ping();

@@ -50,7 +50,7 @@ test("an entry of more than 1,000 characters counts as several", async (t) => {
 });
 
 const wanted = (control = new AbortController()) => {
-  const cancellation: Cancellation = { signal: control.signal, end: () => control.abort() };
+  const cancellation: Cancellation = { signal: control.signal, count: () => {}, end: () => control.abort() };
   return () => cancellation;
 };
 
