@@ -29,7 +29,7 @@ export async function switchFiles<T>(path: string, stage: (staged: string) => Pr
   try {
     mkdirSync(staging, { recursive: true, mode: 0o700 });
     const result = await stage(join(staging, "database"));
-    syncTree(stagingOf(path));
+    syncTree(Buffer.from(stagingOf(path)));
     renameSync(stagingOf(path), switchOf(path));
     syncFolder(dirname(path));
     finish(path);
@@ -107,10 +107,13 @@ function putAside(path: string, folder: string): void {
 /** Unlike `existsSync`, true for a broken link. */
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-function syncTree(path: string): void {
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
-    if (entry.isDirectory()) syncTree(join(path, entry.name));
-    else if (entry.isFile()) sync(join(path, entry.name), "r+");
+/** Syncs a folder and all in it. The names are bytes, because apps choose names that are not UTF-8. */
+function syncTree(path: Buffer): void {
+  for (const entry of readdirSync(path, { encoding: "buffer", withFileTypes: true })) {
+    const one = Buffer.concat([path, Buffer.from("/"), entry.name]);
+    if (entry.isDirectory()) syncTree(one);
+    // Windows syncs what is open for writing; elsewhere its owner may be allowed only to read it.
+    else if (entry.isFile()) sync(one, process.platform === "win32" ? "r+" : "r");
   }
   syncFolder(path);
 }

@@ -12,6 +12,7 @@ import {
   readdirSync,
   readlinkSync,
   readSync,
+  rmSync,
   symlinkSync,
 } from "node:fs";
 import { basename, join } from "node:path";
@@ -99,7 +100,8 @@ function copyPlain(file: number, target: Buffer): void {
   }
 }
 
-/** An app may nest thousands of folders. */
+/** The longest path within the data: deeper folders could not be removed again by their path. */
+const longest = 3_000;
 const shortened = (path: string) => (path.length > 300 ? `${path.slice(0, 100)} … ${path.slice(-150)}` : path);
 
 /**
@@ -121,9 +123,12 @@ export async function copyData(from: string, to: string): Promise<string[]> {
       if (!fstatSync(file).isFile()) return;
       if (isSqlite(file)) await copySqlite(path, file, target);
       else copyPlain(file, target);
-      const copy = openSync(target, "r+");
+      const copy = openSync(target, "r");
       fchmodSync(copy, fstatSync(file).mode & 0o777);
       closeSync(copy);
+    } catch (error) {
+      rmSync(target, { force: true });
+      throw error;
     } finally {
       closeSync(file);
     }
@@ -148,6 +153,7 @@ export async function copyData(from: string, to: string): Promise<string[]> {
         const [base, end] = [name.replace(/-(wal|shm|journal)$/, ""), `${shown}/${name}`];
         const [one, to] = [pathOf(folder, name), pathOf(copy, name)];
         try {
+          if (end.length > longest) throw new Error("it lies too deep in folders");
           const its = lstatSync(one);
           // Skip the journal files of a database: its copy is complete without them.
           if (base !== name && its.isFile() && names.includes(base) && isDatabase(pathOf(folder, base))) continue;

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
 /** Makes a file's contents, or the names in a folder, durable. */
-export function sync(path: string, flags: string): void {
+export function sync(path: string | Buffer, flags: string): void {
   const fd = openSync(path, flags);
   try {
     fsyncSync(fd);
@@ -12,7 +12,7 @@ export function sync(path: string, flags: string): void {
 }
 
 /** Makes the names in a folder durable. Without this, a power cut may lose a new file, even one that was synced. */
-export function syncFolder(path: string): void {
+export function syncFolder(path: string | Buffer): void {
   // Windows cannot sync a folder.
   if (process.platform !== "win32") sync(path, "r");
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -12,6 +13,8 @@ import {
 import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
+import { createService } from "../../lib/index.ts";
+import { backup, restore } from "../../lib/store/backup.ts";
 import { copyData } from "../../lib/store/data-files.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
@@ -59,4 +62,21 @@ test("names that are not UTF-8 are copied as they are, and a database of such a 
   assert.equal(readFileSync(at(to, "\xe9/caf\xe9"), "latin1"), "\xe9/caf\xe9");
   const { size, blocks } = statSync(at(to, "sparse\xe9"));
   assert.ok(size === 10_000_000 && blocks < 1_000, `${blocks}`);
+});
+
+test("a backup and a restore keep names that are not UTF-8, and can be repeated", async (t) => {
+  const folder = temporaryFolder(t);
+  const [source, copy, restored] = ["svc.db", "copy.db", "restored.db"].map((name) => join(folder, name));
+  assert.ok(source && copy && restored);
+  const service = await createService({ database: source });
+  await service.close();
+  const at = (path: string, name: string) => Buffer.concat([Buffer.from(`${path}-data/`), Buffer.from(name, "latin1")]);
+  mkdirSync(at(source, "\xe9"), { recursive: true });
+  for (const name of ["caf\xe9", "\xe9/caf\xe9"]) writeFileSync(at(source, name), name, "latin1");
+  chmodSync(at(source, "caf\xe9"), 0o444);
+  for (const force of [false, true]) {
+    assert.deepEqual((await backup(source, copy, { force })).unread, []);
+    assert.deepEqual((await restore(copy, restored, { force })).unread, []);
+    for (const name of ["caf\xe9", "\xe9/caf\xe9"]) assert.equal(readFileSync(at(restored, name), "latin1"), name);
+  }
 });
