@@ -83,8 +83,9 @@ const kill = (signal) => {
   try {
     if (hasGroups) process.kill(-tests.pid, signal);
     else tests.kill(signal);
-  } catch {
+  } catch (error) {
     // They have ended.
+    if (error.code !== "ESRCH") throw error;
   }
 };
 // This waits for their end and then removes the folder.

@@ -11,7 +11,7 @@ type Given = v.InferOutput<typeof environmentChanges>["variables"];
 /** Variables as stored. A secret is encrypted and bound to its environment and name. */
 export type Stored = Record<string, { value: string } | { sealed: string }>;
 
-/** The most characters of the stored variables that stay at a copy, because only the target has them. */
+/** The most characters of the stored variables that a copy keeps because only the target has them. */
 const mostKept = 1024 * 1024;
 
 export const storedOf = ({ variables }: Pick<Row<"environments">, "variables">) => JSON.parse(variables) as Stored;

@@ -89,7 +89,7 @@ export function previewsService(ports: Ports) {
   /** Ends an open preview: cancels its builds and removes its environment with app, data and hosts. */
   const end = async (tx: Tx, row: PreviewRow) => {
     await deployments.cancelAll(tx, row);
-    // Without its environment, the preview ends all the same.
+    // The preview ends even if its environment is already gone.
     if (!(await environments.removeIn(tx, row))) await previews(tx).end({ ...row, at: clock.iso() });
   };
 
@@ -178,7 +178,7 @@ export function previewsService(ports: Ports) {
         return { ...told, deployment_id: null, message };
       }
       if (!(await environments.copy(tx, place, template, { secrets: !isFork, root }))) {
-        const message = `${environment} has over 200 variables, or over 1 MiB of them, that ${template} no longer has; remove some, and push again`;
+        const message = `${environment} has over 200 variables, or over 1 MiB of them, that ${template} does not have; remove some, and push again`;
         return { ...told, deployment_id: null, message };
       }
       await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });

@@ -42,7 +42,7 @@ export function listeningPorts(pid: number, leadsOut: readonly number[]): number
 }
 
 const look_ms = 250;
-/** The least time between two looks, as a multiple of the time that one takes: a program may have 60,000 sockets. */
+/** The time between two looks, as a multiple of the time that one takes: a program may have 60,000 sockets. */
 const pause = 50;
 /** The fraction of the health timeout after which the app's own port is accepted. */
 const patience = 1 / 12;
@@ -63,7 +63,8 @@ export function watchPorts(
     const now = monotonicNow();
     if (now < next) return undefined;
     const ports = listening();
-    next = now + Math.max(look_ms, Math.min(pause * (monotonicNow() - now), timeout_ms * patience));
+    const looked = monotonicNow();
+    next = looked + Math.max(look_ms, Math.min(pause * (looked - now), timeout_ms * patience));
     const text = ports.includes(told) ? "" : ports.join(" and ");
     if (text !== seen) {
       [seen, since] = [text, now];
