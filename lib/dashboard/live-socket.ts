@@ -6,7 +6,7 @@ import { type Route, unnamed } from "../http/route.ts";
 import type { Notices } from "../instruments/notices.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
-import { createTurns } from "../kernel/event-loop.ts";
+import { FanOut } from "../live/fan-out.ts";
 import { codes } from "../live/subscriber.ts";
 import { createWebSocketUpgrade, isHandshake } from "../live/websocket-upgrade.ts";
 import type { DashboardAccess } from "./access.ts";
@@ -20,6 +20,12 @@ interface Ports {
   readonly closing: AbortSignal;
   /** Changes that no record shows (`dev`). */
   readonly notices: Notices | undefined;
+}
+
+/** A page that is told of changes. */
+interface Page {
+  send(hint: object): void;
+  close(code: number, reason: string): void;
 }
 
 /** A small limit, because the page sends nothing. */
@@ -64,8 +70,29 @@ function together(send: (hint: object) => void): (kind: string) => void {
  */
 export function createLiveSocket({ access, feed, now, meter, closing, notices }: Ports): Route {
   const upgrade = createWebSocketUpgrade(mostBytesIn);
-  // An organization may have thousands of pages. Sending throws nothing.
-  const turns = createTurns(() => {});
+  /** The pages of each organization, which may be thousands. */
+  const pages = new Map<string, FanOut<Page>>();
+  const add = (organization_id: string, page: Page): (() => void) => {
+    const its = pages.get(organization_id) ?? new FanOut<Page>(() => {});
+    if (pages.size === 0) stop = feed.listen(tell);
+    pages.set(organization_id, its);
+    its.receivers.add(page);
+    return () => {
+      its.receivers.delete(page);
+      if (its.receivers.size === 0) pages.delete(organization_id);
+      if (pages.size === 0) stop();
+    };
+  };
+  let stop = () => {};
+  const miss = ({ close }: Page) => close(codes.leaving, "changes were missed; connect again");
+  const tell = (change: Change) => {
+    if (change.kind === "missed") {
+      for (const its of pages.values()) its.send(miss, true);
+      return;
+    }
+    const its = pages.get(change.organization_id);
+    if (its && !its.send(({ send }) => send(hintOf(change)))) its.send(miss, true);
+  };
 
   const opened = (
     socket: WebSocket,
@@ -88,19 +115,15 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
     };
     let cancel = systemTimer(heartbeat, ping);
     const unwatch = watch(() => socket.close(codes.unauthorized, "the session has ended"));
-    const unlisten = feed.listen((change) => {
-      if (change.kind === "missed") socket.close(codes.leaving, "changes were missed; connect again");
-      else if (change.organization_id === organization_id) turns.run(() => send(hintOf(change)));
-    });
+    const remove = add(organization_id, { send, close: (code, reason) => socket.close(code, reason) });
     const unnotice = notices?.listen(together(send)) ?? (() => {});
     const closed = meter.opened("websocket");
     closing.addEventListener("abort", leave);
     socket.on("pong", () => {
       isAlive = true;
     });
-    socket.on("error", () => {});
     socket.once("close", () => {
-      for (const end of [cancel, unwatch, unlisten, unnotice, closed]) end();
+      for (const end of [cancel, unwatch, remove, unnotice, closed]) end();
       closing.removeEventListener("abort", leave);
     });
     if (closing.aborted) leave();
@@ -123,7 +146,13 @@ export function createLiveSocket({ access, feed, now, meter, closing, notices }:
       const program = await programOfPage();
       return upgrade(request, incoming, (socket) => {
         const release = hold(incoming.socket, organization_id);
-        if (!release) return socket.close(codes.limited, "the organization has too many open pages and streams");
+        if (!release) {
+          socket.once(
+            "close",
+            systemTimer("1s", () => socket.terminate()),
+          );
+          return socket.close(codes.limited, "the organization has too many open pages and streams");
+        }
         socket.once("close", release);
         keepOpen(incoming.socket);
         opened(socket, organization_id, watch, program);

@@ -19,9 +19,12 @@ export class FanOut<Receiver> {
     this.#onError = onError;
   }
 
-  /** Returns false if the receivers are too far behind. Then they miss this message and those that wait. */
-  send(message: (to: Receiver) => void): boolean {
-    const fits = this.#waiting.length < mostWaiting;
+  /**
+   * Returns false if the receivers are too far behind. Then they miss this message and those that wait. The last
+   * message, which closes them, is always sent.
+   */
+  send(message: (to: Receiver) => void, isLast = false): boolean {
+    const fits = isLast || this.#waiting.length < mostWaiting;
     if (fits) this.#waiting.push(message);
     else this.#waiting = [];
     if (!this.#isSending) void this.#sendAll();
@@ -30,8 +33,8 @@ export class FanOut<Receiver> {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true;
+    let count = 0;
     for (let send = this.#waiting.shift(); send; send = this.#waiting.shift()) {
-      let count = 0;
       for (const one of [...this.receivers]) {
         if (count > 0 && count % perTurn === 0) await yieldToEventLoop();
         count += 1;

@@ -39,7 +39,11 @@ export function createWebSocketUpgrade(mostBytesIn: number) {
       request_id,
       takeOver(socket, head, lines) {
         headers.set(incoming, lines);
-        made.handleUpgrade(incoming, socket, head, opened);
+        made.handleUpgrade(incoming, socket, head, (socket) => {
+          // A client may send a message that is too long, also after the server has closed.
+          socket.on("error", () => {});
+          opened(socket);
+        });
       },
     };
   };

@@ -87,12 +87,12 @@ export function createLiveRoute({
   /** Runs while there are subscribers. A message is serialized once for all subscribers of an organization. */
   const start = () => {
     const unlisten = feed.listen((change) => {
-      if (change.kind === "missed") for (const its of byOrganization.values()) its.send(miss);
+      if (change.kind === "missed") for (const its of byOrganization.values()) its.send(miss, true);
       const its = byOrganization.get(change.organization_id);
       const message = its && messageOf(change);
       if (!message) return;
       const text = JSON.stringify(message);
-      if (!its.send((one) => one.publish(message, text))) its.send(miss);
+      if (!its.send((one) => one.publish(message, text))) its.send(miss, true);
     });
     const ping = () => {
       all.send((subscriber) => {
@@ -112,7 +112,7 @@ export function createLiveRoute({
   const leaving = () => (closing.reason as Problem).message;
   closing.addEventListener("abort", () => {
     // Behind the messages that wait. Those whose key has not arrived yet get none.
-    for (const its of byOrganization.values()) its.send((one) => one.close(codes.leaving, leaving()));
+    for (const its of byOrganization.values()) its.send((one) => one.close(codes.leaving, leaving()), true);
     const known = new Set([...byOrganization.values()].flatMap(({ receivers }) => [...receivers]));
     for (const one of open) if (!known.has(one)) one.close(codes.leaving, leaving());
   });
@@ -184,7 +184,6 @@ export function createLiveRoute({
     if (open.size === 0) start();
     open.add(subscriber);
     socket.once("close", meter.opened("websocket"));
-    socket.on("error", () => {});
     socket.on("pong", () => {
       subscriber.isAlive = true;
     });
