@@ -100,10 +100,12 @@ async function* whileValid(request: RequestContext, watch: (lost: () => void) =>
   }
 }
 
-const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) =>
-  new ReadableStream<Uint8Array>(
+const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) => {
+  let hasBegun = false;
+  return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
+        hasBegun = true;
         const { value, done } = await chunks.next();
         if (done) controller.close();
         else if (value.length > 0) controller.enqueue(value);
@@ -111,11 +113,14 @@ const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) =>
       },
       async cancel() {
         end();
+        // A generator that has not begun would run no `finally`.
+        if (!hasBegun) await chunks.next().catch(() => {});
         await chunks.return();
       },
     },
     { highWaterMark: 0 },
   );
+};
 
 /** The rights that a key needs to push, to fetch and to create a project. */
 function rightsOf(operations: readonly Operation[]) {

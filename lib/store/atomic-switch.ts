@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseError, describeError } from "./database-error.ts";
@@ -23,7 +24,7 @@ export const switchOf = (path: string) => `${path}.switching`;
  * `settleSwitch` finishes or undoes the switch.
  */
 export async function switchFiles<T>(path: string, stage: (staged: string) => Promise<T>): Promise<T> {
-  rmSync(stagingOf(path), { recursive: true, force: true });
+  removeTree(stagingOf(path));
   if (isThere(switchOf(path))) finish(path);
   const staging = join(stagingOf(path), "new");
   try {
@@ -35,7 +36,7 @@ export async function switchFiles<T>(path: string, stage: (staged: string) => Pr
     finish(path);
     return result;
   } finally {
-    rmSync(stagingOf(path), { recursive: true, force: true });
+    removeTree(stagingOf(path));
   }
 }
 
@@ -56,7 +57,7 @@ export function settleSwitch(path: string): string | undefined {
       throw new Error(
         `a restore or a copy was interrupted before it took effect, and there was no database before; run it again, or remove ${stagingOf(path)} to start with a new database`,
       );
-    rmSync(stagingOf(path), { recursive: true });
+    removeTree(stagingOf(path));
     return "a restore was interrupted before it took effect; the database is as it was before";
   } catch (error) {
     throw DatabaseError.from(path, error);
@@ -82,7 +83,7 @@ function finish(path: string): void {
     syncFolder(ready);
     syncFolder(dirname(path));
   }
-  rmSync(switchOf(path), { recursive: true });
+  removeTree(switchOf(path));
   syncFolder(dirname(path));
 }
 
@@ -97,7 +98,7 @@ function putAside(path: string, folder: string): void {
   } catch (error) {
     for (const [from, to] of moves) if (isThere(to)) renameSync(to, from);
     renameSync(switchOf(path), stagingOf(path));
-    rmSync(stagingOf(path), { recursive: true });
+    removeTree(stagingOf(path));
     throw new Error(
       `its old files could not be moved aside, and stay (${(error as Error).message}); ${describeError(error)}`,
     );
@@ -106,6 +107,16 @@ function putAside(path: string, folder: string): void {
 
 /** Unlike `existsSync`, true for a broken link. */
 const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+
+/** Removes a folder with all in it. Apps nest folders deeper than the longest path, which `rm` can remove. */
+function removeTree(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENAMETOOLONG") throw error;
+    execFileSync("rm", ["-rf", "--", path], { stdio: "ignore" });
+  }
+}
 
 /** Syncs a folder and all in it. The names are bytes, because apps choose names that are not UTF-8. */
 function syncTree(path: Buffer): void {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -78,5 +79,15 @@ test("a backup and a restore keep names that are not UTF-8, and can be repeated"
     assert.deepEqual((await backup(source, copy, { force })).unread, []);
     assert.deepEqual((await restore(copy, restored, { force })).unread, []);
     for (const name of ["caf\xe9", "\xe9/caf\xe9"]) assert.equal(readFileSync(at(restored, name), "latin1"), name);
+    // Deeper than the longest path: the next restore moves them aside, and removes them.
+    const deepen =
+      "for (let i = 0; i < 300; i++) { fs.mkdirSync('deep-folder-of-an-app'); process.chdir('deep-folder-of-an-app'); }";
+    execFileSync(process.execPath, ["-e", deepen], { cwd: `${restored}-data` });
   }
+  assert.deepEqual(await restore(copy, restored, { force: true }).then(({ unread }) => unread), []);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => /staged|switching/.test(name)),
+    [],
+  );
+  await (await createService({ database: restored })).close();
 });
