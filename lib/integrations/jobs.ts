@@ -10,9 +10,4 @@ export const previewsJobs = [
     args: v.object({ organization_id: v.string(), integration_id: v.string(), number: v.number() }),
     run: (key, { previews }) => previews.runEnd(key),
   }),
-  job({
-    kind: "previews.clear",
-    args: v.object({ organization_id: v.string(), integration_id: v.string() }),
-    run: (key, { previews }) => previews.clear(key),
-  }),
 ];

@@ -27,8 +27,6 @@ export function pushesRepository(query: Queries) {
 
 type Key = { organization_id: string; integration_id: string; number: number };
 
-/** The number of previews that one transaction ends, with their environments. 300 took 76 ms. */
-export const previewBatch = 50;
 type OfProject = { project_id: string };
 
 /**
@@ -55,15 +53,13 @@ export function previewsRepository(query: Queries) {
     open: query.all((db, _: object) =>
       db.selectFrom("previews").selectAll().where("status", "=", "open").orderBy("updated_at"),
     ),
-    /** At most one batch. */
     openOfIntegration: query.all((db, p: { organization_id: string; integration_id: string }) =>
       db
         .selectFrom("previews")
         .selectAll()
         .where("integration_id", "=", p.integration_id)
         .where("organization_id", "=", p.organization_id)
-        .where("status", "=", "open")
-        .limit(sql.lit(previewBatch)),
+        .where("status", "=", "open"),
     ),
     openOfRange: query.all((db, p: EnvironmentRange) =>
       db

@@ -89,7 +89,6 @@ const works: Readonly<Record<string, string>> = {
   "deployments.advance": "a deployment goes on",
   "deployments.tell": "the code host learns the state of a commit",
   "previews.end": "a preview may end",
-  "previews.clear": "previews of a removed integration end",
   "deliveries.pump": "a delivery is tried",
   "deliveries.redeliver": "a delivery is sent again",
   "deliveries.end": "a delivery times out",
