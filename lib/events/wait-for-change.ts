@@ -53,7 +53,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     let sleeping: (() => void) | undefined;
     const { turns, release } = turnsOf(organization_id);
     const wakeUp = () => {
-      if (sleeping) turns.run(sleeping);
+      if (sleeping) turns(sleeping);
       sleeping = undefined;
     };
     const concerns = (change: Change) =>

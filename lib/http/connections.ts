@@ -120,8 +120,8 @@ export function hold(socket: Socket, organization_id: string): (() => void) | un
   return () => {
     if (!isHeld) return;
     isHeld = false;
-    const left = (port.held.get(organization_id) ?? 1) - 1;
-    if (left > 0) port.held.set(organization_id, left);
+    const rest = (port.held.get(organization_id) ?? 1) - 1;
+    if (rest > 0) port.held.set(organization_id, rest);
     else port.held.delete(organization_id);
   };
 }

@@ -1,7 +1,7 @@
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHost } from "../drivers/code-host/code-host.ts";
-import type { Preview } from "../environments/schema.ts";
+import { mostVariables, type Preview } from "../environments/schema.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
@@ -173,7 +173,7 @@ export function previewsService(ports: Ports) {
         return { ...told, deployment_id: null, message };
       }
       if (!(await environments.copy(tx, place, template, { secrets: !isFork, root }))) {
-        const message = `${environment} has over 200 variables, or over 1 MiB of them, that ${template} does not have; remove some, and push again`;
+        const message = `${environment} has over ${mostVariables} variables, or over 1 MiB of them, that ${template} does not have; remove some, and push again`;
         return { ...told, deployment_id: null, message };
       }
       await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });

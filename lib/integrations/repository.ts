@@ -26,7 +26,6 @@ export function pushesRepository(query: Queries) {
 }
 
 type Key = { organization_id: string; integration_id: string; number: number };
-
 type OfProject = { project_id: string };
 
 /**

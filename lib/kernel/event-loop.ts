@@ -43,17 +43,13 @@ export function createBatchPerTick(onError: (error: unknown) => void): (run: () 
   };
 }
 
-export interface Turns {
-  /** Runs a callback, or lets it wait for its turn. */
-  run(callback: () => void): void;
-  /** How many wait. */
-  waiting(): number;
-}
+/** Runs a callback, or lets it wait for its turn. */
+export type Turns = (run: () => void) => void;
 
 /**
  * Runs callbacks in order: the first `perTurn` of a tick at once, further ones in later ticks, so that others get their
  * turn in between. A line to 4,000 followers of a log, about 200 µs each, stopped the service for 1.7 s. Errors of
- * callbacks that had to wait go to `onError`. A callback must not call `run`.
+ * callbacks that had to wait go to `onError`. A callback must not ask for a turn itself.
  */
 export function createTurns(onError: (error: unknown) => void, perTurn = 16): Turns {
   const waiting: (() => void)[] = [];
@@ -70,16 +66,13 @@ export function createTurns(onError: (error: unknown) => void, perTurn = 16): Tu
       }
     }
   };
-  return {
-    run(callback) {
-      if (ran === perTurn || waiting.length > 0) {
-        waiting.push(callback);
-        return;
-      }
-      if (ran === 0) setImmediate(next);
-      ran += 1;
-      callback();
-    },
-    waiting: () => waiting.length,
+  return (run) => {
+    if (ran === perTurn || waiting.length > 0) {
+      waiting.push(run);
+      return;
+    }
+    if (ran === 0) setImmediate(next);
+    ran += 1;
+    run();
   };
 }

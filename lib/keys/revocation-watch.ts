@@ -48,7 +48,7 @@ export function createKeyWatch(ports: {
       return;
     }
     forget(token, watched);
-    for (const onRevoked of watched.listeners) turns.run(() => watched.listeners.has(onRevoked) && onRevoked());
+    for (const onRevoked of watched.listeners) turns(() => watched.listeners.has(onRevoked) && onRevoked());
   };
 
   /** If the store cannot be read, the check repeats after a second. */

@@ -44,19 +44,22 @@ test("turns run in order, few in a tick, and an error of one that waited stops n
   const [seen, thrown]: [number[], unknown[]] = [[], []];
   const turns = createTurns((error) => thrown.push(error));
   const add = (i: number) =>
-    turns.run(() => {
+    turns(() => {
       seen.push(i);
       if (i === 40) throw new Error("forty");
     });
   for (let i = 0; i < 100; i++) add(i);
-  assert.deepEqual([seen.length, turns.waiting()], [16, 84]);
+  assert.equal(seen.length, 16);
   await yieldToEventLoop();
-  assert.deepEqual([seen.length, turns.waiting()], [32, 68]);
+  assert.equal(seen.length, 32);
   // New ones go behind those that wait.
   add(100);
   assert.equal(seen.length, 32);
   for (let i = 0; i < 5; i++) await yieldToEventLoop();
-  assert.deepEqual([seen, turns.waiting()], [Array.from({ length: 101 }, (_, i) => i), 0]);
+  assert.deepEqual(
+    seen,
+    Array.from({ length: 101 }, (_, i) => i),
+  );
   assert.deepEqual(thrown.map(String), ["Error: forty"]);
   await yieldToEventLoop();
   for (let i = 0; i < 3; i++) add(i);
