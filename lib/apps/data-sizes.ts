@@ -6,8 +6,11 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { AppLogs } from "./logs.ts";
 import { appsRepository } from "./repository.ts";
+import type { AppKey } from "./supervisor.ts";
 
 const pause = "60s";
+/** A start of `du` takes 10 ms, for which the switch to a new release would have to wait. */
+const afterSwitch = "1s";
 /** The log must not repeat this line every minute, which would drown out other lines. */
 const looksBetweenWarnings = 60;
 
@@ -21,12 +24,11 @@ interface Ports {
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
 }
 
-/** Measures each minute how much data the environments store in `/data`. */
+/** Measures each minute, and after each deployment, how much data environments store in `/data`. */
 export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }: Ports) {
   const rows = store.using(appsRepository);
   const looks = new Map<string, number>();
   let hasEnded = false;
-  let isLooking = false;
   let cancel = () => {};
 
   const look = async (app: Row<"apps">): Promise<void> => {
@@ -47,26 +49,48 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }:
   };
 
   const lookAll = async (): Promise<void> => {
-    cancel();
     for (const app of (await rows().live({})).filter(isOwn)) {
       if (hasEnded || store.retired) return;
       await look(app);
     }
   };
 
+  const unread = (error: unknown) =>
+    !hasEnded && log.warn("the size of data could not be read", { reason: reasonOf(error) });
+
   const begin = (): void => {
-    if (!runtime?.dataBytes || hasEnded || isLooking) return;
-    isLooking = true;
+    if (!runtime?.dataBytes || hasEnded) return;
     void lookAll()
-      .catch((error) => !hasEnded && log.warn("the size of data could not be read", { reason: reasonOf(error) }))
+      .catch(unread)
       .finally(() => {
-        isLooking = false;
         if (!hasEnded) cancel = systemTimer(pause, begin);
       });
   };
 
+  /** The environments whose releases went live a moment ago. */
+  const recent = new Map<string, AppKey>();
+  let looking: Promise<unknown> = Promise.resolve();
+  const lookAtRecent = async (): Promise<void> => {
+    const keys = [...recent.values()];
+    recent.clear();
+    for (const key of keys) {
+      if (hasEnded || store.retired) return;
+      const app = await rows().find(key);
+      if (app) await look(app);
+    }
+  };
+
   return {
     begin,
+    /** Call when a release goes live: it may store a lot at its start. */
+    goesLive(key: AppKey): void {
+      if (!runtime?.dataBytes || hasEnded) return;
+      recent.set(`${key.project_id} ${key.environment}`, key);
+      if (recent.size > 1) return;
+      systemTimer(afterSwitch, () => {
+        looking = looking.then(lookAtRecent).catch(unread);
+      });
+    },
     end(): void {
       hasEnded = true;
       cancel();

@@ -156,7 +156,7 @@ export function appsService(ports: Ports) {
       const live = app && { deployment_id, slug: app.slug, ...(await accessOf(key, app.slug, tx)) };
       afterCommit(tx, "removing old releases", () => {
         if (live) supervisor?.promote(key, live);
-        parts.sizes.begin();
+        parts.sizes.goesLive(key);
         return pruneReleases(key);
       });
     },
