@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** A process of this machine, from /proc. */
 export interface ProcessEntry {
@@ -29,38 +29,63 @@ export function memoryOf(processes: readonly ProcessEntry[]): number {
   }, 0);
 }
 
-/** All processes that this process can see. */
-export function allProcesses(): ProcessEntry[] {
-  return readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const text = readFileSync(`/proc/${name}/stat`, "latin1");
-      // The program's name is in parentheses and may contain any character.
-      const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-      const [state, parent, group] = fields;
-      if (state === "Z") return [];
-      return [{ pid: Number(name), parent: Number(parent), group: Number(group) }];
-    } catch {
-      return []; // The process has ended.
-    }
-  });
+function entryOf(pid: string | number): ProcessEntry | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The program's name is in parentheses and may contain any character.
+    const [state, parent, group] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return state === "Z" ? undefined : { pid: Number(pid), parent: Number(parent), group: Number(group) };
+  } catch {
+    return undefined; // The process has ended.
+  }
 }
 
-/** All descendants of a process, without the process itself. */
-export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allProcesses()): ProcessEntry[] {
+/** All processes that this process can see. */
+export const allProcesses = (): ProcessEntry[] =>
+  readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (entryOf(name) ?? []) : []));
+
+/** The children of one thread, from the kernel's list. Not every kernel keeps these lists. */
+function childrenOfThread(folder: string): ProcessEntry[] {
+  try {
+    return (readFileSync(`${folder}/children`, "latin1").match(/\d+/g) ?? []).flatMap((pid) => entryOf(pid) ?? []);
+  } catch {
+    return []; // The thread has ended.
+  }
+}
+
+function listedChildren(pid: number): ProcessEntry[] {
+  const folder = `/proc/${pid}/task`;
+  try {
+    return readdirSync(folder).flatMap((thread) => childrenOfThread(`${folder}/${thread}`));
+  } catch {
+    return []; // The process has ended.
+  }
+}
+
+/** Finds children among `all` processes. */
+function childrenAmong(all: readonly ProcessEntry[]): (pid: number) => readonly ProcessEntry[] {
   const children = new Map<number, ProcessEntry[]>();
   for (const one of all) {
     const siblings = children.get(one.parent);
     if (siblings) siblings.push(one);
     else children.set(one.parent, [one]);
   }
+  return (pid) => children.get(pid) ?? [];
+}
+
+/**
+ * All descendants of a process, without the process itself. The kernel's lists are read if `all` is not given: reading
+ * all of /proc took 6 to 14 ms beside the start of an app.
+ */
+export function descendantsOf(pid: number, all?: readonly ProcessEntry[]): ProcessEntry[] {
+  const isListed = !all && existsSync("/proc/thread-self/children");
+  const childrenOf = isListed ? listedChildren : childrenAmong(all ?? allProcesses());
   const found: ProcessEntry[] = [];
   const waiting = [pid];
   for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
-    for (const child of children.get(parent) ?? []) {
-      found.push(child);
-      waiting.push(child.pid);
-    }
+    const children = childrenOf(parent);
+    found.push(...children);
+    waiting.push(...children.map((child) => child.pid));
   }
   return found;
 }
