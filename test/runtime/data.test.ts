@@ -65,6 +65,25 @@ test("an environment that is deleted and deployed again begins without data, and
   assert.equal(await here.ask(host, "/DATA%2Fstarts"), "200 one ");
 });
 
+test("a worker of an earlier release gets one SIGTERM, and finishes its work", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const { Procfile, "server.js": app } = counter("one");
+  const worker = `
+const { appendFileSync } = require("node:fs");
+const note = (text) => appendFileSync(process.env.DATA_DIR + "/signals", text);
+process.on("SIGTERM", () => { note("asked "); setTimeout(() => { note("ended "); process.exit(0); }, 500); });
+console.log("works");
+`;
+  here.repos.commit("acme/web", { Procfile, "server.js": app, "worker.js": `${worker}setInterval(() => {}, 1000);` });
+  assert.equal((await here.release(id)).status, "active");
+  await here.printed(id, /^\[worker\] works$/);
+  here.repos.commit("acme/web", counter("two"));
+  assert.equal((await here.release(id)).status, "active");
+  await here.printed(id, /^\[worker\] works as two$/);
+  assert.equal(await here.ask(host, "/DATA%2Fsignals"), "200 asked ended ");
+});
+
 test("/data stays over releases, restarts and rollbacks, belongs to its environment, and goes with it", async (t) => {
   const database = join(temporaryFolder(t), "svc.db");
   const here = await runtimeWorld(t, { database, deployments: { dataLimit: "1MiB" } });

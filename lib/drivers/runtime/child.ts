@@ -140,6 +140,7 @@ export function startChild(command: Command, take: TakeOutput): Child {
   handOver(child, hiddenArgs);
   const output = readOutput(child, take);
   let ending: Ending | undefined;
+  let isAsked = false;
   const kill = () => {
     if (pid !== undefined) signalProcess(-pid, "SIGKILL");
   };
@@ -171,7 +172,10 @@ export function startChild(command: Command, take: TakeOutput): Child {
     ...(group && { passed: group.passed }),
     async stop(grace_ms) {
       if (ending || pid === undefined) return ended;
-      for (const one of membersOf(pid, command.isSandbox)) signalProcess(one, "SIGTERM");
+      // At a second signal, some programs end without finishing their work.
+      const members = isAsked ? [] : membersOf(pid, command.isSandbox);
+      for (const one of members) signalProcess(one, "SIGTERM");
+      isAsked ||= members.length > 0;
       const cancel = systemTimer(grace_ms, kill, { hold: true });
       return ended.finally(cancel);
     },
