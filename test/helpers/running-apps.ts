@@ -133,7 +133,9 @@ function callsOf({ service, call, deploy }: World): Omit<Running, keyof World | 
     let text = "";
     for await (const chunk of stream.body as unknown as AsyncIterable<Uint8Array>) {
       text += Buffer.from(chunk).toString();
-      const seen = parse(text.slice(0, text.lastIndexOf("\n\n") + 2));
+      const end = text.lastIndexOf("\n\n") + 1;
+      const seen = parse(text.slice(0, end));
+      text = text.slice(end);
       const found = seen.find(({ data }) => line.test(data.message));
       if (found) return found.data.message;
     }

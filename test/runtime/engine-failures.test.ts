@@ -94,6 +94,33 @@ for (const kind of kinds) {
     assert.equal(await here.ask(host), "200 private");
   });
 
+  test(`${kind}: A container that floods its log answers, and its last lines arrive`, {
+    skip,
+  }, async (t) => {
+    await containerEngine(t, kind);
+    const { host: place, put } = await registry(t);
+    const { config, files = {} } = answering("one");
+    const { main = "", answer = "" } = files;
+    const begin = (lines: string) => main.replace("#!/bin/sh\n", `#!/bin/sh\n(${lines}) &\n`);
+    const flood = [
+      "while [ ! -e /tmp/quiet ]; do echo flood; done",
+      "while [ ! -e /tmp/burst ]; do echo quiet; sleep 0.1; done",
+      "i=0; while [ $i -lt 30000 ]; do echo burst; i=$((i + 1)); done; echo the last line; kill $$",
+    ].join("; ");
+    const asked = answer.replace("/crash)", "/quiet|/burst) touch /tmp$path; answer done ;;\n/crash)");
+    put("web", "1", { ...(config && { config }), files: { main: begin(flood), answer: asked } });
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine" } });
+    const { id } = await here.project("web");
+    const released = await here.release(id, { type: "image", repo: undefined, image_url: `${place}/web:1` });
+    assert.equal(released.status, "active", String(await here.messages(released.id)));
+    await here.printed(id, /^flood$/);
+    assert.equal(await here.ask(host, "/quiet"), "200 done");
+    await here.printed(id, /^quiet$/);
+    assert.equal(await here.ask(host, "/burst"), "200 done");
+    await here.printed(id, /^the last line$/);
+    assert.equal(await here.ask(host), "200 one");
+  });
+
   test(`${kind}: An abort ends a pull, a build and a rollout at once and leaves nothing`, { skip }, async (t) => {
     const engine = await containerEngine(t, kind);
     const { host: place, put, asked } = await stallingRegistry(t);

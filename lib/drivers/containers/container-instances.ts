@@ -55,7 +55,9 @@ export function createEngineInstances({ engine, containers, names, detaching, da
     [labels.beside]: beside,
   });
 
-  const givenOf = (app: App, take: TakeLine) => ({ containers, take, hide: hideValues(app.secrets), detaching });
+  const givenOf = ({ organization_id, secrets }: App, take: TakeLine) => ({
+    ...{ containers, organization_id, take, hide: hideValues(secrets), detaching },
+  });
 
   /** The settings that an app shares with its workers and schedules. */
   const orderOf = async (app: App, image: Image) => {
