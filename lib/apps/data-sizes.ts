@@ -76,7 +76,7 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }:
     for (const key of keys) {
       if (hasEnded || store.retired) return;
       const app = await rows().find(key);
-      if (app) await look(app);
+      if (app && isOwn(app)) await look(app);
     }
   };
 

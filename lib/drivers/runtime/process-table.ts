@@ -53,17 +53,28 @@ function childrenOfThread(folder: string): ProcessEntry[] {
   }
 }
 
-function listedChildren(pid: number): ProcessEntry[] {
-  const folder = `/proc/${pid}/task`;
-  try {
-    return readdirSync(folder).flatMap((thread) => childrenOfThread(`${folder}/${thread}`));
-  } catch {
-    return []; // The process has ended.
-  }
+type ChildrenOf = (pid: number) => readonly ProcessEntry[] | undefined;
+
+/** Beyond this number of threads, reading their lists takes longer than reading all of /proc. */
+const mostLists = 100;
+
+/** Finds children by the kernel's lists. Undefined if there are too many lists. */
+function listedChildren(): ChildrenOf {
+  let lists = 0;
+  return (pid) => {
+    const folder = `/proc/${pid}/task`;
+    try {
+      const threads = readdirSync(folder);
+      lists += threads.length;
+      return lists > mostLists ? undefined : threads.flatMap((thread) => childrenOfThread(`${folder}/${thread}`));
+    } catch {
+      return []; // The process has ended.
+    }
+  };
 }
 
 /** Finds children among `all` processes. */
-function childrenAmong(all: readonly ProcessEntry[]): (pid: number) => readonly ProcessEntry[] {
+function childrenAmong(all: readonly ProcessEntry[]): ChildrenOf {
   const children = new Map<number, ProcessEntry[]>();
   for (const one of all) {
     const siblings = children.get(one.parent);
@@ -73,21 +84,25 @@ function childrenAmong(all: readonly ProcessEntry[]): (pid: number) => readonly 
   return (pid) => children.get(pid) ?? [];
 }
 
-/**
- * All descendants of a process, without the process itself. The kernel's lists are read if `all` is not given: reading
- * all of /proc took 6 to 14 ms beside the start of an app.
- */
-export function descendantsOf(pid: number, all?: readonly ProcessEntry[]): ProcessEntry[] {
-  const isListed = !all && existsSync("/proc/thread-self/children");
-  const childrenOf = isListed ? listedChildren : childrenAmong(all ?? allProcesses());
+function below(pid: number, childrenOf: ChildrenOf): ProcessEntry[] | undefined {
   const found: ProcessEntry[] = [];
   const waiting = [pid];
   for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
     const children = childrenOf(parent);
+    if (!children) return undefined;
     found.push(...children);
     waiting.push(...children.map((child) => child.pid));
   }
   return found;
+}
+
+/**
+ * All descendants of a process, without the process itself. Without `all`, the kernel's lists are read if there are
+ * few: reading all of /proc took 6 to 14 ms beside the start of an app.
+ */
+export function descendantsOf(pid: number, all?: readonly ProcessEntry[]): ProcessEntry[] {
+  const listed = !all && existsSync("/proc/thread-self/children") ? below(pid, listedChildren()) : undefined;
+  return listed ?? below(pid, childrenAmong(all ?? allProcesses())) ?? [];
 }
 
 /** The ids of a process: on this machine, then in each sandbox around it, the innermost last. */
