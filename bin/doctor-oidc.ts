@@ -1,6 +1,6 @@
 import type { Settings } from "../lib/config/parse-options.ts";
 import { createIssuer, loadOpenidClient } from "../lib/drivers/oidc/issuer.ts";
-import { IssuerError } from "../lib/drivers/oidc/issuer-error.ts";
+import { IssuerError, shortWords } from "../lib/drivers/oidc/issuer-error.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { createRandom } from "../lib/kernel/random.ts";
@@ -44,7 +44,7 @@ export function signInChecks(settings: Settings | undefined): [string, () => Pro
     }
   };
   return [
-    ["issuer", async () => `${issuer} answers; it signs people in at ${(await signInUrl()).origin}`],
+    ["issuer", async () => `${issuer} answers; it signs people in at ${shortWords((await signInUrl()).origin)}`],
     [
       "redirect address",
       async () => {

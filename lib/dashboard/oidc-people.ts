@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { createdUser } from "../audit/schema.ts";
 import type { AuditService, RefusedSignIn } from "../audit/service.ts";
 import type { Person } from "../drivers/oidc/issuer.ts";
+import { shortWords } from "../drivers/oidc/issuer-error.ts";
 import type { InvitationsService } from "../invitations/service.ts";
 import type { Role } from "../kernel/roles.ts";
 import { email as address } from "../kernel/validation.ts";
@@ -82,7 +83,7 @@ export const createOidcPeople =
         throw new SignInRefused(
           403,
           "unknown address",
-          `${organization.name} has no user with the address ${email}. Ask an owner or admin of ${organization.name} to invite this address.`,
+          `${organization.name} has no user with the address ${shortWords(email)}. Ask an owner or admin of ${organization.name} to invite this address.`,
           { organization_id },
         );
       const called = v.safeParse(displayName, name);

@@ -24,7 +24,11 @@ export class IssuerError extends Error {
   /** The failure for the log. It omits the issuer's responses because they could contain a token. */
   get detail(): string {
     const words = failuresIn(this.cause).flatMap(({ message, error }) => [message, error]);
-    return words.filter((word) => typeof word === "string" && word !== "").join("; ");
+    return words
+      .filter((word) => typeof word === "string")
+      .map(shortWords)
+      .filter((word) => word !== "")
+      .join("; ");
   }
 }
 
@@ -62,12 +66,22 @@ export function refusalOf(thrown: unknown, name: string): IssuerError {
   return new IssuerError(502, `${name} gave an answer that is not valid${what}.`, { cause: thrown });
 }
 
-/** An error and its chain of causes. */
+/** An error and its chain of causes. A cause that is not an error is a response of the issuer, so it is omitted. */
 function failuresIn(thrown: unknown): Failure[] {
   const found: Failure[] = [];
-  for (let one = thrown; typeof one === "object" && one !== null && found.length < 8; one = (one as Failure).cause)
-    found.push(one as Failure);
+  for (let one = thrown; one instanceof Error && found.length < 8; one = one.cause) found.push(one as Failure);
   return found;
+}
+
+const longestWords = 200;
+
+/** Text of the issuer for the log or a page: one short line without control characters. */
+export function shortWords(text: string): string {
+  const start = text
+    .slice(0, longestWords)
+    .replaceAll(/[\s\p{C}]+/gu, " ")
+    .trim();
+  return text.length > longestWords ? `${start}…` : start;
 }
 
 /** An error code of the protocol. It came through the browser, so any other text is not repeated. */

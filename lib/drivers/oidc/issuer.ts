@@ -4,7 +4,7 @@ import { monotonicNow } from "../../kernel/system.ts";
 import { parseUrl } from "../../kernel/url.ts";
 import { Response } from "../../kernel/web.ts";
 import type { Outbound } from "../outbound/outbound.ts";
-import { IssuerError, refusalOf, SilentIssuer } from "./issuer-error.ts";
+import { IssuerError, refusalOf, SilentIssuer, shortWords } from "./issuer-error.ts";
 
 /** The values that a sign-in must return: the state and nonce of OpenID Connect, and the verifier of PKCE. */
 export interface SignInChecks {
@@ -101,7 +101,8 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
     // With a multi-tenant address, such as Entra's `common`, a stranger's tenant could vouch for any email address.
     const { issuer: named } = found.serverMetadata();
     if (parseUrl(named)?.href === server.href) return found;
-    throw new IssuerError(502, `The option dashboard.oidc.issuer is ${issuer}, but the issuer calls itself ${named}.`);
+    const itself = shortWords(named);
+    throw new IssuerError(502, `The option dashboard.oidc.issuer is ${issuer}, but the issuer calls itself ${itself}.`);
   };
 
   const configuration = (): Promise<Configuration> => {
