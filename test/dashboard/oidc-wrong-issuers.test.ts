@@ -40,3 +40,30 @@ test("of what an issuer writes, the log and the page have one short line", async
   assert.match(long.page.text, /no user with the address x{200}…\. Ask an owner/);
   assert.ok(long.page.text.length < 3000, `${long.page.text.length}`);
 });
+
+test("an issuer that described itself wrongly signs people in again as soon as it is correct", async (t) => {
+  const wrong: readonly [status: number, wrong: object][] = [
+    [502, { authorization_endpoint: "javascript:alert(1)" }],
+    [502, { authorization_endpoint: undefined }],
+    [502, { token_endpoint: "javascript:alert(1)" }],
+    [503, { token_endpoint: "http://127.0.0.1:1/token" }],
+    [502, { jwks_uri: "nothing" }],
+    [502, { id_token_signing_alg_values_supported: ["ES256"] }],
+  ];
+  for (const [status, more] of wrong) {
+    const { at, start } = await signingIn(t);
+    const place = "/.well-known/openid-configuration";
+    const right = (await (await fetch(at.issuer + place)).json()) as object;
+    at.replace((request, response) => {
+      if (request.url === place) response.writeHead(200, json).end(JSON.stringify({ ...right, ...more }));
+      else at.pass(request, response);
+    });
+    const dora = visitor();
+    const began = "authorization_endpoint" in more ? start : await dora.signIn(start, "dora");
+    const refused = await dora.send(began);
+    assert.equal(refused.status, status, `${JSON.stringify(more)} ${refused.text}`);
+    at.replace(undefined);
+    const back = await dora.send(await dora.signIn(start, "dora"));
+    assert.equal(back.status, 303, `${JSON.stringify(more)} ${back.text}`);
+  }
+});

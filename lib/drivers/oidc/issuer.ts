@@ -50,6 +50,17 @@ export async function loadOpenidClient() {
   }
 }
 
+type Client = Awaited<ReturnType<typeof loadOpenidClient>>;
+
+function personIn({ email, email_verified, name: called }: Readonly<Record<string, unknown>>): Person {
+  // Some issuers, such as Entra, send the value as a string.
+  const isVerified = email_verified === true || email_verified === "true";
+  return {
+    email: typeof email === "string" && isVerified ? email : undefined,
+    name: typeof called === "string" ? called : undefined,
+  };
+}
+
 /** An OpenID Connect issuer: the authorization code flow with PKCE. Its metadata is fetched at the first use. */
 export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOptions, outbound: Outbound) {
   const server = new URL(issuer);
@@ -109,10 +120,27 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
     if (known && monotonicNow() - known.since < discoveryLasts_ms) return known.configuration;
     const asked = discover();
     known = { configuration: asked, since: monotonicNow() };
-    asked.catch(() => {
-      known = undefined;
-    });
+    asked.catch(() => forget(asked));
     return asked;
+  };
+
+  const forget = (configuration: Promise<Configuration>): void => {
+    if (known?.configuration === configuration) known = undefined;
+  };
+
+  /**
+   * Runs a step with the issuer's metadata. If the step fails and the person is not the reason, the metadata could be
+   * wrong. It is then fetched again at the next step, so that sign-in works once the issuer is correct.
+   */
+  const withMetadata = async <T>(step: (client: Client, found: Configuration) => Promise<T>): Promise<T> => {
+    const client = await loadOpenidClient();
+    const asked = configuration();
+    try {
+      return await step(client, await asked);
+    } catch (error) {
+      if (refusalOf(error, name).status >= 500) forget(asked);
+      throw error;
+    }
   };
 
   /** Converts every error into an {IssuerError}. */
@@ -125,47 +153,41 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
   };
 
   /** The claims for email and name, both from one source: the token, else the issuer's userinfo. */
-  const exchange = async (answer: URL, { state, nonce, code_verifier }: SignInChecks): Promise<Person> => {
-    const client = await loadOpenidClient();
-    const found = await configuration();
-    const tokens = await client.authorizationCodeGrant(found, answer, {
-      expectedState: state,
-      expectedNonce: nonce,
-      pkceCodeVerifier: code_verifier,
-      idTokenExpected: true,
+  const exchange = (answer: URL, { state, nonce, code_verifier }: SignInChecks): Promise<Person> =>
+    withMetadata(async (client, found) => {
+      const tokens = await client.authorizationCodeGrant(found, answer, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: code_verifier,
+        idTokenExpected: true,
+      });
+      const inToken = tokens.claims();
+      const isWhole = inToken?.["email"] !== undefined && inToken["email_verified"] !== undefined;
+      const { userinfo_endpoint } = found.serverMetadata();
+      const claims: Readonly<Record<string, unknown>> =
+        isWhole || userinfo_endpoint === undefined || inToken === undefined
+          ? (inToken ?? {})
+          : await client.fetchUserInfo(found, tokens.access_token, inToken.sub);
+      return personIn(claims);
     });
-    const inToken = tokens.claims();
-    const isWhole = inToken?.["email"] !== undefined && inToken["email_verified"] !== undefined;
-    const { userinfo_endpoint } = found.serverMetadata();
-    const claims: Readonly<Record<string, unknown>> =
-      isWhole || userinfo_endpoint === undefined || inToken === undefined
-        ? (inToken ?? {})
-        : await client.fetchUserInfo(found, tokens.access_token, inToken.sub);
-    const { email, email_verified, name: called } = claims;
-    // Some issuers, such as Entra, send the value as a string.
-    const isVerified = email_verified === true || email_verified === "true";
-    return {
-      email: typeof email === "string" && isVerified ? email : undefined,
-      name: typeof called === "string" ? called : undefined,
-    };
-  };
 
   return {
     name,
 
     /** The issuer's URL for the browser. Rejects with {IssuerError}. */
     signInUrl: ({ state, nonce, code_verifier, redirect_uri }: SignInChecks): Promise<URL> =>
-      explained(async () => {
-        const client = await loadOpenidClient();
-        return client.buildAuthorizationUrl(await configuration(), {
-          redirect_uri,
-          scope: "openid email profile",
-          state,
-          nonce,
-          code_challenge: await client.calculatePKCECodeChallenge(code_verifier),
-          code_challenge_method: "S256",
-        });
-      }),
+      explained(() =>
+        withMetadata(async (client, found) =>
+          client.buildAuthorizationUrl(found, {
+            redirect_uri,
+            scope: "openid email profile",
+            state,
+            nonce,
+            code_challenge: await client.calculatePKCECodeChallenge(code_verifier),
+            code_challenge_method: "S256",
+          }),
+        ),
+      ),
 
     /** The person from the issuer's answer: the URL to which the browser came back. Rejects with {IssuerError}. */
     personOf: (answer: URL, checks: SignInChecks): Promise<Person> =>
