@@ -155,6 +155,9 @@ test("with create, a new person becomes a user of that role, in place of an invi
   assert.equal((await here.send("POST", `/v1/users/${idOf("dora")}/suspend`)).status, 200);
   const dora = visitor();
   assert.equal((await dora.send(await dora.signIn(start, "dora"))).status, 403, "a suspended user is not made again");
+  assert.equal((await here.send("DELETE", `/v1/users/${idOf("sally")}`)).status, 204);
+  const sally = visitor();
+  assert.equal((await sally.send(await sally.signIn(start, "sally"))).status, 303, "but a removed one is");
 });
 
 const refused = async (who: Visitor, url: URL | string, sentence: RegExp) => {
