@@ -1,4 +1,3 @@
-import { finished } from "node:stream/promises";
 import { version } from "../lib/kernel/version.ts";
 import { connectionArgs, connectionOf } from "./connection.ts";
 import { command } from "./define-command.ts";
@@ -20,6 +19,19 @@ async function loadProtocol() {
   }
 }
 
+/** The longest message of a client. */
+const longest_bytes = 10_485_760;
+
+/** Resolves when the transport has closed: after stdin ended, a message was too long, or stdout failed. */
+const closed = (transport: { onclose?: (() => void) | undefined }) =>
+  new Promise<void>((resolve) => {
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      resolve();
+    };
+  });
+
 const text = (content: string) => [{ type: "text" as const, text: content }];
 
 const { json: _, ...args } = connectionArgs;
@@ -29,11 +41,16 @@ export const mcp = command(
   "Serve the Model Context Protocol on stdin and stdout, for editors and agents. Its tools are the operations of the service at --url, called with the key of the profile or of SVC_API_KEY. An emulator adds tools for its clock, forks, inbox and scenarios.",
   args,
   async (given) => {
-    const { Server, ProtocolError, ProtocolErrorCode, serveStdio } = await loadProtocol();
+    const { Server, ProtocolError, ProtocolErrorCode, serveStdio, StdioServerTransport } = await loadProtocol();
     const { url } = connectionOf(given);
     const tools = createTools(given);
     const instructions = `The tools call the service at ${url}. Lists have pages: for the next page, pass meta.next_cursor as cursor.`;
     exitOnSignal();
+    let isHeard = true;
+    process.stdout.once("error", () => {
+      isHeard = false;
+    });
+    const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: longest_bytes });
     serveStdio(
       () => {
         const server = new Server(
@@ -54,9 +71,15 @@ export const mcp = command(
         return server;
       },
       // Stdout carries the protocol, so errors go to stderr.
-      { onerror: ({ message }) => void process.stderr.write(`svc-server: ${message}\n`) },
+      { transport, onerror: ({ message }) => void process.stderr.write(`svc-server: ${message}\n`) },
     );
+    await closed(transport);
     // The client stops the server by closing its stdin.
-    await finished(process.stdin).catch(() => {});
+    if (process.stdin.readableEnded || process.stdin.destroyed) return;
+    throw new Error(
+      isHeard
+        ? `the client sent a message of more than ${longest_bytes / 1_048_576} MiB, so the server stops`
+        : "the client no longer reads stdout, so the server stops",
+    );
   },
 );

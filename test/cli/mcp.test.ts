@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -12,7 +13,7 @@ import { createTestService } from "../../lib/testing.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { within } from "../helpers/cli-refusals.ts";
 import { withSnapshots } from "../helpers/engine.ts";
-import { program, temporaryFolder } from "../helpers/program.ts";
+import { program, run, temporaryFolder } from "../helpers/program.ts";
 
 /** The official client, which starts `svc-server mcp` as an editor does. */
 async function editor(t: TestContext, env: Readonly<Record<string, string>>, mode: "legacy" | "auto" = "auto") {
@@ -164,4 +165,36 @@ test("without the package, the command says how to install it", async (t) => {
   );
   const refused = await runHere(["mcp", "--url", "ftp://x"], home);
   assert.deepEqual([refused.status, /option --url must be an http or https URL/.test(refused.stderr)], [2, true]);
+});
+
+test("a client that sends too long a message, or reads no answers, ends the command with a sentence", async (t) => {
+  const env = { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_any", XDG_CONFIG_HOME: temporaryFolder(t) };
+  /** What the command prints to stderr until it ends with the code 1. Its stdin stays open, as an editor leaves it. */
+  const failing = async (written: string, { reads = true } = {}) => {
+    const child = spawn(process.execPath, [program, "mcp"], { env: { ...process.env, ...env } });
+    t.after(() => void child.kill("SIGKILL"));
+    let errors = "";
+    child.stderr.on("data", (chunk) => {
+      errors += chunk;
+    });
+    if (!reads) child.stdout.destroy();
+    // The command ends before it has read all of a long message.
+    child.stdin.on("error", () => {});
+    child.stdin.write(written);
+    assert.deepEqual(await once(child, "close"), [1, null], errors);
+    return errors;
+  };
+  assert.match(
+    await failing("x".repeat(20_000_000)),
+    /^svc-server: the client sent a message of more than 10 MiB, so the server stops$/m,
+  );
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  const first = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params });
+  assert.match(
+    await failing(`${first}\n`, { reads: false }),
+    /^svc-server: the client no longer reads stdout, so the server stops$/m,
+  );
+
+  const ended = run(["mcp"], undefined, { ...env, input: "" });
+  assert.deepEqual([ended.status, ended.stdout, ended.stderr], [0, "", ""]);
 });
