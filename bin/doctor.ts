@@ -86,7 +86,7 @@ const ofFile: Readonly<Record<string, Check>> = {
   checksums({ database }) {
     if (!existsSync(checksumFileOf(database))) return "none; only backups have checksums";
     checkSums(database);
-    return `${database} and its key match ${checksumFileOf(database)}`;
+    return `${database}, its key and its repositories match ${checksumFileOf(database)}`;
   },
   files({ database }) {
     if (!existsSync(database)) return "will be created with the first generation";

@@ -129,8 +129,9 @@ function copyBeside(source: string, target: string): string[] {
   const [from, to] = [assetFolderOf(source), assetFolderOf(target)];
   if (!existsSync(from) || !statSync(from).isDirectory()) return [];
   mkdirSync(to, { mode: 0o700 });
-  return readdirSync(from)
-    .filter(isAssetName)
+  return readdirSync(from, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && isAssetName(entry.name))
+    .map(({ name }) => name)
     .sort()
     .filter((name) => {
       try {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
-import { basename } from "node:path";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { basename, join, relative } from "node:path";
 import { DatabaseError } from "./database-error.ts";
+import { repositoryFolderOf } from "./repository-files.ts";
 
 /** The file of SHA-256 sums beside a backup. Check it with `sha256sum -c` in the backup's folder. */
 export const checksumFileOf = (path: string) => `${path}.sha256`;
@@ -17,25 +18,50 @@ function lineOf(hash: string, name: string): string {
 }
 
 /**
- * Throws a DatabaseError if a database or its key does not match the checksums of its backup. Names in the list are
- * ignored, because a backup can be renamed. Files of generations are not compared here: their hashes are in the
- * database.
+ * Throws a DatabaseError if a database, its key or its repositories do not match the checksums of its backup. A backup
+ * can be renamed: the first name of the list is what its database was called. Files of generations are not compared
+ * here: their hashes are in the database.
  */
 export function checkSums(backup: string, copy = backup): void {
   const file = checksumFileOf(backup);
   const list = basename(file);
-  const hashes = readFileSync(file, "utf8")
-    .split("\n")
-    .map((line) => /^\\?([0-9a-f]{64}) [ *]./.exec(line)?.[1]);
-  for (const [i, suffix] of ["", ".key"].entries()) {
-    if (hashes[i] === hashOf(copy + suffix)) continue;
-    const reason =
-      hashes[i] === undefined
-        ? `line ${i + 1} of ${list} is not a checksum`
-        : `${basename(backup + suffix)} does not match its checksum in ${list}, so it was changed after the backup`;
+  const fail = (reason: string): never => {
     throw new DatabaseError(backup, `${reason}; use another backup, or remove ${list} if the change is intended`);
+  };
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n").map(parseLine);
+  const before = lines[0]?.name ?? "";
+  const hashes = new Map<string, string>();
+  for (const [i, line] of lines.entries()) {
+    if (!line) fail(`line ${i + 1} of ${list} is not a checksum`);
+    else hashes.set(line.name.startsWith(before) ? line.name.slice(before.length) : line.name, line.hash);
+  }
+  const repositories = repositoryFolderOf("");
+  const expected = [...hashes.keys()].filter((name) => name.startsWith(`${repositories}/`));
+  const present = filesIn(copy + repositories).map((name) => `${repositories}/${name}`);
+  for (const name of new Set(["", ".key", ...expected, ...present])) {
+    const named = basename(backup) + name;
+    if (!hashes.has(name)) fail(`${named} has no checksum in ${list}, so it was added after the backup`);
+    if (!existsSync(copy + name)) fail(`${named} is missing, and ${list} has its checksum`);
+    if (hashes.get(name) !== hashOf(copy + name))
+      fail(`${named} does not match its checksum in ${list}, so it was changed after the backup`);
   }
 }
+
+/** The opposite of `lineOf`; undefined if the line is no checksum. */
+function parseLine(line: string): { readonly hash: string; readonly name: string } | undefined {
+  const [, isEscaped, hash, name] = /^(\\?)([0-9a-f]{64}) [ *](.+)$/.exec(line) ?? [];
+  if (hash === undefined || name === undefined) return undefined;
+  const plain = { "\\\\": "\\", "\\n": "\n", "\\r": "\r" } as Record<string, string>;
+  return { hash, name: isEscaped ? name.replace(/\\[\\nr]/g, (one) => plain[one] ?? one) : name };
+}
+
+/** Everything below a folder that is not a folder itself. */
+const filesIn = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((one) =>
+        one.isDirectory() ? [] : [relative(folder, join(one.parentPath, one.name))],
+      )
+    : [];
 
 function hashOf(path: string): string {
   const hash = createHash("sha256");

@@ -5,52 +5,17 @@ import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/web.ts";
 import { lackOfDisk } from "../runtime/disk.ts";
 import { createGitCommand } from "../runtime/git-command.ts";
-import { type GitGroup, gitMemorySettings } from "../runtime/limited-git.ts";
+import type { GitGroup } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
 import type { RefUpdate } from "./push-request.ts";
 import { pushedBranches } from "./pushed-branches.ts";
+import { gitSettings, settleRepositories } from "./settings.ts";
 
 /** A repository's organization, and its name in the form `owner/repo`. */
 export interface RepositoryName {
   readonly organization_id: string;
   readonly repo: string;
 }
-
-/**
- * Git reads only these settings. Hooks never run, and a push stores only refs and objects. Git checks them and
- * quarantines them until the push is complete. Commits without a branch stay, because a rollback may rebuild them.
- */
-const config = (pushLimit_bytes: number) => `[safe]
-	directory = *
-[core]
-	hooksPath = /dev/null
-	fsync = committed,reference
-[transfer]
-	fsckObjects = true
-[receive]
-	fsckObjects = true
-	maxInputSize = ${pushLimit_bytes}
-	unpackLimit = 1
-	autogc = false
-	advertisePushOptions = true
-	denyDeleteCurrent = refuse
-[receive "fsck"]
-	# Old histories have these, and code hosts take them.
-	badTimezone = ignore
-	missingSpaceBeforeDate = ignore
-	zeroPaddedFilemode = ignore
-[http]
-	receivepack = true
-	uploadpack = true
-	getanyfile = false
-[gc]
-	auto = 0
-[maintenance]
-	auto = false
-[pack]
-	windowMemory = 64m
-	threads = 1
-${gitMemorySettings}`;
 
 /** Leftovers of a killed git: locks, which block the next push, and partial packs. */
 const leftover = /\.lock$|^(tmp_|\.tmp-)/;
@@ -88,7 +53,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
 
   const begin = async () => {
     mkdirSync(own, { recursive: true, mode: 0o700 });
-    writeFileSync(settings, config(pushLimit));
+    writeFileSync(settings, gitSettings(pushLimit));
     const git = createGitCommand(join(own, "git"), { url: "file:" }, group);
     await rm(template, { recursive: true, force: true });
     const made = await git(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template], {
@@ -96,6 +61,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       timeout: "30s",
     });
     if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
+    await settleRepositories(folder, join(template, "config"));
     return git;
   };
   const ready = () => {

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { gitHost } from "../helpers/git-host.ts";
+import { run, temporaryFolder } from "../helpers/program.ts";
+
+test("a restore refuses repositories that are not those of the backup, and git runs nothing that they name", async (t) => {
+  const folder = temporaryFolder(t);
+  const database = join(folder, "svc.db");
+  const here = await gitHost(t, { database });
+  here.repos.commit("me/hello", { "index.html": "one" });
+  assert.equal((await here.push("me/hello", "owner")).code, 0);
+  await here.service.close();
+  mkdirSync(join(folder, "made"));
+  const made = run(["backup", join(folder, "made/copy.db"), "--database", database]);
+  assert.equal(made.status, 0, made.stderr);
+  const [organization = ""] = readdirSync(join(folder, "made/copy.db-repositories"));
+
+  const ran = join(folder, "ran");
+  const hooks = join(folder, "hooks");
+  mkdirSync(hooks);
+  writeFileSync(join(hooks, "pre-receive"), `#!/bin/sh\ntouch ${ran}\n`, { mode: 0o755 });
+  const evil = `[core]\n\tbare = true\n\thooksPath = ${hooks}\n`;
+  /** Restores a copy of the backup that was changed after it was made. */
+  const restored = (name: string, change: (repository: string, copy: string) => void) => {
+    const copy = join(folder, name, "other.db");
+    mkdirSync(join(folder, name));
+    for (const end of ["", ".key", ".sha256", "-repositories"])
+      cpSync(join(folder, `made/copy.db${end}`), copy + end, { recursive: true });
+    change(join(`${copy}-repositories`, organization, "me/hello.git"), copy);
+    const target = join(folder, name, "svc.db");
+    return { target, ...run(["restore", copy, "--database", target]) };
+  };
+  const changed = restored("changed", (repository) => writeFileSync(join(repository, "config"), evil));
+  const added = restored("added", (repository) => writeFileSync(join(repository, "packed-refs"), "x"));
+  const missing = restored("missing", (repository) => rmSync(join(repository, "HEAD")));
+  const says = {
+    changed: /config does not match its checksum in other\.db\.sha256, so it was changed after the backup; use/,
+    added: /packed-refs has no checksum in other\.db\.sha256, so it was added after the backup; use/,
+    missing: /HEAD is missing, and other\.db\.sha256 has its checksum; use/,
+  };
+  for (const [name, { status, stderr, target }] of Object.entries({ changed, added, missing })) {
+    assert.equal(status, 1, name);
+    assert.match(stderr, says[name as keyof typeof says]);
+    assert.ok(!existsSync(target));
+  }
+  assert.equal(restored("renamed", () => {}).status, 0);
+
+  const { status, target } = restored("unchecked", (repository, copy) => {
+    writeFileSync(join(repository, "config"), evil);
+    rmSync(`${copy}.sha256`);
+  });
+  assert.equal(status, 0);
+  const again = await gitHost(t, { database: target });
+  again.repos.commit("me/hello", { "index.html": "two" });
+  assert.equal((await again.push("me/hello", "owner", "main", ["--force"])).code, 0);
+  assert.ok(!existsSync(ran));
+  const settings = readFileSync(join(`${target}-repositories`, organization, "me/hello.git/config"), "utf8");
+  assert.doesNotMatch(settings, /hooksPath/);
+});
+
+test("a restore copies no links and pipes in the place of files", async (t) => {
+  const folder = temporaryFolder(t);
+  const database = join(folder, "svc.db");
+  const here = await gitHost(t, { database });
+  await here.service.close();
+  const copy = join(folder, "copy.db");
+  assert.equal(run(["backup", copy, "--database", database]).status, 0);
+  mkdirSync(`${copy}-files`);
+  const name = `gen_${"0".repeat(26)}`;
+  symlinkSync("/etc/passwd", join(`${copy}-files`, name));
+  execFileSync("mkfifo", [join(`${copy}-files`, `gen_${"1".repeat(26)}`)]);
+  const target = join(folder, "other.db");
+  assert.equal(run(["restore", copy, "--database", target]).status, 0);
+  assert.deepEqual(readdirSync(`${target}-files`), []);
+});
