@@ -153,8 +153,11 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     const push = { ...given, body: whileValid(request, watch), seen: reader.take };
     const answer = await hosts.serve(name, isUpload ? push : given, isPush);
     if (!answer) throw new Problem("not_found", `there is no repository ${repo} here; the first push makes it`);
-    const { status, headers, body, end } = answer;
-    if (!isUpload) return { status, headers, body: streamOf(body, end), request_id };
+    const { status, headers, body, end, closed } = answer;
+    if (!isUpload) {
+      void closed.then(watch(end));
+      return { status, headers, body: streamOf(body, end), request_id };
+    }
     const cancellation = cancellationOf(request, closing, watch);
     // The answer follows the deployments.
     cancellation.count(name.organization_id);

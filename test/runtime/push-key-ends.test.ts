@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { request } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gitHost } from "../helpers/git-host.ts";
@@ -53,4 +54,36 @@ test("a push whose key is deleted before its end stores nothing", async (t) => {
   assert.match(await tip(), new RegExp(`^${first}`));
   assert.match(await push(keyOf("owner"), async () => {}), /unpack ok/);
   assert.match(await tip(), new RegExp(`^${second}`));
+});
+
+test("a fetch whose key is deleted before its end is cut", async (t) => {
+  const here = await gitHost(t);
+  here.repos.commit("me/hello", { "large.bin": randomBytes(24e6).toString("base64") });
+  await here.push("me/hello", "owner");
+  const tip = here.repos.git("me/hello", "rev-parse", "main");
+  const wants = `0032want ${tip}\n00000009done\n`;
+  const fetched = async (key: string, meanwhile: () => Promise<unknown>) => {
+    const asking = request({
+      ...{ port: here.port, method: "POST", path: "/git/me/hello.git/git-upload-pack" },
+      headers: {
+        authorization: `Basic ${Buffer.from(`x:${key}`).toString("base64")}`,
+        "content-type": "application/x-git-upload-pack-request",
+        "content-length": wants.length,
+      },
+    }).end(wants);
+    const [response] = (await once(asking, "response")) as [IncomingMessage];
+    let bytes = 0;
+    try {
+      for await (const chunk of response) {
+        if (bytes === 0) await meanwhile();
+        bytes += chunk.length;
+      }
+    } catch {
+      // It was broken off.
+    }
+    return bytes;
+  };
+  const { id, key } = expect(await here.call("owner", "POST", "/v1/api-keys", { name: "short" }), 201);
+  assert.ok((await fetched(key, () => here.call("owner", "DELETE", `/v1/api-keys/${id}`))) < 20e6);
+  assert.ok((await fetched(keyOf("owner"), async () => {})) > 24e6);
 });
