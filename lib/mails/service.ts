@@ -6,6 +6,7 @@ import type { Ids } from "../kernel/ids.ts";
 import { discard, done, type Lease, type Outcome, snooze } from "../kernel/job.ts";
 import type { Log } from "../kernel/log.ts";
 import { redact } from "../kernel/secret-redaction.ts";
+import { monotonicNow } from "../kernel/system.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { contextOf } from "../store/sealed-columns.ts";
@@ -76,6 +77,35 @@ const retention_ms = milliseconds("7d");
 /** The waits after the first, second, … failed attempt. After the last wait there is one more attempt. */
 const waits_ms = ["1m", "5m", "30m", "2h", "6h"].map((wait) => milliseconds(wait));
 
+/** A silent mail server keeps each attempt for 30 s, and deliveries and deployments share the job loop with them. */
+const mostAtOnce = 8;
+/** The pause between the turns of mails that wait because their organization sends so many. */
+const turn_ms = 50;
+
+/** How many mails each organization is sending. */
+function createSending() {
+  const organizations = new Map<string, { running: number; nextTurn: number }>();
+  return {
+    /** Runs an attempt. If too many run, returns the wait until the turn of this one. */
+    async within<T>(organization_id: string, attempt: () => Promise<T>): Promise<T | number> {
+      const its = organizations.get(organization_id) ?? { running: 0, nextTurn: 0 };
+      if (its.running === mostAtOnce) {
+        const now = monotonicNow();
+        its.nextTurn = Math.max(now, its.nextTurn) + turn_ms;
+        return its.nextTurn - now;
+      }
+      organizations.set(organization_id, its);
+      its.running += 1;
+      try {
+        return await attempt();
+      } finally {
+        its.running -= 1;
+        if (its.running === 0) organizations.delete(organization_id);
+      }
+    },
+  };
+}
+
 export type MailsService = ReturnType<typeof mailsService>;
 
 /**
@@ -84,6 +114,7 @@ export type MailsService = ReturnType<typeof mailsService>;
  */
 export function mailsService({ store, clock, ids, encryption, log, mailer, from, queue, onResult }: Ports) {
   const mails = store.using(mailsRepository);
+  const sending = createSending();
   const open = (row: Row<"mails">) => JSON.parse(encryption.decrypt(contextOf.mail(row), row.sealed)) as Sealed;
   const attemptsOf = ({ attempts }: Row<"mails">) => JSON.parse(attempts) as SentMail["attempts"];
 
@@ -137,7 +168,9 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       const { text, html = "" } = open(row);
       const { recipient: to, subject, message_id } = row;
       const date = new Date(row.sent_at);
-      const handed = await mailer.send({ messageId: message_id ?? "", from: from(), to, subject, text, html, date });
+      const mail = { messageId: message_id ?? "", from: from(), to, subject, text, html, date };
+      const handed = await sending.within(key.organization_id, () => mailer.send(mail));
+      if (typeof handed === "number") return snooze(handed);
       // The next start repeats this attempt.
       return handed.kind === "cut off" ? snooze(0) : outcomeOf(row, handed);
     },
