@@ -85,9 +85,14 @@ export async function httpBackend(
   }
   const { status = "200", ...headers } = headersIn(head.toString("latin1", 0, end));
   async function* body() {
-    yield head.subarray(end + 4);
-    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
-    await closed;
+    try {
+      yield head.subarray(end + 4);
+      for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+      await closed;
+    } finally {
+      // A process counts as ended once its output was read or dropped. A client that goes leaves a rest.
+      await chunks.return?.();
+    }
   }
   return { status: Number.parseInt(status, 10), headers, body: body(), closed, end: kill };
 }
