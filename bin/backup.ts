@@ -40,7 +40,7 @@ export const backup = command(
     say(
       args["json"]
         ? JSON.stringify({ file, key, lost_files: lost, warnings: [...warnings, ...unread] })
-        : `${file} is ${unread.length > 0 ? "a copy that lacks data of apps" : "a complete copy"}. ${key} decrypts its secrets: keep it separate from the backup.${missingFiles(lost)}${lines(warnings)}`,
+        : `${file} is ${unread.length > 0 ? "a copy that lacks data of apps or branches" : "a complete copy"}. ${key} decrypts its secrets: keep it separate from the backup.${missingFiles(lost)}${lines(warnings)}`,
     );
     incomplete(unread);
   },
@@ -57,7 +57,7 @@ export const restore = command(
     say(
       args["json"]
         ? JSON.stringify({ database: to, lost_files: lost, warnings: [...warnings, ...unread] })
-        : `${to} is restored${unread.length > 0 ? ", without some data of apps" : ""}; start the server on it.${missingFiles(lost)}${lines(warnings)}`,
+        : `${to} is restored${unread.length > 0 ? ", without some data of apps or branches" : ""}; start the server on it.${missingFiles(lost)}${lines(warnings)}`,
     );
     incomplete(unread);
   },

@@ -15,7 +15,7 @@ import { copyRepositories, repositoryFolderOf } from "./repository-files.ts";
 export interface CopyResult {
   readonly lost: readonly string[];
   readonly warnings: readonly string[];
-  /** A sentence for each part of the apps' data that could not be copied. */
+  /** A sentence for each part of the apps' data and for each branch that could not be copied. */
   readonly unread: readonly string[];
 }
 
@@ -36,8 +36,10 @@ export async function backup(from: string, to: string, { force }: { readonly for
   const { lost, unread } = await replaceLocked(target, async (staged) => {
     await copyOnline(source, staged);
     const assets = copyBeside(source, staged);
-    const repositories = copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged));
-    const unread = await copyData(dataFolderOf(source), dataFolderOf(staged));
+    const unread: string[] = [];
+    const lack = (sentence: string) => void unread.push(sentence);
+    const repositories = copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged), lack);
+    unread.push(...(await copyData(dataFolderOf(source), dataFolderOf(staged))));
     const checked = check(staged, { named: source });
     const folder = basename(assetFolderOf(target));
     const sums = checksumList([
@@ -75,8 +77,10 @@ export async function restore(from: string, to: string, { force }: { readonly fo
     // A source without checksums may be a database that was not closed cleanly. Its WAL then has committed rows.
     if (!hasSums && existsSync(`${source}-wal`)) copyPrivately(`${source}-wal`, `${staged}-wal`);
     copyBeside(source, staged);
-    copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged));
-    const unread = await copyData(dataFolderOf(source), dataFolderOf(staged));
+    const unread: string[] = [];
+    const lack = (sentence: string) => void unread.push(sentence);
+    copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged), lack);
+    unread.push(...(await copyData(dataFolderOf(source), dataFolderOf(staged))));
     const checked = check(staged, { named: source, remedy: "use another backup" });
     if (hasSums) checkSums(source, staged);
     return { ...checked, unread };

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, lstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { DatabaseError } from "./database-error.ts";
 import { repositoryFolderOf } from "./repository-files.ts";
@@ -28,7 +28,10 @@ export function checkSums(backup: string, copy = backup): void {
   const fail = (reason: string): never => {
     throw new DatabaseError(backup, `${reason}; use another backup, or remove ${list} if the change is intended`);
   };
-  const lines = readFileSync(file, "utf8").trimEnd().split("\n").map(parseLine);
+  const lines = readFileSync(file, "utf8")
+    .replace(/\r?\n$/, "")
+    .split("\n")
+    .map(parseLine);
   const before = lines[0]?.name ?? "";
   const hashes = new Map<string, string>();
   for (const [i, line] of lines.entries()) {
@@ -41,7 +44,8 @@ export function checkSums(backup: string, copy = backup): void {
   for (const name of new Set(["", ".key", ...expected, ...present])) {
     const named = basename(backup) + name;
     if (!hashes.has(name)) fail(`${named} has no checksum in ${list}, so it was added after the backup`);
-    if (!existsSync(copy + name)) fail(`${named} is missing, and ${list} has its checksum`);
+    if (!lstatSync(copy + name, { throwIfNoEntry: false })?.isFile())
+      fail(`${named} is missing, and ${list} has its checksum`);
     if (hashes.get(name) !== hashOf(copy + name))
       fail(`${named} does not match its checksum in ${list}, so it was changed after the backup`);
   }
@@ -49,7 +53,7 @@ export function checkSums(backup: string, copy = backup): void {
 
 /** The opposite of `lineOf`; undefined if the line is no checksum. */
 function parseLine(line: string): { readonly hash: string; readonly name: string } | undefined {
-  const [, isEscaped, hash, name] = /^(\\?)([0-9a-f]{64}) [ *](.+)$/.exec(line) ?? [];
+  const [, isEscaped, hash, name] = /^(\\?)([0-9a-f]{64}) [ *]([^\n]+?)\r?$/.exec(line) ?? [];
   if (hash === undefined || name === undefined) return undefined;
   const plain = { "\\\\": "\\", "\\n": "\n", "\\r": "\r" } as Record<string, string>;
   return { hash, name: isEscaped ? name.replace(/\\[\\nr]/g, (one) => plain[one] ?? one) : name };

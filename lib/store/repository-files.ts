@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, copyFileSync, type Dirent, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isPostgres } from "./database-url.ts";
 
@@ -9,16 +9,33 @@ export const repositoryFolderOf = (path: string) => `${path}-repositories`;
 export const repositoryFolderFor = (database: string, appsFolder: string) =>
   isPostgres(database) ? join(appsFolder, "repositories") : repositoryFolderOf(database);
 
-/** Files that git is still writing, or that a killed push left behind. */
-const unfinished = /^(tmp_|\.tmp-)|\.lock$|\.half$/;
+/**
+ * What is unfinished in a folder of `organization/owner/repository/…`: git is still writing it, or a killed push left it
+ * behind. Owners and branches may have names like these.
+ */
+function unfinishedIn(place: string): RegExp | undefined {
+  const [, owner, repository, inside] = place.split("/");
+  if (repository === undefined) return owner === undefined ? undefined : /\.half$/;
+  return inside === undefined || inside === "objects" ? /^(tmp_|\.tmp-)|\.lock$/ : /\.lock$/;
+}
+/** Empty if git removed the folder meanwhile. */
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
 const packs = /(^|\/)objects\/pack$/;
 
 /**
  * Copies the repositories during pushes, and returns the names of the copied files. A push stores its objects before it
  * moves a ref, and objects are never removed. So if refs are copied first, all objects that they need exist. If git
- * repacks meanwhile, the pack folder is copied again: git creates the new pack before it removes the old ones.
+ * repacks meanwhile, the pack folder is copied again: git creates the new pack before it removes the old ones. `unread`
+ * gets a sentence for each branch that cannot be copied.
  */
-export function copyRepositories(from: string, to: string): string[] {
+export function copyRepositories(from: string, to: string, unread: (sentence: string) => void): string[] {
   if (!existsSync(from)) return [];
   const copied = new Set<string>();
   const copy = (names: readonly string[], place: string): boolean => {
@@ -40,8 +57,14 @@ export function copyRepositories(from: string, to: string): string[] {
   };
   const walk = (place: string) => {
     mkdirSync(join(to, place), { recursive: true, mode: 0o700 });
-    const entries = readdirSync(join(from, place), { withFileTypes: true })
-      .filter(({ name }) => !unfinished.test(name) && !(place === "" && name.startsWith(".")))
+    const unfinished = unfinishedIn(place);
+    const entries = entriesOf(join(from, place))
+      .filter(({ name }) => {
+        const isUtf8 = !name.includes("\uFFFD");
+        if (!isUtf8) unread(`${join(place, name)} was not copied: its name is not UTF-8; push it under another name`);
+        return isUtf8;
+      })
+      .filter(({ name }) => !unfinished?.test(name) && !(place === "" && name.startsWith(".")))
       .sort((a, b) => Number(a.name === "objects") - Number(b.name === "objects") || (a.name < b.name ? -1 : 1));
     const isWhole = copy(
       entries.filter((one) => one.isFile()).map(({ name }) => name),

@@ -5,13 +5,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gitHost } from "../helpers/git-host.ts";
 import { run, temporaryFolder } from "../helpers/program.ts";
+import { keyOf } from "../helpers/test-service.ts";
 
 test("a restore refuses repositories that are not those of the backup, and git runs nothing that they name", async (t) => {
   const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
   const here = await gitHost(t, { database });
   here.repos.commit("me/hello", { "index.html": "one" });
-  assert.equal((await here.push("me/hello", "owner")).code, 0);
+  const branches = ["main", "tmp_next", "a\u2028b"];
+  for (const branch of branches)
+    assert.equal((await here.push("me/hello", "owner", `main:refs/heads/${branch}`)).code, 0);
   await here.service.close();
   mkdirSync(join(folder, "made"));
   const made = run(["backup", join(folder, "made/copy.db"), "--database", database]);
@@ -46,7 +49,10 @@ test("a restore refuses repositories that are not those of the backup, and git r
     assert.match(stderr, says[name as keyof typeof says]);
     assert.ok(!existsSync(target));
   }
-  assert.equal(restored("renamed", () => {}).status, 0);
+  const whole = restored("renamed", () => {});
+  assert.equal(whole.status, 0, whole.stderr);
+  const refs = join(`${whole.target}-repositories`, organization, "me/hello.git/refs/heads");
+  assert.deepEqual(readdirSync(refs).sort(), [...branches].sort());
 
   const { status, target } = restored("unchecked", (repository, copy) => {
     writeFileSync(join(repository, "config"), evil);
@@ -61,6 +67,24 @@ test("a restore refuses repositories that are not those of the backup, and git r
   assert.doesNotMatch(settings, /hooksPath/);
 });
 
+test("a branch whose name is not UTF-8 is missing from a backup, which says so and has the rest", async (t) => {
+  const folder = temporaryFolder(t);
+  const database = join(folder, "svc.db");
+  const here = await gitHost(t, { database });
+  here.repos.commit("me/hello", { "index.html": "one" });
+  const url = here.urlOf("me/hello", keyOf("owner"));
+  const push = `git push -q '${url}' main main:refs/heads/$(printf 'caf\\351/x') main:refs/heads/$(printf '\\351')`;
+  const pushed = await here.run("me/hello", ["-c", `alias.odd=!${push}`, "odd"]);
+  assert.equal(pushed.code, 0, pushed.text);
+  await here.service.close();
+  const copy = join(folder, "copy.db");
+  const { status, stdout, stderr } = run(["backup", copy, "--database", database]);
+  assert.equal(status, 1);
+  assert.match(stdout, /is a copy that lacks data of apps or branches/);
+  assert.equal(stderr.match(/me\/hello\.git\/refs\/heads\/.* was not copied: its name is not UTF-8/g)?.length, 2);
+  assert.equal(run(["restore", copy, "--database", join(folder, "other.db")]).status, 0);
+});
+
 test("a restore copies no links and pipes in the place of files", async (t) => {
   const folder = temporaryFolder(t);
   const database = join(folder, "svc.db");
@@ -71,7 +95,7 @@ test("a restore copies no links and pipes in the place of files", async (t) => {
   mkdirSync(`${copy}-files`);
   const name = `gen_${"0".repeat(26)}`;
   symlinkSync("/etc/passwd", join(`${copy}-files`, name));
-  execFileSync("mkfifo", [join(`${copy}-files`, `gen_${"1".repeat(26)}`)]);
+  execFileSync("perl", ["-MPOSIX", "-e", "mkfifo($ARGV[0], 0600)", join(`${copy}-files`, `gen_${"1".repeat(26)}`)]);
   const target = join(folder, "other.db");
   assert.equal(run(["restore", copy, "--database", target]).status, 0);
   assert.deepEqual(readdirSync(`${target}-files`), []);
