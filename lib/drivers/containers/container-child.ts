@@ -145,11 +145,13 @@ function followLog(id: string, since_s: number, { containers, take, hide, detach
     };
     let wait_ms = 0;
     const frames = createFrameReader((stream, chunk) => {
-      wait_ms = write[stream](chunk);
+      const takeChunk = draining.signal.aborted ? readers[stream].write : write[stream];
+      wait_ms = Math.max(wait_ms, takeChunk(chunk));
     });
     const response = await containers.logs(id, since, stopping.signal);
     try {
       for await (const chunk of response as AsyncIterable<Buffer>) {
+        wait_ms = 0;
         frames(chunk);
         since = systemNow() / 1000;
         // Read at once, the log of a container that floods it took 44 % of a processor.

@@ -138,7 +138,8 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
     try {
       return await step(client, await asked);
     } catch (error) {
-      if (refusalOf(error, name).status >= 500) forget(asked);
+      const { status, isOfClient } = refusalOf(error, name);
+      if (status >= 500 && !isOfClient) forget(asked);
       throw error;
     }
   };

@@ -9,7 +9,7 @@ import type { GitGroup } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
 import type { RefUpdate } from "./push-request.ts";
 import { pushedBranches } from "./pushed-branches.ts";
-import { gitSettings, settleRepositories } from "./settings.ts";
+import { gitSettings, settleRepository } from "./settings.ts";
 
 /** A repository's organization, and its name in the form `owner/repo`. */
 export interface RepositoryName {
@@ -51,17 +51,22 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     GIT_NO_REPLACE_OBJECTS: "1",
   };
 
+  /** Repositories that exist share the template's settings, so its formats must not change with git's version. */
+  const formats = ["-c", "init.defaultObjectFormat=sha1", "-c", "init.defaultRefFormat=files"];
+
   const begin = async () => {
     mkdirSync(own, { recursive: true, mode: 0o700 });
     writeFileSync(settings, gitSettings(pushLimit));
     const git = createGitCommand(join(own, "git"), { url: "file:" }, group);
     await rm(template, { recursive: true, force: true });
-    const made = await git(["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template], {
-      signal: closing.signal,
-      timeout: "30s",
-    });
+    const made = await git(
+      [...formats, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template],
+      {
+        signal: closing.signal,
+        timeout: "30s",
+      },
+    );
     if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
-    await settleRepositories(folder, join(template, "config"));
     return git;
   };
   const ready = () => {
@@ -174,6 +179,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
           leave();
           return undefined;
         }
+        if (repository !== template) await settleRepository(repository, template);
         if (isPush) leaves.push(await beginPush(repository));
         const answer = await httpBackend({ ...request, repository }, { env, group }, closing.signal);
         void answer.closed.then(() => (isPush ? repack(repository) : undefined)).finally(leave);

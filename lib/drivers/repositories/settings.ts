@@ -1,5 +1,6 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createRandom } from "../../kernel/random.ts";
 import { gitMemorySettings } from "../runtime/limited-git.ts";
 
 /**
@@ -38,22 +39,17 @@ export const gitSettings = (pushLimit_bytes: number) => `[safe]
 	threads = 1
 ${gitMemorySettings}`;
 
-const foldersIn = async (path: string): Promise<string[]> =>
-  (await readdir(path, { withFileTypes: true })).flatMap((one) =>
-    one.isDirectory() && !one.name.startsWith(".") ? [join(path, one.name)] : [],
-  );
-
 /**
- * Gives all repositories the settings of a new one. A restored repository may have others, which override those above
- * and could name programs to run.
+ * Gives a repository the settings of a new one. A restored repository may have others, which override those above and
+ * could name programs to run.
  */
-export async function settleRepositories(folder: string, template: string): Promise<void> {
-  const wanted = await readFile(template);
-  for (const organization of await foldersIn(folder))
-    for (const owner of await foldersIn(organization))
-      for (const repository of await foldersIn(owner)) {
-        const path = join(repository, "config");
-        const present = await readFile(path).catch(() => undefined);
-        if (!present?.equals(wanted)) await writeFile(path, wanted);
-      }
+export async function settleRepository(path: string, template: string): Promise<void> {
+  // It would name another folder with settings.
+  await rm(join(path, "commondir"), { recursive: true, force: true });
+  const wanted = await readFile(join(template, "config"));
+  const present = await readFile(join(path, "config")).catch(() => undefined);
+  if (present?.equals(wanted)) return;
+  const half = join(path, `tmp_config_${createRandom().alphanumeric(16)}`);
+  await writeFile(half, wanted);
+  await rename(half, join(path, "config"));
 }
