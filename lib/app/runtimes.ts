@@ -57,7 +57,7 @@ export function createRuntimes(settings: Settings): Runtimes {
   const repositories = real && createRepositories(real.repositories, settings.repositories, gitGroup);
   const driver =
     deployments.driver ??
-    (real ? realDriver(settings, { ...real, gitGroup, find: repositories?.find }) : simulatedDeployments());
+    (real ? realDriver(settings, { ...real, gitGroup, own: repositories?.open }) : simulatedDeployments());
   let server: Listening | undefined;
   const upgrade: Upgrade = (request, socket, head) => {
     keepOpen(request.socket);
@@ -102,7 +102,7 @@ interface Folders {
   readonly isLasting: boolean;
   readonly folder: string;
   readonly data: string;
-  readonly find: CodeHost["own"] | undefined;
+  readonly own: CodeHost["own"] | undefined;
   readonly gitGroup: GitGroup;
 }
 
@@ -112,7 +112,7 @@ export const preparedDisks = ({ buildDisks, buildDisk, concurrency }: Settings["
 
 function realDriver(
   { mode, strict, outbound, deployments, codeHost: given }: Settings,
-  { isLasting, folder, data, find, gitGroup }: Folders,
+  { isLasting, folder, data, own, gitGroup }: Folders,
 ): DeploymentDriver {
   const {
     isolation,
@@ -127,7 +127,7 @@ function realDriver(
     buildDisk,
     registries,
   } = deployments;
-  const codeHost: CodeHost = { ...given, ...(find && { own: find }) };
+  const codeHost: CodeHost = { ...given, ...(own && { own }) };
   const common = {
     codeHost,
     gitGroup,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, lstatSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { DatabaseError } from "./database-error.ts";
 import { repositoryFolderOf } from "./repository-files.ts";
@@ -44,7 +44,7 @@ export function checkSums(backup: string, copy = backup): void {
   for (const name of new Set(["", ".key", ...expected, ...present])) {
     const named = basename(backup) + name;
     if (!hashes.has(name)) fail(`${named} has no checksum in ${list}, so it was added after the backup`);
-    if (!lstatSync(copy + name, { throwIfNoEntry: false })?.isFile())
+    if (!statSync(copy + name, { throwIfNoEntry: false })?.isFile())
       fail(`${named} is missing, and ${list} has its checksum`);
     if (hashes.get(name) !== hashOf(copy + name))
       fail(`${named} does not match its checksum in ${list}, so it was changed after the backup`);

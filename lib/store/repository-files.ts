@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, type Dirent, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isPostgres } from "./database-url.ts";
 
@@ -18,15 +18,30 @@ function unfinishedIn(place: string): RegExp | undefined {
   if (repository === undefined) return owner === undefined ? undefined : /\.half$/;
   return inside === undefined || inside === "objects" ? /^(tmp_|\.tmp-)|\.lock$/ : /\.lock$/;
 }
-/** Empty if git removed the folder meanwhile. */
-function entriesOf(folder: string): Dirent[] {
+/** Whether git removed a file or folder meanwhile, or put the other in its place. */
+const isGone = (error: unknown) =>
+  ["ENOENT", "ENOTDIR", "EISDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+
+interface Entry {
+  readonly name: string;
+  readonly isUtf8: boolean;
+  readonly isFile: boolean;
+  readonly isFolder: boolean;
+}
+
+function entriesOf(folder: string): Entry[] {
   try {
-    return readdirSync(folder, { withFileTypes: true });
+    return readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).map((one) => {
+      const name = one.name.toString();
+      const isUtf8 = Buffer.from(name).equals(one.name);
+      return { name, isUtf8, isFile: one.isFile(), isFolder: one.isDirectory() };
+    });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (isGone(error)) return [];
     throw error;
   }
 }
+
 const packs = /(^|\/)objects\/pack$/;
 
 /**
@@ -46,7 +61,7 @@ export function copyRepositories(from: string, to: string, unread: (sentence: st
         copyFileSync(join(from, path), join(to, path));
       } catch (error) {
         // A ref or a pack was deleted meanwhile.
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+        if (!isGone(error)) throw error;
         isWhole = false;
         continue;
       }
@@ -59,19 +74,18 @@ export function copyRepositories(from: string, to: string, unread: (sentence: st
     mkdirSync(join(to, place), { recursive: true, mode: 0o700 });
     const unfinished = unfinishedIn(place);
     const entries = entriesOf(join(from, place))
-      .filter(({ name }) => {
-        const isUtf8 = !name.includes("\uFFFD");
+      .filter(({ name, isUtf8 }) => {
         if (!isUtf8) unread(`${join(place, name)} was not copied: its name is not UTF-8; push it under another name`);
         return isUtf8;
       })
       .filter(({ name }) => !unfinished?.test(name) && !(place === "" && name.startsWith(".")))
       .sort((a, b) => Number(a.name === "objects") - Number(b.name === "objects") || (a.name < b.name ? -1 : 1));
     const isWhole = copy(
-      entries.filter((one) => one.isFile()).map(({ name }) => name),
+      entries.filter((one) => one.isFile).map(({ name }) => name),
       place,
     );
     if (!isWhole && packs.test(place)) walk(place);
-    else for (const { name } of entries.filter((one) => one.isDirectory())) walk(join(place, name));
+    else for (const { name } of entries.filter((one) => one.isFolder)) walk(join(place, name));
   };
   walk("");
   return [...copied];

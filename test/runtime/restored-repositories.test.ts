@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gitHost } from "../helpers/git-host.ts";
 import { run, temporaryFolder } from "../helpers/program.ts";
-import { keyOf } from "../helpers/test-service.ts";
+import { expect, keyOf } from "../helpers/test-service.ts";
 
 test("a restore refuses repositories that are not those of the backup, and git runs nothing that they name", async (t) => {
   const folder = temporaryFolder(t);
@@ -56,15 +56,25 @@ test("a restore refuses repositories that are not those of the backup, and git r
 
   const { status, target } = restored("unchecked", (repository, copy) => {
     writeFileSync(join(repository, "config"), evil);
+    mkdirSync(join(repository, ".git"));
+    writeFileSync(join(repository, "commondir"), hooks);
     rmSync(`${copy}.sha256`);
   });
   assert.equal(status, 0);
   const again = await gitHost(t, { database: target });
+  const repository = join(`${target}-repositories`, organization, "me/hello.git");
+  const settings = () => readFileSync(join(repository, "config"), "utf8");
+  assert.equal(settings(), evil);
+  const { data } = expect(await again.call("owner", "GET", "/v1/projects"), 200);
+  const hello = data.find((one: { name: string }) => one.name === "hello");
+  assert.equal((await again.release(hello.id, { repo: "me/hello" })).status, "active");
+  assert.doesNotMatch(settings(), /hooksPath/);
+  writeFileSync(join(repository, "config"), evil);
   again.repos.commit("me/hello", { "index.html": "two" });
   assert.equal((await again.push("me/hello", "owner", "main", ["--force"])).code, 0);
   assert.ok(!existsSync(ran));
-  const settings = readFileSync(join(`${target}-repositories`, organization, "me/hello.git/config"), "utf8");
-  assert.doesNotMatch(settings, /hooksPath/);
+  assert.doesNotMatch(settings(), /hooksPath/);
+  assert.ok(!existsSync(join(repository, ".git")) && !existsSync(join(repository, "commondir")));
 });
 
 test("a branch whose name is not UTF-8 is missing from a backup, which says so and has the rest", async (t) => {

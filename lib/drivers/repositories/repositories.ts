@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/web.ts";
@@ -39,6 +39,8 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   /** The cleanup by the first of several concurrent pushes. The others wait for it. */
   const tidied = new Map<string, Promise<void>>();
   let halves = 0;
+  /** The settings of a new repository. */
+  let newSettings: Buffer;
   let begun: Promise<ReturnType<typeof createGitCommand>> | undefined;
 
   const env: Record<string, string> = {
@@ -67,6 +69,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       },
     );
     if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
+    newSettings = await readFile(join(template, "config"));
     return git;
   };
   const ready = () => {
@@ -142,6 +145,15 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   };
 
   return {
+    /** The path of a repository for git. Undefined if it does not exist. */
+    async open(name: RepositoryName): Promise<string | undefined> {
+      const path = find(name);
+      if (path === undefined) return undefined;
+      await ready();
+      await settleRepository(path, newSettings);
+      return path;
+    },
+
     /** Why a hosted repository cannot have this name; undefined if it can. */
     refuses: (repo: string): string | undefined =>
       repo.split("/").some((part) => refusedEnd.test(part))
@@ -179,7 +191,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
           leave();
           return undefined;
         }
-        if (repository !== template) await settleRepository(repository, template);
+        if (repository !== template) await settleRepository(repository, newSettings);
         if (isPush) leaves.push(await beginPush(repository));
         const answer = await httpBackend({ ...request, repository }, { env, group }, closing.signal);
         void answer.closed.then(() => (isPush ? repack(repository) : undefined)).finally(leave);

@@ -39,17 +39,18 @@ export const gitSettings = (pushLimit_bytes: number) => `[safe]
 	threads = 1
 ${gitMemorySettings}`;
 
+/** What would lead git to settings or objects elsewhere. */
+const foreign = [".git", "commondir", "objects/info/alternates"];
+
 /**
  * Gives a repository the settings of a new one. A restored repository may have others, which override those above and
  * could name programs to run.
  */
-export async function settleRepository(path: string, template: string): Promise<void> {
-  // It would name another folder with settings.
-  await rm(join(path, "commondir"), { recursive: true, force: true });
-  const wanted = await readFile(join(template, "config"));
+export async function settleRepository(path: string, wanted: Buffer): Promise<void> {
+  for (const name of foreign) await rm(join(path, name), { recursive: true, force: true });
   const present = await readFile(join(path, "config")).catch(() => undefined);
   if (present?.equals(wanted)) return;
-  const half = join(path, `tmp_config_${createRandom().alphanumeric(16)}`);
+  const half = join(path, `config.${createRandom().alphanumeric(16)}`);
   await writeFile(half, wanted);
   await rename(half, join(path, "config"));
 }

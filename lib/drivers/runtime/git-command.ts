@@ -13,7 +13,7 @@ export interface CodeHost {
   /** A folder of repositories on this machine that replaces the URL. */
   readonly repos?: string | undefined;
   /** Finds the folder of a repository that the service hosts. It takes precedence over the code host. */
-  readonly own?: (of: { readonly organization_id: string; readonly repo: string }) => string | undefined;
+  readonly own?: (of: { readonly organization_id: string; readonly repo: string }) => Promise<string | undefined>;
 }
 
 export interface GitResult {

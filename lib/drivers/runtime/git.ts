@@ -110,7 +110,7 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
    * build, the code host's repository is used.
    */
   const ownOf = async ({ organization_id, source: { repo }, pin }: Order, signal: AbortSignal) => {
-    const path = repo === null ? undefined : host.own?.({ organization_id, repo });
+    const path = repo === null ? undefined : await host.own?.({ organization_id, repo });
     if (path === undefined) return undefined;
     const look = pin === null ? ["for-each-ref", "--count=1"] : ["cat-file", "-t", pin];
     const { ok, stdout } = await git(["--git-dir", path, ...look], { signal, timeout: "30s" });
