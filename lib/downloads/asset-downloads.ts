@@ -4,7 +4,9 @@ import type { Answer } from "../http/answer.ts";
 import { unauthenticated } from "../http/authenticate.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { notHere, type Route, unnamed, withOtherMethods } from "../http/route.ts";
+import { whileRead } from "../http/unread-stream.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
+import { ReadableStream } from "../kernel/web.ts";
 import { matches, rangeOf } from "./byte-range.ts";
 
 /** Files are untrusted content: browsers must not run them or guess another type. */
@@ -26,7 +28,7 @@ export function assetRoutes(
     if (!path.startsWith(prefix)) throw notHere();
     return unauthenticated;
   };
-  const answer = async ({ path, query, method, header, id: request_id }: RequestContext): Promise<Answer> => {
+  const answer = async ({ path, query, method, header, id: request_id, outgoing }: RequestContext): Promise<Answer> => {
     const link = links.verify(assetsPath + path.slice(prefix.length), query());
     if (!link)
       throw new Problem("link_expired", "this link is invalid or has expired; get the generation again for a new link");
@@ -60,7 +62,13 @@ export function assetRoutes(
     };
     const status = wanted === "whole" ? 200 : 206;
     if (method === "HEAD") return { status, headers: file, body: null, request_id };
-    return { status, headers: file, body: await asset.read(start, end), request_id };
+    const bytes = await asset.read(start, end);
+    return {
+      status,
+      headers: file,
+      body: bytes instanceof ReadableStream ? whileRead(bytes, outgoing) : bytes,
+      request_id,
+    };
   };
   return withOtherMethods([{ method: "GET", path: `${prefix}**`, name: unnamed, access, answer }]);
 }

@@ -9,6 +9,7 @@ import { cancellationOf } from "../http/cancellation.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Route, unnamed } from "../http/route.ts";
 import { allowLongBody } from "../http/server.ts";
+import { whileRead } from "../http/unread-stream.ts";
 import { Problem } from "../kernel/errors.ts";
 import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
 import { ReadableStream } from "../kernel/web.ts";
@@ -143,7 +144,7 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     { repo, service, query, isPush }: Wanted,
     authentication: Authentication,
   ): Promise<Answer> => {
-    const { id: request_id, method, header, incoming } = request;
+    const { id: request_id, method, header, incoming, outgoing } = request;
     const name = { organization_id: authentication.caller.organization_id, repo };
     const isUpload = service === "git-receive-pack";
     if (isUpload && incoming) allowLongBody(incoming);
@@ -156,7 +157,7 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     const { status, headers, body, end, closed } = answer;
     if (!isUpload) {
       void closed.then(watch(end));
-      return { status, headers, body: streamOf(body, end), request_id };
+      return { status, headers, body: whileRead(streamOf(body, end), outgoing), request_id };
     }
     const cancellation = cancellationOf(request, closing, watch);
     // The answer follows the deployments.
@@ -172,7 +173,7 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
       }
     }
     const whole = pushAnswer(body, () => reader.request.showsText, lines);
-    return { status, headers, body: streamOf(whole, end), request_id };
+    return { status, headers, body: whileRead(streamOf(whole, end), outgoing), request_id };
   };
 }
 
