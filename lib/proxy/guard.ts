@@ -36,12 +36,13 @@ export function createGuard({ user, hash }: Protection) {
     const same = [...known].filter(([, one]) => one === isRight);
     if (same.length >= remembered) known.delete(same[0]?.[0] ?? "");
     known.set(name, isRight);
-    checks.delete(name);
     return isRight;
   };
 
   const check = (name: string, password: string, isUser: boolean) => {
-    const checking = last.then(async () => remember(name, (await isPassword(hash, password)) && isUser));
+    const checking = last
+      .then(async () => remember(name, (await isPassword(hash, password)) && isUser))
+      .finally(() => checks.delete(name));
     last = checking.catch(() => {});
     checks.set(name, checking);
     return checking;

@@ -62,7 +62,12 @@ export type AppInstance = Instance & {
 /** Starts a program and keeps it running. Resolves once it is healthy; rejects if it never becomes healthy. */
 export async function startApp(program: Program, { log, signal }: Pick<Run, "log" | "signal">): Promise<AppInstance> {
   const app = createApp(program, signal);
-  const reason = await app.begin(log, log);
+  let reason: string | undefined = "";
+  try {
+    reason = await app.begin(log, log);
+  } finally {
+    if (reason !== undefined) app.giveUp();
+  }
   if (reason === undefined) return app.instance;
   if (app.hasPrinted()) throw new Unhealthy(`the health check failed: ${reason}`);
   const silent: LogLine = { level: "info", message: "The app printed nothing" };
@@ -74,6 +79,7 @@ function createApp(program: Program, signal: AbortSignal) {
   const workers = program.workers?.(output.add);
   const stopping = new AbortController();
   const abort = () => stopping.abort();
+  const giveUp = () => signal.removeEventListener("abort", abort);
   signal.addEventListener("abort", abort);
   const waiting = new Set<(up: boolean) => void>();
   let child: Child | undefined;
@@ -190,7 +196,7 @@ function createApp(program: Program, signal: AbortSignal) {
         tellWaiting(false);
         await Promise.all([child?.stop(grace_ms), workers?.stop(grace_ms)]);
         output.end();
-        signal.removeEventListener("abort", abort);
+        giveUp();
         program.onStopped();
       })();
       return stopped;
@@ -202,5 +208,5 @@ function createApp(program: Program, signal: AbortSignal) {
       outOfMemory ||= wasPassed && !child?.passed;
     },
   };
-  return { instance, begin, hasPrinted: () => output.last().length > 0 };
+  return { instance, begin, giveUp, hasPrinted: () => output.last().length > 0 };
 }
