@@ -36,10 +36,7 @@ export async function backup(from: string, to: string, { force }: { readonly for
   const { lost, unread } = await replaceLocked(target, async (staged) => {
     await copyOnline(source, staged);
     const assets = copyBeside(source, staged);
-    const unread: string[] = [];
-    const lack = (sentence: string) => void unread.push(sentence);
-    const repositories = copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged), lack);
-    unread.push(...(await copyData(dataFolderOf(source), dataFolderOf(staged))));
+    const { repositories, unread } = await copyTenants(source, staged);
     const checked = check(staged, { named: source });
     const folder = basename(assetFolderOf(target));
     const sums = checksumList([
@@ -77,10 +74,7 @@ export async function restore(from: string, to: string, { force }: { readonly fo
     // A source without checksums may be a database that was not closed cleanly. Its WAL then has committed rows.
     if (!hasSums && existsSync(`${source}-wal`)) copyPrivately(`${source}-wal`, `${staged}-wal`);
     copyBeside(source, staged);
-    const unread: string[] = [];
-    const lack = (sentence: string) => void unread.push(sentence);
-    copyRepositories(repositoryFolderOf(source), repositoryFolderOf(staged), lack);
-    unread.push(...(await copyData(dataFolderOf(source), dataFolderOf(staged))));
+    const { unread } = await copyTenants(source, staged);
     const checked = check(staged, { named: source, remedy: "use another backup" });
     if (hasSums) checkSums(source, staged);
     return { ...checked, unread };
@@ -146,4 +140,13 @@ function copyBeside(source: string, target: string): string[] {
         throw error;
       }
     });
+}
+
+/** Copies the repositories and the data of apps. Returns the names of the repositories' files, and what is missing. */
+async function copyTenants(source: string, target: string): Promise<{ repositories: string[]; unread: string[] }> {
+  const unread: string[] = [];
+  const lacks = (sentence: string) => void unread.push(sentence);
+  const repositories = copyRepositories(repositoryFolderOf(source), repositoryFolderOf(target), lacks);
+  unread.push(...(await copyData(dataFolderOf(source), dataFolderOf(target))));
+  return { repositories, unread };
 }

@@ -18,6 +18,7 @@ function unfinishedIn(place: string): RegExp | undefined {
   if (repository === undefined) return owner === undefined ? undefined : /\.half$/;
   return inside === undefined || inside === "objects" ? /^(tmp_|\.tmp-)|\.lock$/ : /\.lock$/;
 }
+
 /** Whether git removed a file or folder meanwhile, or put the other in its place. */
 const isGone = (error: unknown) =>
   ["ENOENT", "ENOTDIR", "EISDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
