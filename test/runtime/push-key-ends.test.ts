@@ -8,6 +8,16 @@ import { test } from "node:test";
 import { gitHost } from "../helpers/git-host.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 
+const post = (port: number, service: string, key: string, length: number) =>
+  request({
+    ...{ port, method: "POST", path: `/git/me/hello.git/${service}` },
+    headers: {
+      authorization: `Basic ${Buffer.from(`x:${key}`).toString("base64")}`,
+      "content-type": `application/x-${service}-request`,
+      "content-length": length,
+    },
+  });
+
 test("a push whose key is deleted before its end stores nothing", async (t) => {
   const here = await gitHost(t);
   const first = here.repos.commit("me/hello", { "index.html": "one" });
@@ -23,14 +33,7 @@ test("a push whose key is deleted before its end stores nothing", async (t) => {
   const body = Buffer.concat([Buffer.from(`${line}0000`), pack]);
 
   const push = async (key: string, meanwhile: () => Promise<unknown>) => {
-    const sending = request({
-      ...{ port: here.port, method: "POST", path: "/git/me/hello.git/git-receive-pack" },
-      headers: {
-        authorization: `Basic ${Buffer.from(`x:${key}`).toString("base64")}`,
-        "content-type": "application/x-git-receive-pack-request",
-        "content-length": body.length,
-      },
-    });
+    const sending = post(here.port, "git-receive-pack", key, body.length);
     const answered = new Promise<string>((resolve) => {
       sending.on("response", (response) =>
         response.toArray().then(
@@ -63,14 +66,7 @@ test("a fetch whose key is deleted before its end is cut", async (t) => {
   const tip = here.repos.git("me/hello", "rev-parse", "main");
   const wants = `0032want ${tip}\n00000009done\n`;
   const fetched = async (key: string, meanwhile: () => Promise<unknown>) => {
-    const asking = request({
-      ...{ port: here.port, method: "POST", path: "/git/me/hello.git/git-upload-pack" },
-      headers: {
-        authorization: `Basic ${Buffer.from(`x:${key}`).toString("base64")}`,
-        "content-type": "application/x-git-upload-pack-request",
-        "content-length": wants.length,
-      },
-    }).end(wants);
+    const asking = post(here.port, "git-upload-pack", key, wants.length).end(wants);
     const [response] = (await once(asking, "response")) as [IncomingMessage];
     let bytes = 0;
     try {
