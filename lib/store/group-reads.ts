@@ -9,8 +9,11 @@ const tablesOf = (text: string) =>
 /** Whether a statement writes nothing and locks no row. */
 export const isRead = (text: string): boolean => text.startsWith("select") && !text.includes("for update");
 
-/** Cached results of a group. Cleared when a member writes to one of these tables. */
-export type Answers = Map<string, Promise<unknown>>;
+/**
+ * Cached results of a group, by statement and parameters. Cleared when a member writes to one of these tables. One text
+ * of both would be hashed again at each read.
+ */
+export type Answers = Map<string, Map<string, Promise<unknown>>>;
 
 /** A group as in `Tx.group`, with its cached results. */
 export interface Together {
@@ -37,24 +40,30 @@ export function readOnce(
   };
 }
 
-const keyOf = (way: string, text: string, parameters: readonly unknown[]) => way + text + JSON.stringify(parameters);
+/** The result of the same call in this group, or else of `run`. */
+function once<T>(known: Answers, call: string, parameters: readonly unknown[], run: () => Promise<T>): Promise<T> {
+  const key = JSON.stringify(parameters);
+  const present = known.get(call)?.get(key);
+  if (present !== undefined) return present as Promise<T>;
+  const result = run();
+  // After the run, which may have cleared them.
+  const results = known.get(call) ?? new Map<string, Promise<unknown>>();
+  known.set(call, results.set(key, result));
+  return result;
+}
 
 function remembered(made: Statement, text: string, answers: () => Answers | undefined): Statement {
-  const once = <T>(way: "all" | "first", parameters: readonly unknown[], known: Answers): Promise<T> => {
-    const key = keyOf(way, text, parameters);
-    const present = known.get(key) ?? made[way](parameters);
-    known.set(key, present);
-    return present as Promise<T>;
-  };
+  const [all, first] = [`all ${text}`, `first ${text}`];
   return {
     ...made,
     all(parameters) {
       const known = answers();
-      return known ? once<unknown[]>("all", parameters, known).then((rows) => [...rows]) : made.all(parameters);
+      if (!known) return made.all(parameters);
+      return once(known, all, parameters, () => made.all(parameters)).then((rows) => [...rows]);
     },
     first(parameters) {
       const known = answers();
-      return known ? once("first", parameters, known) : made.first(parameters);
+      return known ? once(known, first, parameters, () => made.first(parameters)) : made.first(parameters);
     },
   };
 }
@@ -66,10 +75,7 @@ function repeatable(made: Statement, text: string, answers: () => Answers | unde
     ...others,
     send(parameters) {
       const known = answers();
-      const key = known ? keyOf("send", text, parameters) : "";
-      const sent = known?.get(key) ?? others.send(parameters);
-      known?.set(key, sent);
-      return sent;
+      return known ? once(known, text, parameters, () => others.send(parameters)) : others.send(parameters);
     },
   };
 }
