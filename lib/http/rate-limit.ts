@@ -19,6 +19,7 @@ export interface Window {
   readonly limit: number;
   readonly remaining: number;
   readonly reset_at: number;
+  /** In seconds; 0 if the request is allowed. */
   readonly retry_after: number;
   /** Whether the window ends only if somebody moves the clock, because the clock is manual. */
   readonly stands: boolean;
@@ -88,15 +89,9 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
 
   const windowOf = (requests: number, limit: number, started_at: number, allowed = requests < limit): Window => {
     const reset = started_at + window_ms;
-    const retry_after = Math.max(1, Math.ceil((reset - clock.now()) / 1000));
-    return {
-      allowed,
-      limit,
-      remaining: Math.max(0, limit - requests),
-      reset_at: reset / 1000,
-      retry_after,
-      stands: clock.mode === "manual",
-    };
+    const retry_after = allowed ? 0 : Math.max(1, Math.ceil((reset - clock.now()) / 1000));
+    const [remaining, reset_at] = [Math.max(0, limit - requests), reset / 1000];
+    return { allowed, limit, remaining, reset_at, retry_after, stands: clock.mode === "manual" };
   };
 
   const load = async (name: string, started_at: number) => {

@@ -103,7 +103,10 @@ export async function paginate<F extends object, R extends { id: string } | Json
   return { data, page, per_page, next_cursor, total: () => source.total(filters) };
 }
 
-const idOf = (row: { id: string } | JsonText): string => (typeof row === "string" ? JSON.parse(row) : row).id;
+/** The JSON of a row begins with its id. Parsing the whole row took 2 % of a list. */
+const idAtStart = /^\{"id":"(\w+)"/;
+const idOf = (row: { id: string } | JsonText): string =>
+  typeof row === "string" ? (idAtStart.exec(row)?.[1] ?? JSON.parse(row).id) : row.id;
 
 /** The same for lists that may be long. */
 export function paginateLong<F extends object, R extends object>(
