@@ -87,7 +87,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   });
   const runtimeOf = apps.runtimeName;
   /** By default an organization gets half of all slots; for simulated work, or if it is the only one, all of them. */
-  const mostOf = async (tx: Tx, organization_id: string) => {
+  const mostOf = async (tx: Tx | undefined, organization_id: string) => {
     if (concurrencyPerOrganization !== undefined) return concurrencyPerOrganization;
     if (runtimeOf() === undefined || (await ports.isOnly(organization_id, tx))) return concurrency;
     return Math.max(1, Math.floor(concurrency / 2));

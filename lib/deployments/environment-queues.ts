@@ -1,3 +1,4 @@
+import { createAdmission } from "../jobs/admission.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { type Outcome, snoozeUntil } from "../kernel/job.ts";
@@ -5,15 +6,12 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
-import { turnsRepository } from "../store/turns.ts";
 import { deploymentsRepository } from "./repository.ts";
 
 type Deployment = Row<"deployments">;
 type OfOrganization = Pick<Deployment, "organization_id">;
 type OfOrganizationOrAll = { readonly organization_id?: string | undefined };
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
-
-const ownTurns = "deployments";
 
 export interface QueuePorts {
   readonly store: Store;
@@ -22,7 +20,7 @@ export interface QueuePorts {
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
   /** How many of them may belong to one organization. */
-  readonly mostOf: (tx: Tx, organization_id: string) => Promise<number>;
+  readonly mostOf: (tx: Tx | undefined, organization_id: string) => Promise<number>;
   /** Whether nothing can start because no runtime is up. Undefined if there is one server. */
   readonly isHeld?: ((tx: Tx) => Promise<boolean>) | undefined;
 }
@@ -36,7 +34,6 @@ export function createEnvironmentQueues(
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
-  const turns = store.using(turnsRepository);
 
   /**
    * Adds the job that starts heads of queues. On PostgreSQL each organization has its own job: with a common row,
@@ -47,44 +44,18 @@ export function createEnvironmentQueues(
       ? queue.addUnique(tx, "deployments.turns", { organization_id }, `turns ${organization_id}`, wait_ms)
       : queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
 
-  /**
-   * The next head to start, if a slot is free: the first one of the next organization in turn. Skips organizations at
-   * their own limit; there are at most as many of them as slots.
-   */
-  const nextInTurn = async (tx: Tx, running: readonly OfOrganization[]) => {
-    if (running.length >= concurrency) return undefined;
-    const last = (await turns(tx).last({ queue: ownTurns }))?.organization_id ?? "";
-    let hasWrapped = last === "";
-    for (let after = last; ; ) {
-      const head = await deployments(tx).nextReadyHead({ after });
-      if (!head || (hasWrapped && last !== "" && head.organization_id > last)) {
-        if (hasWrapped) return undefined;
-        hasWrapped = true;
-        after = "";
-        continue;
-      }
-      const { organization_id } = head;
-      const own = running.filter((one) => one.organization_id === organization_id).length;
-      if (own === 0 || own < (await mostOf(tx, organization_id))) return { head, isNewTurn: organization_id !== last };
-      after = organization_id;
-    }
-  };
+  const admission = createAdmission({
+    ...{ store, queue: "deployments", concurrency, mostOf, start },
+    running: (tx) => deployments(tx).running({}),
+    nextReady: (tx, after) => deployments(tx).nextReadyHead({ after }),
+    startLater: (tx, head) => scheduleStart(tx, head, 0),
+  });
 
-  /**
-   * Starts ready heads, organization by organization, up to the limits. On PostgreSQL, the heads of other organizations
-   * start in transactions of their own.
-   */
+  /** Starts ready heads, organization by organization, up to the limits. */
   const startReady = async (tx: Tx, { organization_id }: OfOrganizationOrAll) => {
     await tx.lockLimit?.("deployments");
     await deployments(tx).markReady({ now: clock.iso() });
-    const running: OfOrganization[] = await deployments(tx).running({});
-    for (let next = await nextInTurn(tx, running); next; next = await nextInTurn(tx, running)) {
-      const { head, isNewTurn } = next;
-      if (tx.lockLimit && head.organization_id !== organization_id) return scheduleStart(tx, head, 0);
-      if (!(await start(tx, head))) return;
-      if (isNewTurn) await turns(tx).set({ queue: ownTurns, organization_id: head.organization_id });
-      running.push(head);
-    }
+    await admission.startReady(tx, organization_id);
   };
 
   /** An environment runs one deployment at a time, first in, first out (schema/README.md#deployments). */
@@ -111,9 +82,9 @@ export function createEnvironmentQueues(
 
   /** When the job of an organization runs again. */
   const nextStartOf = async (tx: Tx, of: OfOrganization) => {
-    const next = await nextInTurn(tx, await deployments(tx).running({}));
+    const head = await admission.next(tx);
     const later = await deployments(tx).nextReadyAtOf(of);
-    if (next?.head.organization_id === of.organization_id && !(await isHeld?.(tx))) return clock.now();
+    if (head?.organization_id === of.organization_id && !(await isHeld?.(tx))) return clock.now();
     return later && Date.parse(later.ready_at);
   };
 
@@ -139,8 +110,7 @@ export function createEnvironmentQueues(
       store.transaction("rows", async (tx) => {
         await tx.lockLimit?.("deployments");
         await deployments(tx).markReady({ now: clock.iso() });
-        const turn = await nextInTurn(tx, await deployments(tx).running({}));
-        const next = turn?.head ?? (await deployments(tx).nextReadyAt({}));
+        const next = (await admission.next(tx)) ?? (await deployments(tx).nextReadyAt({}));
         if (next) await scheduleStart(tx, next, 0);
       }),
 
@@ -149,7 +119,7 @@ export function createEnvironmentQueues(
      * of a queue becomes ready.
      */
     async runStart(organization_id?: string): Promise<Outcome> {
-      // On PostgreSQL this only adds jobs for the organizations with ready heads.
+      // On PostgreSQL this only adds the job of the next organization with a ready head.
       if (organization_id === undefined)
         return snoozeUntil(async (tx) => {
           await startReady(tx, {});

@@ -1,18 +1,16 @@
 import { mediaTypeOf } from "../drivers/generation/media-type.ts";
-import type { Queue } from "../jobs/queue.ts";
 import { milliseconds } from "../kernel/duration.ts";
-import { discard, done, type Outcome, snooze, snoozeUntil } from "../kernel/job.ts";
+import { discard, done, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { createRandom } from "../kernel/random.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
 import { type Assets, etagOf } from "../store/asset-files.ts";
-import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../store/write-failure.ts";
 import { type AnnouncementsPorts, generationAnnouncements } from "./announcements.ts";
 import { createDriverProgress } from "./driver-progress.ts";
 import { type Answer, checkAnswer, interrupted, messageOf, ordered, workOf } from "./driver-work.ts";
+import { createGenerationQueue, type GenerationQueuePorts } from "./generation-queue.ts";
 import type { ModelDriver } from "./model-drivers.ts";
 import { costOf, microsOf } from "./price-list.ts";
 import { generationsRepository, type Movable } from "./repository.ts";
@@ -20,15 +18,11 @@ import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
 
-interface Ports extends AnnouncementsPorts {
-  readonly store: Store;
+interface Ports extends AnnouncementsPorts, GenerationQueuePorts {
   readonly log: Log;
-  readonly queue: Queue;
   readonly assets: Assets;
   /** Returns a model and its driver. */
   readonly driverOf: (model: string) => ModelDriver;
-  /** Option `generations.concurrency`: how many generations are in progress at a time, over all organizations. */
-  readonly concurrency: number;
 }
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
@@ -38,7 +32,7 @@ const warning = (log: Log, generation: string, what: string) => (error: unknown)
 
 /** Advances generations from the stored row, so that they resume after a crash. Losing a race for a move is a no-op. */
 export function createExecution(ports: Ports) {
-  const { store, clock, feed, log, queue, assets, driverOf, concurrency } = ports;
+  const { store, clock, feed, log, queue, assets, driverOf } = ports;
   const generations = store.using(generationsRepository);
   const removeFileAfterCommit = (tx: Tx, id: string) =>
     tx.afterCommit(() => void assets.remove(id).catch(warning(log, id, "a file could not be removed")));
@@ -53,23 +47,10 @@ export function createExecution(ports: Ports) {
     return row;
   };
 
-  /** Starts ready generations, oldest first, up to the global limit. A job may start those of other organizations. */
-  const startReady = async (tx: Tx, { organization_id }: Pick<Generation, "organization_id">) => {
-    await tx.lockLimit?.("generations");
-    for (;;) {
-      const free = concurrency - (await generations(tx).running({})).length;
-      const ready = free > 0 ? await generations(tx).ready({ now: clock.iso() }) : [];
-      if (ready.length === 0) return;
-      for (const waiting of ready.slice(0, free)) {
-        // A job with a key draws no id, so that the same calls give the same ids on every engine. The key is random:
-        // with a fixed one the insert could wait for the row of a settling job, which is locked before the limit.
-        if (tx.lockLimit && waiting.organization_id !== organization_id)
-          return queue.addUnique(tx, "generations.turn", {}, `turn ${createRandom().alphanumeric(16)}`);
-        const row = await move(tx, "begin", waiting);
-        if (row && !isStepped(row)) await queue.addUnique(tx, "generations.advance", { generation_id: row.id }, row.id);
-      }
-    }
-  };
+  const { startReady, runStart, resume } = createGenerationQueue(ports, async (tx, waiting) => {
+    const row = await move(tx, "begin", waiting);
+    if (row && !isStepped(row)) await queue.addUnique(tx, "generations.advance", { generation_id: row.id }, row.id);
+  });
 
   /** Ends a generation without a file. */
   const end = async (tx: Tx, name: "fail" | "cancel", before: Generation, error_code: string, message: string) => {
@@ -142,34 +123,13 @@ export function createExecution(ports: Ports) {
   };
 
   return {
-    statusOf,
-    progressOf,
-    publish,
-    move,
-    end,
-    startReady,
-    removeFileAfterCommit,
+    ...{ statusOf, progressOf, publish, move, end, startReady, runStart, resume, removeFileAfterCommit },
 
     /** Ends the delay of a queued generation, which then starts as soon as a slot is free. */
     async skipDelay(tx: Tx, row: Generation) {
       await generations(tx).skipDelay({ ...row, now: clock.iso() });
       await startReady(tx, row);
     },
-
-    /** The job `generations.turn`: the delay of a queued generation has passed. */
-    async runStart(): Promise<Outcome> {
-      const [oldest] = await generations().ready({ now: clock.iso() });
-      if (oldest) return done((tx) => startReady(tx, oldest), oldest);
-      // In one transaction: the clock may be set between reading it and reading the rows.
-      const isReady = async (tx: Tx) => (await generations(tx).ready({ now: clock.iso() })).length > 0;
-      return snoozeUntil(async (tx) => ((await isReady(tx)) ? clock.now() : undefined), "rows");
-    },
-
-    /** Called at start: the limit may have been raised, and nothing else would start the waiting generations. */
-    resume: () =>
-      store.transaction("rows", async (tx) => {
-        if ((await generations(tx).ready({ now: clock.iso() })).length > 0) await queue.add(tx, "generations.turn", {});
-      }),
 
     /** The number of generations in each state that is not final: of one organization, or of all. */
     async unfinished(organization_id?: string): Promise<{ queued: number; in_progress: number }> {

@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { QueryBuilder } from "../store/engine.ts";
 import type { Queries } from "../store/query.ts";
 import type { Row } from "../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
@@ -23,9 +24,17 @@ type UsageParameters = Pick<Row<"generation_usage">, "date" | "model" | "generat
 
 /** A partial index is used only if the query repeats its condition word for word. */
 const queued = sql<boolean>`status = 'queued'`;
+/**
+ * The same, for one index only. With old statistics, PostgreSQL would choose another one, and sort all that is queued:
+ * 54 to 95 ms with 100,000.
+ */
+const inTurn = sql<boolean>`status || '' = 'queued'`;
 const running = sql<boolean>`status = 'in_progress'`;
 const unfinished = sql<boolean>`status in ('queued', 'in_progress')`;
 const withFile = sql<boolean>`content_type is not null`;
+/** Without the input, which may be long. */
+const ready = (db: QueryBuilder, now: string, condition = queued) =>
+  db.selectFrom("generations").select(moved).where(condition).where("ready_at", "<=", now).limit(sql.lit(1));
 const noFile = { content_type: null, bytes: null, etag: null } as const;
 
 export function generationsRepository(query: Queries) {
@@ -110,7 +119,9 @@ export function generationsRepository(query: Queries) {
     /** For the job loop and for signed links, which work across organizations. */
     byId: query.first((db, p: { id: string }) => db.selectFrom("generations").selectAll().where("id", "=", p.id)),
     /** In the order of the partial index: with any other order the planner reads the whole table. */
-    running: query.all((db, _: object) => db.selectFrom("generations").select("id").where(running).orderBy("id")),
+    running: query.all((db, _: object) =>
+      db.selectFrom("generations").select("organization_id").where(running).orderBy("id"),
+    ),
     /** A metric over all organizations. */
     countQueued: query.count((db, _: object) => db.selectFrom("generations").select("id").where(queued)),
     countUnfinished: query.count((db, p: { organization_id: string; status: string }) =>
@@ -121,16 +132,17 @@ export function generationsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where(sql<boolean>`status = ${p.status}`),
     ),
-    /** Without the input, which may be long. */
-    ready: query.all((db, p: { now: string }) =>
-      db
-        .selectFrom("generations")
-        .select(moved)
-        .where(queued)
-        .where("ready_at", "<=", p.now)
+    oldestReady: query.first((db, p: { now: string }) => ready(db, p.now).orderBy("ready_at").orderBy("id")),
+    /**
+     * The oldest ready one of the first organization after this one. Passes all that are not ready on its way: 100,000
+     * of them take 8 ms on SQLite.
+     */
+    nextReady: query.first((db, p: { after: string; now: string }) =>
+      ready(db, p.now, inTurn)
+        .where("organization_id", ">", p.after)
+        .orderBy("organization_id")
         .orderBy("ready_at")
-        .orderBy("id")
-        .limit(sql.lit(64)),
+        .orderBy("id"),
     ),
     /** Files whose retention time has passed. */
     expiredFiles: query.all((db, p: { before: string }) =>

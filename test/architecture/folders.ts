@@ -85,6 +85,7 @@ export const splits: Readonly<Record<string, string>> = {
   "generations/models": "every model and its inputs",
   "generations/price-list": "what is told of the built-in models, and what they cost",
   "generations/execution": "how generations advance",
+  "generations/generation-queue": "which generation starts next",
   "generations/model-drivers": "which driver runs which model",
   "generations/driver-progress": "publishes what a driver reports while it works",
   "generations/driver-work": "what a driver sees, and how its answers are checked",

@@ -161,6 +161,30 @@ test("The option concurrency limits the generations in progress, and none is ref
   assert.equal(await counts("2s"), "completed completed completed completed completed");
 });
 
+test("Organizations take turns, however many generations one of them has queued before; within one, the oldest starts", async (t) => {
+  const here = await world(t, { generations: { ...options.generations, concurrency: 1 } });
+  const names = new Map<string, string>();
+  for (const [who, count] of [
+    ["owner", 5],
+    ["stranger", 2],
+  ] as const)
+    for (let seed = 0; seed < count; seed++) {
+      const { id } = expect(await here.call(who, "POST", "/v1/generations", { ...small, seed }), 201);
+      names.set(id, `${who} ${seed}`);
+    }
+  const started: string[] = [];
+  for (let i = 0; i < names.size; i++) {
+    await here.service.clock.advance(i === 0 ? "1s" : "2s");
+    for (const who of ["owner", "stranger"] as const) {
+      const { data } = expect(await here.call(who, "GET", "/v1/generations"), 200);
+      for (const { id, status } of data) if (status === "in_progress") started.push(names.get(id) ?? id);
+    }
+  }
+  const own = started.filter((name) => name.startsWith("owner"));
+  assert.deepEqual(own, ["owner 0", "owner 1", "owner 2", "owner 3", "owner 4"]);
+  assert.match(started.join(" "), /^(owner 0 stranger 0 owner 1|stranger 0 owner 0) stranger 1 owner/);
+});
+
 test("GET ?wait answers when the generation has ended, or as it is after that time", async (t) => {
   const here = await world(t, options);
   const { id } = await createGeneration(here);

@@ -113,7 +113,9 @@ const backend = v.variant(
 export const generations = v.optional(
   v.strictObject({
     concurrency: v.optional(
-      option(positive(10_000), { help: "The number of generations that run at the same time, in the whole service." }),
+      option(positive(10_000), {
+        help: "The number of generations that run at the same time, in the whole service. Organizations take turns.",
+      }),
       16,
     ),
     finishedStatus: v.optional(

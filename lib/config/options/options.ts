@@ -371,7 +371,7 @@ export interface Options {
    */
   generations?: {
     /**
-     * The number of generations that run at the same time, in the whole service. 1 to 10,000.
+     * The number of generations that run at the same time, in the whole service. Organizations take turns. 1 to 10,000.
      * @default 16
      * @example 16
      */
