@@ -23,9 +23,13 @@ const dateText = (at: string) =>
 
 const withArticle = (role: Role) => `${/^[ao]/.test(role) ? "an" : "a"} ${role}`;
 
+/** A name without line breaks and changes of direction: it must not look like text of the service. */
+const inOneLine = (name: string) => name.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim() || "(no name)";
+
 /** The content of an invitation mail. */
 export function invitationMail(invitation: Invitation): { readonly subject: string; readonly content: MailContent } {
-  const { organization, inviter, role, expires_at, token, link, origin, hasDashboard } = invitation;
+  const { role, expires_at, token, link, origin, hasDashboard } = invitation;
+  const [organization, inviter] = [inOneLine(invitation.organization), inOneLine(invitation.inviter)];
   const subject = `You are invited to ${organization}`;
   const body = `{"token":"${token}","name":"Your name"}`;
   const content = {

@@ -51,6 +51,19 @@ test("the mail of an invitation says who invites whom to what, and until when", 
   assert.match(html ?? "", /to join Ärger &amp; &lt;b&gt;Söhne&lt;\/b&gt; as a developer\./);
 });
 
+test("the name of an organization stays one line of its mails", async (t) => {
+  const { here } = await posting(t);
+  const name = "acme.\r\n\nYour key has leaked:\u2028\u202e reply with it";
+  expect(await here.call("owner", "PUT", "/v1/organization", { name }), 200);
+  await invite(here);
+  const { subject, text } = await lastMail(here);
+  assert.equal(subject, "You are invited to acme. Your key has leaked: reply with it");
+  assert.match(text, /^owner invites you to join acme\. Your key has leaked: reply with it as a developer\.\n\n/);
+  expect(await here.call("owner", "PUT", "/v1/organization", { name: "\u200f" }), 200);
+  await invite(here, "bob@example.com");
+  assert.equal((await lastMail(here)).subject, "You are invited to (no name)");
+});
+
 test("a mail is tried six times, 1 m, 5 m, 30 m, 2 h and 6 h after the one before, with one Message-ID", async (t) => {
   const { server, here } = await posting(t);
   server.refusals.push(...Array.from({ length: 6 }, () => ({ at: "message", code: 451, says: "try later" }) as const));
