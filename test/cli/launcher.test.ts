@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
+import module from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { userFolder } from "../helpers/cli-refusals.ts";
@@ -14,7 +15,8 @@ test("the command of a clone that is not built says how to build it, and one of 
     const file = join(at, "bin/launch.mjs");
     mkdirSync(join(at, "bin"), { recursive: true });
     copyFileSync(join(sources, "bin/launch.mjs"), file);
-    const { status, stdout, stderr } = spawnSync(process.execPath, [file, "--version"], { encoding: "utf8" });
+    const { NODE_COMPILE_CACHE: _, NODE_DISABLE_COMPILE_CACHE: __, ...env } = process.env;
+    const { status, stdout, stderr } = spawnSync(process.execPath, [file, "--version"], { encoding: "utf8", env });
     return { status, stdout, stderr };
   };
   assert.deepEqual(launcher(folder), {
@@ -24,7 +26,11 @@ test("the command of a clone that is not built says how to build it, and one of 
       "svc-server: this clone is not built yet; run npm run build first, or npm start for the emulator, or npx tsx bin/svc-server.ts for any command\n",
   });
   symlinkSync(join(program, "../.."), join(folder, "dist"), "junction");
-  const built = launcher(folder);
-  assert.deepEqual([built.status, built.stderr], [0, ""]);
-  assert.match(built.stdout, /^\d+\.\d+\.\d+\n$/);
+  for (const round of ["first", "cached"]) {
+    const built = launcher(folder);
+    assert.deepEqual([built.status, built.stderr], [0, ""], round);
+    assert.match(built.stdout, /^\d+\.\d+\.\d+\n$/);
+    const keepsCode = "enableCompileCache" in module;
+    assert.equal(existsSync(join(folder, "node_modules/.cache/svc-server")), keepsCode, "from Node 22.8 on");
+  }
 });
