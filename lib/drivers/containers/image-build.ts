@@ -106,6 +106,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
       ...besideLabels(settingsWithin(root, "Procfile") ?? "", schedules),
     }),
   };
+  if (signal.aborted) throw new Failure("it was ended");
   log({ level: "info", message: "Building the Dockerfile" });
   const made = createProgress();
   const reader = createLineReader(log, hideValues([...secrets, ...secretsIn(variables)]));

@@ -93,10 +93,12 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
 
   const exclusively = <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const result = (inUse.get(name) ?? Promise.resolve()).then(work, work);
-    inUse.set(
-      name,
-      result.catch(() => {}),
-    );
+    const ended = result
+      .catch(() => {})
+      .then(() => {
+        if (inUse.get(name) === ended) inUse.delete(name);
+      });
+    inUse.set(name, ended);
     return result;
   };
 
@@ -104,6 +106,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     const silence = new AbortController();
     const abort = () => silence.abort();
     signal.addEventListener("abort", abort);
+    if (signal.aborted) abort();
     let hasStalled = false;
     const watch = () =>
       systemTimer(longestSilence, () => {
