@@ -12,15 +12,18 @@ import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { createTextRecords } from "../drivers/outbound/text-records.ts";
 import type { Repositories } from "../drivers/repositories/repositories.ts";
 import { refusalOf } from "../drivers/runtime/refused-sources.ts";
+import { createEnvironmentRemoval } from "../environments/project-removal.ts";
 import { environmentsService } from "../environments/service.ts";
+import { driverVariables } from "../environments/stored-variables.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Waiting } from "../events/wait-for-change.ts";
-import { type PreviewsService, previewsService } from "../integrations/previews.ts";
+import { createOpenPreviews } from "../integrations/open-previews.ts";
+import { previewsService } from "../integrations/previews.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
-import { projectsService } from "../projects/service.ts";
+import { type ProjectName, projectsService } from "../projects/service.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 import type { ScenariosService } from "../scenarios/service.ts";
 import type { Foundation } from "./open-store.ts";
@@ -38,6 +41,7 @@ interface DeployingPorts extends Foundation {
   readonly appsUrl: () => string | undefined;
   readonly rights: CodeHostRights;
   /** Whether the service has no other organization. */
+  readonly projectName: ProjectName;
   readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
   /** Undefined in the mode `start`. */
   readonly scenarios: ScenariosService | undefined;
@@ -63,7 +67,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const { driver, scenarios, opened } = ports;
   const { concurrency, concurrencyPerOrganization, autoRollback, keep, dataLimit } = settings.deployments;
   const read = {
-    variables: (of: { project_id: string; name: string }) => environments.values(of),
+    variables: driverVariables(ports),
     // A simulation fetches nothing.
     mayFetch: async (organization_id: string, repo: string) =>
       driver.takesScenarios !== true && ports.rights.mayFetch(organization_id, repo),
@@ -76,14 +80,12 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     runtime: driver.runtime,
     isShared: opened.cluster !== undefined,
     forgetsRuntimes: settings.isSimulatedByChoice === true,
-    onBack: () => rollout.resume(),
+    onBack: (): Promise<unknown> => rollout.resume(),
     domains: domainsOf(settings.apps),
     textRecords: createTextRecords(settings.domains.servers),
     verifies: async (tx, id) => settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
     ownHost: settings.publicUrl && new URL(settings.publicUrl).hostname,
-    projectName: (tx, organization_id, id) => projects.nameOf(tx, organization_id, id),
     deployments: createStoredReleases({ ...ports, ...read }),
-    onEnvironmentRemoved: (tx, key) => rollout.environmentRemoved(tx, key),
   });
   const runtimeOf = apps.runtimeName;
   /** By default an organization gets half of all slots; for simulated work, or if it is the only one, all of them. */
@@ -94,30 +96,20 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   };
   const codeHost =
     settings.codeHost.token === undefined ? undefined : createCodeHost(settings.codeHost, ports.outbound);
-  const statuses = createStatuses({ ...ports, codeHost }, settings, {
-    apps,
-    projectName: (...of) => projects.nameOf(undefined, ...of),
-  });
+  const statuses = createStatuses({ ...ports, codeHost, apps }, settings);
   const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback, statuses });
+  const openPreviews = createOpenPreviews(ports);
   const removeDeployments = createProjectRemoval(ports);
+  const removeEnvironments = createEnvironmentRemoval({ ...ports, previews: openPreviews });
   const projects = projectsService({
     ...ports,
     regions: settings.regions,
     removeContents: async (tx: Tx, id: string) =>
-      (await removeDeployments(tx, id)) && (await apps.removeBatch(tx, id)) && environments.removeBatch(tx, id),
+      (await removeDeployments(tx, id)) && (await apps.removeBatch(tx, id)) && removeEnvironments(tx, id),
     onRemove: apps.projectRemoved,
     onRemoved: rollout.startReady,
   });
-  const environments = environmentsService({
-    ...ports,
-    projects,
-    apps,
-    previews: {
-      ofRange: (...of) => previews.ofRange(...of),
-      environmentRemoved: (...of) => previews.environmentRemoved(...of),
-      projectRemoved: (...of) => previews.projectRemoved(...of),
-    },
-  });
+  const environments = environmentsService({ ...ports, projects, apps, rollout, previews: openPreviews });
   const deployments = deploymentsService({
     ...ports,
     projects,
@@ -132,20 +124,19 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     scenarios: driver.takesScenarios ? scenarios : undefined,
   });
   const lifetime_ms = settings.previewLifetime;
-  const previews: PreviewsService = previewsService({ ...ports, codeHost, environments, deployments, lifetime_ms });
+  const previews = previewsService({ ...ports, codeHost, environments, deployments, lifetime_ms });
   return { apps, rollout, statuses, projects, environments, deployments, previews };
 }
 
 /** Reports the status of commit deployments to the code host, if there is a token for it. */
 function createStatuses(
-  { origin, repositories, ...ports }: DeployingPorts & { readonly codeHost: CodeHost | undefined },
+  ports: DeployingPorts & { readonly codeHost: CodeHost | undefined; readonly apps: AppsService },
   { dashboard }: Settings,
-  { apps, projectName }: { apps: AppsService; projectName: (of: string, id: string) => Promise<string | undefined> },
 ) {
+  const { origin, repositories, apps } = ports;
   return createCommitStatuses({
     ...ports,
     isOwn: (of) => repositories?.find(of) !== undefined,
-    projectName,
     async urlOf(row) {
       const url = apps.urlsOf ? (await apps.urlsOf([row]))(row) : apps.urlOf(row);
       return url ?? `${origin()}/${dashboard ? "dashboard" : "v1"}/deployments/${row.id}`;

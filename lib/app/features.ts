@@ -45,6 +45,7 @@ import { codeHostRights } from "../organizations/code-host-rights.ts";
 import type { Plan } from "../organizations/schema.ts";
 import { organizationsService } from "../organizations/service.ts";
 import { projectsJobs } from "../projects/jobs.ts";
+import { projectNames } from "../projects/service.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 import { type ScenariosService, scenariosService } from "../scenarios/service.ts";
 import { usersService } from "../users/service.ts";
@@ -107,7 +108,7 @@ export function createFeatures(
     withRequestSlot,
   });
   const retention_ms = settings.deliveries.retention;
-  const projectName = (tx: Tx, organization_id: string, id: string) => projects.nameOf(tx, organization_id, id);
+  const projectName = projectNames(ports.store);
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
   const organizationName = async (tx: Tx, id: string) => (await organizations.get({ organization_id: id }, tx)).name;
   const people = createPeople({ ...ports, bus, queue, mailer, origin, organizationName }, settings);
@@ -118,7 +119,7 @@ export function createFeatures(
   const deploying = createDeploying(
     {
       ...{ ...ports, bus, queue, endpoints, driver, proxy, runtimeId, appsUrl },
-      ...{ rights, isOnly: rights.isOnly, scenarios: devScenarios, origin, outbound, repositories },
+      ...{ rights, isOnly: rights.isOnly, scenarios: devScenarios, origin, outbound, repositories, projectName },
     },
     settings,
   );

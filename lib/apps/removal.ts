@@ -25,15 +25,12 @@ interface Ports {
   /** Whether an environment runs on this server. */
   readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
   readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
-  /** Ends the deployment that builds or rolls out in it. */
-  readonly onEnvironmentRemoved: (tx: Tx, key: AppKey) => Promise<void>;
   readonly afterCommit: (tx: Tx, what: string, run: () => Promise<unknown> | undefined) => void;
 }
 
 /** Removes the apps of deleted environments and projects, and their files. */
 export function createAppRemoval(ports: Ports) {
-  const { store, clock, feed, runtime, supervisor, others, isOwn, deployments, onEnvironmentRemoved, afterCommit } =
-    ports;
+  const { store, clock, feed, runtime, supervisor, others, isOwn, deployments, afterCommit } = ports;
   const rows = store.using(appsRepository);
   const { schedules } = ports;
 
@@ -72,8 +69,11 @@ export function createAppRemoval(ports: Ports) {
       if (runtime) afterCommit(tx, "ending a deployment's work", () => clear(leftovers));
     },
 
-    /** Call when an environment was deleted: stops its apps at once, and removes its releases. */
-    async removed(tx: Tx, key: AppKey): Promise<void> {
+    /**
+     * Call when an environment was deleted: stops its apps at once, and removes its releases. Returns whether a runtime
+     * works for it, so that its deployment has to end.
+     */
+    async removed(tx: Tx, key: AppKey): Promise<boolean> {
       const elsewhere = await others?.runtimeOf(key, tx);
       const leftovers = elsewhere === undefined ? undefined : await leftoversOf(tx, [key], null);
       await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
@@ -82,12 +82,12 @@ export function createAppRemoval(ports: Ports) {
       await schedules.removed(tx, key);
       await rows(tx).remove(key);
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
-      if (!runtime && !leftovers) return;
-      await onEnvironmentRemoved(tx, key);
-      if (leftovers) return others?.clear(tx, elsewhere ?? "", leftovers);
+      if (leftovers) await others?.clear(tx, elsewhere ?? "", leftovers);
+      if (leftovers || !runtime) return leftovers !== undefined;
       const releases = await deployments.releases(key, tx);
       const here = { keys: [key], running: [], releases, project_id: null };
       afterCommit(tx, "removing what an environment runs and stores", () => clear(here));
+      return true;
     },
 
     /**

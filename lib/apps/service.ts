@@ -66,8 +66,6 @@ interface Ports {
   readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
-  /** Ends the deployment that builds or rolls out in a deleted environment. */
-  readonly onEnvironmentRemoved: (tx: Tx, key: AppKey) => Promise<void>;
   /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
   readonly forgetsRuntimes: boolean;
   /** Called when the runtime is back, so deployments can continue. */

@@ -32,7 +32,7 @@ interface Ports {
   readonly rights: Pick<CodeHostRights, "serve">;
   /** Whether the service hosts a repository itself, so that the code host does not know the commit. */
   readonly isOwn: (of: { readonly organization_id: string; readonly repo: string }) => boolean;
-  readonly projectName: (organization_id: string, id: string) => Promise<string | undefined>;
+  readonly projectName: (tx: Tx | undefined, organization_id: string, id: string) => Promise<string | undefined>;
   /** The link of a status: to the app of the deployment, else to its page. */
   readonly urlOf: (deployment: Deployment) => Promise<string>;
 }
@@ -103,7 +103,7 @@ export function createCommitStatuses(ports: Ports) {
       const repo = sourceOf(row).repo ?? "";
       if (isOwn({ organization_id, repo }) || !(await rights.serve(organization_id, repo)))
         return discard("the token does not serve this repository");
-      const project = (await projectName(organization_id, project_id)) ?? project_id;
+      const project = (await projectName(undefined, organization_id, project_id)) ?? project_id;
       const [sent, words] = states[row.status];
       const answer = await codeHost.setStatus({
         ...{ repo, commit, state: sent, context: `svc-server/${project}/${environment}` },

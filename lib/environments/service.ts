@@ -11,13 +11,12 @@ import type { Encryption } from "../store/encryption.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { hashed, protectColumn, runView } from "./protection.ts";
-import { batch, environmentsRepository } from "./repository.ts";
+import { environmentsRepository } from "./repository.ts";
 import { type environmentChanges, environmentName, type Preview, type variables } from "./schema.ts";
 import { shownVariables, storedOf, storedVariables } from "./stored-variables.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
-type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
 
 type Copied = { readonly secrets: boolean; readonly root: string | undefined };
 type AppKey = Parameters<AppsService["ensure"]>[1];
@@ -41,6 +40,7 @@ export function environmentsService({
   encryption,
   projects,
   apps,
+  rollout,
   previews,
 }: {
   store: Store;
@@ -48,10 +48,11 @@ export function environmentsService({
   encryption: Encryption;
   projects: Pick<ProjectsService, "get">;
   apps: AppsService;
+  rollout: { environmentRemoved(tx: Tx, key: AppKey): Promise<void> };
   previews: PreviewsOfEnvironments;
 }) {
   const environments = store.using(environmentsRepository);
-  const { serialize, values, copied } = storedVariables(encryption);
+  const { serialize, copied } = storedVariables(encryption);
 
   /** Returns the function that shows these environments of a project, which are in the order of their names. */
   const viewFor = async (rows: readonly Row<"environments">[], tx?: Tx) => {
@@ -83,7 +84,7 @@ export function environmentsService({
   const removeIn = async (tx: Tx, key: AppKey): Promise<boolean> => {
     const { organization_id, project_id, environment: name } = key;
     if ((await environments(tx).remove({ project_id, name })) === 0) return false;
-    await apps.removed(tx, key);
+    if (await apps.removed(tx, key)) await rollout.environmentRemoved(tx, key);
     await previews.environmentRemoved(tx, key);
     feed.publish(tx, { kind: "record", organization_id, id: project_id });
     return true;
@@ -134,17 +135,8 @@ export function environmentsService({
       });
     },
 
-    /** The variables for a driver, secrets included, and the values of the secrets. */
-    values: async (of: EnvironmentKey) => values(of, await environments().find(of)),
-
     rootOf: async (tx: Tx, { project_id, environment: name }: Pick<AppKey, "project_id" | "environment">) =>
       (await environments(tx).find({ project_id, name }))?.root ?? null,
-
-    /** Removes a batch of a deleted project's environments; returns whether none are left. */
-    async removeBatch(tx: Tx, project_id: string) {
-      await previews.projectRemoved(tx, project_id);
-      return (await environments(tx).removeBatch({ project_id })) < batch;
-    },
 
     exists: async (tx: Tx, { project_id, environment: name }: AppKey) =>
       (await environments(tx).find({ project_id, name })) !== undefined,

@@ -2,7 +2,9 @@ import type * as v from "valibot";
 import { Problem } from "../kernel/errors.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { contextOf } from "../store/sealed-columns.ts";
+import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { environmentsRepository } from "./repository.ts";
 import { type environmentChanges, mostVariables } from "./schema.ts";
 
 type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
@@ -25,13 +27,34 @@ export const shownVariables = (row: Pick<Row<"environments">, "variables">) =>
     ]),
   );
 
-/** How variables become the text of their column, and how they are read from it. */
-export function storedVariables(encryption: Encryption) {
-  const seal = (of: EnvironmentKey, key: string, value: string) => ({
+/** Encrypts and decrypts a secret, which is bound to its environment and name. */
+const secretsOf = (encryption: Encryption) => ({
+  seal: (of: EnvironmentKey, key: string, value: string) => ({
     sealed: encryption.encrypt(contextOf.variable(of, key), value),
-  });
-  const open = (of: EnvironmentKey, key: string, sealed: string) =>
-    encryption.decrypt(contextOf.variable(of, key), sealed);
+  }),
+  open: (of: EnvironmentKey, key: string, sealed: string) => encryption.decrypt(contextOf.variable(of, key), sealed),
+});
+
+/** Reads the variables of an environment for a driver, secrets included, and the values of the secrets. */
+export function driverVariables({ store, encryption }: { readonly store: Store; readonly encryption: Encryption }) {
+  const environments = store.using(environmentsRepository);
+  const { open } = secretsOf(encryption);
+  return async (of: EnvironmentKey) => {
+    const row = await environments().find(of);
+    const variables: Record<string, string> = {};
+    const secrets: string[] = [];
+    for (const [key, stored] of Object.entries(row ? storedOf(row) : {})) {
+      const value = "sealed" in stored ? open(of, key, stored.sealed) : stored.value;
+      variables[key] = value;
+      if ("sealed" in stored) secrets.push(value);
+    }
+    return { variables, secrets };
+  };
+}
+
+/** Writes variables as the text of their column. */
+export function storedVariables(encryption: Encryption) {
+  const { seal, open } = secretsOf(encryption);
 
   return {
     /** Variables as JSON to store. A secret without a value keeps the stored one. */
@@ -51,18 +74,6 @@ export function storedVariables(encryption: Encryption) {
       const message = "needs a value: no secret of this name is stored";
       const details = missing.map((path) => ({ path, message }));
       throw new Problem("validation_failed", `${missing.join(", ")} ${message}`, { details });
-    },
-
-    /** The variables for a driver, secrets included, and the values of the secrets. */
-    values(of: EnvironmentKey, row: Row<"environments"> | undefined) {
-      const variables: Record<string, string> = {};
-      const secrets: string[] = [];
-      for (const [key, stored] of Object.entries(row ? storedOf(row) : {})) {
-        const value = "sealed" in stored ? open(of, key, stored.sealed) : stored.value;
-        variables[key] = value;
-        if ("sealed" in stored) secrets.push(value);
-      }
-      return { variables, secrets };
     },
 
     /**

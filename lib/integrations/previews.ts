@@ -1,14 +1,13 @@
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHost } from "../drivers/code-host/code-host.ts";
-import { mostVariables, type Preview } from "../environments/schema.ts";
+import { mostVariables } from "../environments/schema.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { Store } from "../store/store.ts";
@@ -210,15 +209,6 @@ export function previewsService(ports: Ports) {
       for (const row of rows.slice(atOnce)) await endLater(tx, row, 0);
     },
 
-    /** The open previews of environments, by name. */
-    async ofRange(range: EnvironmentRange, tx?: Tx): Promise<ReadonlyMap<string, Preview>> {
-      const rows = await previews(tx).openOfRange(range);
-      return new Map(rows.map((row) => [row.environment, viewOf(row)]));
-    },
-    environmentRemoved: (tx: Tx, { project_id, environment }: Pick<PreviewRow, "project_id" | "environment">) =>
-      previews(tx).end({ project_id, environment, at: clock.iso() }),
-    projectRemoved: (tx: Tx, project_id: string) => previews(tx).removeOfProject({ project_id }),
-
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction("rows", (tx) => previews(tx).prune({ before }))) > 0);
@@ -228,8 +218,3 @@ export function previewsService(ports: Ports) {
     },
   };
 }
-
-const viewOf = ({ integration_id, number, url, fork, commit_id, source_repo, source_branch }: PreviewRow): Preview => ({
-  ...{ integration_id, number, url, fork: fork === 1, commit: commit_id },
-  source: { type: "git", repo: source_repo, branch: source_branch },
-});

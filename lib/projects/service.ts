@@ -37,6 +37,15 @@ type Key = Pick<Row<"projects">, "organization_id" | "id">;
 
 export type ProjectsService = ReturnType<typeof projectsService>;
 
+export type ProjectName = ReturnType<typeof projectNames>;
+
+/** Reads the name of a project; undefined if it is gone. */
+export function projectNames(store: Store) {
+  const projects = store.using(projectsRepository);
+  return async (tx: Tx | undefined, organization_id: string, id: string) =>
+    (await projects(tx).find({ organization_id, id }))?.name;
+}
+
 /** Projects: top-level containers of deployments and environments. */
 export function projectsService({
   store,
@@ -118,9 +127,6 @@ export function projectsService({
 
     exists: async (tx: Tx | undefined, organization_id: string, id: string) =>
       (await projects(tx).findId({ organization_id, id })) !== undefined,
-
-    nameOf: async (tx: Tx | undefined, organization_id: string, id: string) =>
-      (await projects(tx).find({ organization_id, id }))?.name,
 
     /** The project with this id, or with this name, ignoring case. */
     async named({ organization_id }: Caller, name: string): Promise<{ id: string; name: string } | undefined> {
