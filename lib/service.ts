@@ -97,7 +97,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
       host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
     return { service: createFacade(host), warnings, runtime, protections: protections.map(describeProtection) };
   } catch (error) {
-    await apps?.sharing?.rows.end();
+    await apps?.placement.end();
     await host?.runtimes.close();
     host?.runtimes.release();
     await store.close();

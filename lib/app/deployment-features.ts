@@ -72,7 +72,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     mayFetch: async (organization_id: string, repo: string) =>
       driver.takesScenarios !== true && ports.rights.mayFetch(organization_id, repo),
   };
-  const apps: AppsService = appsService({
+  const apps = appsService({
     ...ports,
     keep,
     dataLimit,
@@ -80,7 +80,6 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     runtime: driver.runtime,
     isShared: opened.cluster !== undefined,
     forgetsRuntimes: settings.isSimulatedByChoice === true,
-    onBack: (): Promise<unknown> => rollout.resume(),
     domains: domainsOf(settings.apps),
     textRecords: createTextRecords(settings.domains.servers),
     verifies: async (tx, id) => settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
@@ -98,6 +97,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     settings.codeHost.token === undefined ? undefined : createCodeHost(settings.codeHost, ports.outbound);
   const statuses = createStatuses({ ...ports, codeHost, apps }, settings);
   const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback, statuses });
+  apps.placement.onBack(rollout.resume);
   const openPreviews = createOpenPreviews(ports);
   const removeDeployments = createProjectRemoval(ports);
   const removeEnvironments = createEnvironmentRemoval({ ...ports, previews: openPreviews });

@@ -115,7 +115,7 @@ export function routeTable(
   };
   const readable = async () => serviceState().read({ name: "vault" });
   const obstacle = () =>
-    store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.sharing?.rows.obstacle();
+    store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.placement.obstacle();
   const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   return [
     ...(settings.dashboard ? dashboardTable(foundation, settings, host, ports) : []),
@@ -156,7 +156,7 @@ function gitTable(
 
 /** Among servers that share a database, those with a runtime host the repositories. */
 const gitElsewhere = ({ apps }: Features): string | undefined => {
-  const hosts = apps.sharing?.registry.known() ?? [];
+  const hosts = apps.placement.runtimes();
   if (hosts.length === 0) return undefined;
   const names = hosts.map(({ host, apps_url }) => `${host} (its apps: ${apps_url})`).join(", ");
   return `git repositories are on the server with the runtime: ${names}`;

@@ -5,6 +5,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { AppLogs } from "./logs.ts";
+import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 import type { AppKey } from "./supervisor.ts";
 
@@ -21,11 +22,11 @@ interface Ports {
   readonly runtime: Runtime | undefined;
   /** Option `deployments.dataLimit`. */
   readonly dataLimit: number;
-  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
+  readonly placement: Pick<Placement, "isHere">;
 }
 
 /** Measures each minute, and after each deployment, how much data environments store in `/data`. */
-export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }: Ports) {
+export function createDataSizes({ store, log, logs, runtime, dataLimit, placement }: Ports) {
   const rows = store.using(appsRepository);
   const looks = new Map<string, number>();
   let hasEnded = false;
@@ -49,7 +50,7 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }:
   };
 
   const lookAll = async (): Promise<void> => {
-    for (const app of (await rows().live({})).filter(isOwn)) {
+    for (const app of (await rows().live({})).filter(placement.isHere)) {
       if (hasEnded || store.retired) return;
       await look(app);
     }
@@ -76,7 +77,7 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, isOwn }:
     for (const key of keys) {
       if (hasEnded || store.retired) return;
       const app = await rows().find(key);
-      if (app && isOwn(app)) await look(app);
+      if (app && placement.isHere(app)) await look(app);
     }
   };
 

@@ -19,8 +19,6 @@ interface Ports {
   readonly supervisor: Supervisor | undefined;
   /** The hosts that the service assigned to an environment, without its custom domains. */
   readonly ownHostsOf: (slug: string) => readonly string[];
-  /** Called if the other servers saw this runtime as down, because deployments may have waited for it. */
-  readonly onBack: () => Promise<unknown>;
   /** Called when this server takes over environments of another server. */
   readonly onTaken: () => Promise<unknown>;
 }
@@ -31,7 +29,7 @@ export const noneUp = "no server with a runtime is up, so deployments wait";
  * Runs every five seconds and when another server requests it. Renews the lease of this server's runtime, takes over
  * from runtimes that are gone, and reconciles the local apps with the rows.
  */
-export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onBack, onTaken }: Ports) {
+export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onTaken }: Ports) {
   const rows = store.using(appsRepository);
   let hasBegun = false;
   let hasEnded = false;
@@ -39,6 +37,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
   let looking: Promise<void> | undefined;
   let again = false;
   let isWaiting = false;
+  let onBack: () => Promise<unknown> = async () => {};
   /**
    * Live releases that were not running here at the last check. They start only if still missing at the next one,
    * because a deployment that has just ended starts its own release.
@@ -137,6 +136,10 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
 
   return {
     look,
+    /** Sets what runs if the other servers saw this runtime as down, because deployments may have waited for it. */
+    onBack(resume: () => Promise<unknown>): void {
+      onBack = resume;
+    },
     /** The reason why deployments are waiting; undefined if they are not. */
     obstacle: () => (isWaiting ? noneUp : undefined),
     async end(): Promise<void> {

@@ -7,9 +7,9 @@ import type { Row } from "../store/tables.ts";
 import type { Comeback, Returning } from "./comeback.ts";
 import type { createDataSizes } from "./data-sizes.ts";
 import type { AppLogs } from "./logs.ts";
+import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
-import type { Sharing } from "./sharing.ts";
 import type { Access, AppKey, Supervisor } from "./supervisor.ts";
 
 interface Ports {
@@ -17,7 +17,7 @@ interface Ports {
   readonly store: Store;
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
-  readonly sharing: Sharing | undefined;
+  readonly placement: Placement;
   readonly comeback: Comeback;
   /** Whether live releases stay stopped when the service starts: option `deployments.apps`. */
   readonly areStopped: boolean;
@@ -29,8 +29,6 @@ interface Ports {
   readonly keep: number;
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
   readonly accessOf: (key: AppKey, slug: string) => Promise<Access>;
-  /** Whether an environment runs on this server. */
-  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
 }
 
 /** Starts and stops this server's apps. */
@@ -40,13 +38,12 @@ export function createAppLifecycle(ports: Ports) {
     store,
     runtime,
     supervisor,
-    sharing,
+    placement,
     comeback,
     deployments,
     keep,
     ensure,
     accessOf,
-    isOwn,
     schedules,
     sizes,
   } = ports;
@@ -61,12 +58,12 @@ export function createAppLifecycle(ports: Ports) {
     }
     return found;
   };
-  const ownLive = async () => (await rows().live({})).filter(isOwn);
+  const ownLive = async () => (await rows().live({})).filter(placement.isHere);
 
   return {
     /** Runs before the first job: checks that the runtime works here, and removes leftovers. */
     async begin(): Promise<void> {
-      await sharing?.begin();
+      await placement.begin();
       if (!runtime) return;
       await comeback.begin();
       const live = ports.areStopped ? [] : await ownLive();
@@ -76,10 +73,10 @@ export function createAppLifecycle(ports: Ports) {
           if (!of) return false;
           if (of.isRunning) return true;
           const app = await rows().find(of);
-          return !!app && isOwn(app) && (await deployments.releases(of)).slice(0, keep).includes(name);
+          return !!app && placement.isHere(app) && (await deployments.releases(of)).slice(0, keep).includes(name);
         },
         environment: async (of) => (await rows().find(of)) !== undefined,
-        project: async (project_id) => (await rows().ofProject({ project_id })).some(isOwn),
+        project: async (project_id) => (await rows().ofProject({ project_id })).some(placement.isHere),
         warn: (message) => log.warn(message),
         async live(deployment_id) {
           const app = live.find((one) => one.deployment_id === deployment_id);
@@ -99,7 +96,7 @@ export function createAppLifecycle(ports: Ports) {
      * Registers the apps that stay stopped.
      */
     async open(): Promise<void> {
-      await sharing?.open();
+      await placement.open();
       if (supervisor && ports.areStopped)
         for (const [key, one] of await returning(await ownLive())) supervisor.leave(key, one);
     },
@@ -116,7 +113,7 @@ export function createAppLifecycle(ports: Ports) {
     /** Stops builds at once, and apps after they have answered their requests. The next start restarts the apps. */
     async close(drained: Promise<unknown>): Promise<void> {
       // Apps stop even if the database hangs.
-      const unregistered = sharing?.rows.end();
+      const unregistered = placement.end();
       supervisor?.pause();
       sizes.end();
       await runtime?.close(drained);

@@ -5,10 +5,9 @@ import type { Clock } from "../kernel/clock.ts";
 import { done, type Outcome } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
-import type { Row } from "../store/tables.ts";
 import { keptUntil } from "./domains.ts";
 import { logNameOf } from "./logs.ts";
-import type { Leftovers, OtherServers } from "./other-servers.ts";
+import type { Leftovers, Placement } from "./placement.ts";
 import { appsRepository, batch } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
@@ -20,17 +19,14 @@ interface Ports {
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
   readonly schedules: Pick<Schedules, "stop" | "removed" | "projectRemoved">;
-  /** Undefined if one server does everything. */
-  readonly others: OtherServers | undefined;
-  /** Whether an environment runs on this server. */
-  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
+  readonly placement: Placement;
   readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
   readonly afterCommit: (tx: Tx, what: string, run: () => Promise<unknown> | undefined) => void;
 }
 
 /** Removes the apps of deleted environments and projects, and their files. */
 export function createAppRemoval(ports: Ports) {
-  const { store, clock, feed, runtime, supervisor, others, isOwn, deployments, afterCommit } = ports;
+  const { store, clock, feed, runtime, supervisor, placement, deployments, afterCommit } = ports;
   const rows = store.using(appsRepository);
   const { schedules } = ports;
 
@@ -64,9 +60,9 @@ export function createAppRemoval(ports: Ports) {
     /** Removes everything of a deployment that ended without becoming active. */
     async ended(tx: Tx, { id, ...key }: AppKey & { readonly id: string }, isProjectGone = false): Promise<void> {
       const leftovers = { keys: [], running: [id], releases: [], project_id: isProjectGone ? key.project_id : null };
-      const elsewhere = await others?.runtimeOf(key, tx);
-      if (elsewhere !== undefined) return others?.clear(tx, elsewhere, leftovers);
-      if (runtime) afterCommit(tx, "ending a deployment's work", () => clear(leftovers));
+      const elsewhere = await placement.elsewhere(key, tx);
+      if (elsewhere) await elsewhere.clear(tx, leftovers);
+      else if (runtime) afterCommit(tx, "ending a deployment's work", () => clear(leftovers));
     },
 
     /**
@@ -74,15 +70,15 @@ export function createAppRemoval(ports: Ports) {
      * works for it, so that its deployment has to end.
      */
     async removed(tx: Tx, key: AppKey): Promise<boolean> {
-      const elsewhere = await others?.runtimeOf(key, tx);
-      const leftovers = elsewhere === undefined ? undefined : await leftoversOf(tx, [key], null);
+      const elsewhere = await placement.elsewhere(key, tx);
+      const leftovers = elsewhere && (await leftoversOf(tx, [key], null));
       await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
       await rows(tx).giveUpOf({ ...key, until: keptUntil(clock) });
       await rows(tx).removeDomains(key);
       await schedules.removed(tx, key);
       await rows(tx).remove(key);
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
-      if (leftovers) await others?.clear(tx, elsewhere ?? "", leftovers);
+      if (leftovers) await elsewhere.clear(tx, leftovers);
       if (leftovers || !runtime) return leftovers !== undefined;
       const releases = await deployments.releases(key, tx);
       const here = { keys: [key], running: [], releases, project_id: null };
@@ -95,15 +91,14 @@ export function createAppRemoval(ports: Ports) {
      * in batches.
      */
     async projectRemoved(tx: Tx, project_id: string): Promise<void> {
-      if (!runtime && !others) return;
       const all = await rows(tx).ofProject({ project_id });
-      const elsewhere = new Set(all.flatMap((one) => (isOwn(one) ? [] : (one.runtime_id ?? []))));
-      for (const runtime_id of others ? elsewhere : []) {
+      const elsewhere = new Set(all.flatMap((one) => (placement.isHere(one) ? [] : (one.runtime_id ?? []))));
+      for (const runtime_id of elsewhere) {
         const keys = all.filter((one) => one.runtime_id === runtime_id).map(keyOf);
-        await others?.clear(tx, runtime_id, await leftoversOf(tx, keys, project_id));
+        await placement.server(runtime_id).clear(tx, await leftoversOf(tx, keys, project_id));
       }
       if (!runtime) return;
-      const leftovers = await leftoversOf(tx, all.filter(isOwn).map(keyOf), project_id);
+      const leftovers = await leftoversOf(tx, all.filter(placement.isHere).map(keyOf), project_id);
       afterCommit(tx, "removing what a project runs and stores", () => clear(leftovers));
     },
 

@@ -14,6 +14,7 @@ import { AbortController } from "../kernel/web.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { AppLogs } from "./logs.ts";
+import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 import { schedulesRepository } from "./schedules-repository.ts";
 import type { AppKey, Supervisor } from "./supervisor.ts";
@@ -27,11 +28,8 @@ interface Ports {
   readonly feed: Pick<ChangeFeed, "publish">;
   readonly logs: Pick<AppLogs, "append">;
   readonly runtime: Runtime | undefined;
-  /** The name by which other servers know the runtime, if several share the rows. */
-  readonly runtimeId: string | undefined;
+  readonly placement: Pick<Placement, "runtimeId" | "isHere">;
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
-  /** Whether an environment runs on this server. */
-  readonly isOwn: (app: Pick<Row<"apps">, "runtime_id">) => boolean;
   readonly supervisor: Pick<Supervisor, "isLeft"> | undefined;
 }
 
@@ -56,7 +54,7 @@ const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => 
 
 /** The schedules of live releases: each has one job, which runs its command and waits for the next time. */
 export function createSchedules(ports: Ports) {
-  const { store, clock, ids, queue, bus, logs, runtime, runtimeId, appOf } = ports;
+  const { store, clock, ids, queue, bus, logs, runtime, placement, appOf } = ports;
   const [rows, apps] = [store.using(schedulesRepository), store.using(appsRepository)];
   /** The runs in this process. */
   const running = new Map<
@@ -76,9 +74,9 @@ export function createSchedules(ports: Ports) {
   const addJob = (tx: Tx, of: ScheduleKey, next_at: string) =>
     queue.addUnique(
       tx,
-      kindAt("apps.schedule", runtimeId),
+      kindAt("apps.schedule", placement.runtimeId),
       { ...keyOf(of), name: of.name },
-      `${kindAt("schedule", runtimeId)} ${nameOf(of)}`,
+      `${kindAt("schedule", placement.runtimeId)} ${nameOf(of)}`,
       Math.max(0, Date.parse(next_at) - clock.now()),
     );
 
@@ -167,7 +165,7 @@ export function createSchedules(ports: Ports) {
       const row = await rows().find(key);
       if (!row) return discard("the live release has no such schedule");
       const app = await apps().find(key);
-      if (!app || !ports.isOwn(app)) return discard("its environment runs on another server");
+      if (!app || !placement.isHere(app)) return discard("its environment runs on another server");
       const wait_ms = Date.parse(row.next_at) - clock.now();
       if (wait_ms > 0) return snooze(wait_ms);
       if (ports.supervisor?.isLeft(key)) return snooze(stopped_ms);

@@ -20,15 +20,15 @@ import { createDomains } from "./domains.ts";
 import { labelsOf } from "./host-names.ts";
 import { createAppLifecycle } from "./lifecycle.ts";
 import { createAppLogs, type FollowedKey, keptLines, logNameOf } from "./logs.ts";
+import { type Environment, oneServer, type Placement } from "./placement.ts";
 import { createAppRemoval } from "./removal.ts";
 import { appsRepository } from "./repository.ts";
 import { createRestarts } from "./restarts.ts";
 import { createSchedules } from "./schedules.ts";
-import { createSharing, type Sharing } from "./sharing.ts";
+import { severalServers } from "./several-servers.ts";
 import { type Access, type AppKey, createSupervisor, type Supervisor } from "./supervisor.ts";
 import { createAppUrls } from "./urls.ts";
 
-type Environment = Omit<AppKey, "organization_id">;
 type Deployment = AppKey & { readonly id: string };
 /** The workers and schedules of a release. */
 type Beside = Pick<Progress & { state: "done" }, "workers" | "schedules">;
@@ -68,8 +68,6 @@ interface Ports {
   readonly deployments: StoredReleases;
   /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
   readonly forgetsRuntimes: boolean;
-  /** Called when the runtime is back, so deployments can continue. */
-  readonly onBack: () => Promise<unknown>;
 }
 
 export type AppsService = ReturnType<typeof appsService>;
@@ -79,10 +77,6 @@ const releasePruner =
   async (key: Environment) => {
     for (const release of (await deployments.releases(key)).slice(keep)) await runtime?.discard(release);
   };
-
-interface OnRuntime {
-  readonly runtime_id: string | null;
-}
 
 /** The running apps: each environment's live release, its hosts, and its output. */
 export function appsService(ports: Ports) {
@@ -98,26 +92,22 @@ export function appsService(ports: Ports) {
   const supervisor = runtime && createSupervisor({ ...ports, ...comeback, runtime, output, appOf });
 
   const own = runtime && ports.runtimeId !== undefined ? { id: ports.runtimeId, names: runtime.name } : undefined;
-  const sharing: Sharing | undefined = ports.isShared
-    ? createSharing({ ...ports, own, supervisor, ensure: (tx, key) => giveHost(tx, key), onTaken: () => recover() })
-    : undefined;
-  const { others, runtimeId } = sharing ?? {};
-  /** The driver of deployments, here or on other servers; undefined if they are simulated. */
-  const runtimeName = () => runtime?.name ?? sharing?.registry.names();
-  /** Whether an environment runs here. Rows copied from PostgreSQL to a database file still name a runtime. */
-  const isOwn = ({ runtime_id: at }: OnRuntime): boolean => !sharing || at === null || at === own?.id;
+  const placement: Placement = ports.isShared
+    ? severalServers({ ...ports, own, supervisor, ensure: (tx, key) => giveHost(tx, key), onTaken: () => recover() })
+    : oneServer({ ...ports, supervisor });
+  const { runtimeName } = placement;
 
   /** Resumes the schedules of local releases. */
-  const recover = async (): Promise<void> => schedules.recover((await rows().live({})).filter(isOwn));
-  const schedules = createSchedules({ ...ports, logs, appOf, runtimeId, isOwn, supervisor });
-  const parts = { logs, comeback, schedules, sizes: createDataSizes({ ...ports, logs, isOwn }) };
-  const urls = createAppUrls({ ...ports, schedules, registry: sharing?.registry, others, runtimeName });
+  const recover = async (): Promise<void> => schedules.recover((await rows().live({})).filter(placement.isHere));
+  const schedules = createSchedules({ ...ports, logs, appOf, placement, supervisor });
+  const parts = { logs, comeback, schedules, sizes: createDataSizes({ ...ports, logs, placement }) };
+  const urls = createAppUrls({ ...ports, schedules, placement });
   const { urlOf, accessOf, ofRange, urlsOf, hasHost } = urls;
   proxy.setElsewhere(urls.urlElsewhere);
   const afterCommit = afterCommits(log);
 
   const pruneReleases = releasePruner({ ...ports, keep });
-  const changed = accessChanges({ ...ports, rows, accessOf, supervisor, tellOthers: sharing?.tellOthers });
+  const changed = accessChanges({ ...ports, rows, accessOf, supervisor, placement });
   const domains = createDomains({ ...ports, changed });
   const giveHost = hostGiver({ ...ports, rows, domains });
   const ensure = async (tx: Tx, key: AppKey) => (runtimeName() === undefined ? undefined : giveHost(tx, key));
@@ -165,7 +155,7 @@ export function appsService(ports: Ports) {
       return live?.deployment_id === id ? urlOf(live) : null;
     },
 
-    ...createRestarts({ store, logs, supervisor, others, runtimeName }),
+    ...createRestarts({ logs, supervisor, placement }),
 
     async logs(key: FollowedKey, { follow, ...query }: LogsQuery, { resume, signal }: FollowOptions) {
       const { organization_id, project_id, environment } = key;
@@ -184,12 +174,11 @@ export function appsService(ports: Ports) {
     runs: ({ organization_id, project_id, environment }: AppKey, query: PageQuery) =>
       paginate(query, "runs", { organization_id, project_id, environment }, schedules.runs().runs),
 
-    ...createAppRemoval({ ...ports, schedules, supervisor, others, isOwn, afterCommit }),
-    /** Undefined if one server does everything. */
-    sharing,
+    ...createAppRemoval({ ...ports, schedules, supervisor, placement, afterCommit }),
+    placement,
     runtimeName,
 
-    ...createAppLifecycle({ ...ports, ...parts, keep, supervisor, sharing, ensure, accessOf, isOwn }),
+    ...createAppLifecycle({ ...ports, ...parts, keep, supervisor, placement, ensure, accessOf }),
   };
 }
 
@@ -225,13 +214,13 @@ const accessChanges =
     readonly rows: (tx: Tx) => Pick<ReturnType<typeof appsRepository>, "find">;
     readonly accessOf: (key: AppKey, slug: string, tx: Tx) => Promise<Access>;
     readonly supervisor: Supervisor | undefined;
-    readonly tellOthers: Sharing["tellOthers"] | undefined;
+    readonly placement: Pick<Placement, "tellOthers">;
     readonly feed: ChangeFeed;
   }) =>
   async (tx: Tx, key: AppKey): Promise<void> => {
     const app = await ports.rows(tx).find(key);
     const access = app && (await ports.accessOf(key, app.slug, tx));
     tx.afterCommit(() => access && ports.supervisor?.setAccess(key, access));
-    ports.tellOthers?.(tx);
+    ports.placement.tellOthers(tx);
     ports.feed.publish(tx, { kind: "record", organization_id: key.organization_id, id: key.project_id });
   };

@@ -5,24 +5,18 @@ import type { Protection } from "../proxy/guard.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { recordOf, tokenOf } from "./domains.ts";
-import type { OtherServers } from "./other-servers.ts";
+import type { Environment, Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
-import type { Registry } from "./runtime-leases.ts";
 import type { Schedules } from "./schedules.ts";
-import type { Access, AppKey } from "./supervisor.ts";
+import type { Access } from "./supervisor.ts";
 
-type Environment = Omit<AppKey, "organization_id">;
 type Deployment = Environment & { readonly id: string; readonly status: string };
 
 interface Ports {
   readonly store: Store;
   readonly domains: readonly string[];
-  readonly appsUrl: () => string | undefined;
-  readonly registry: Registry | undefined;
   readonly schedules: Pick<Schedules, "ofRange">;
-  readonly others: OtherServers | undefined;
-  /** The driver of deployments; undefined if they are simulated. */
-  readonly runtimeName: () => string | undefined;
+  readonly placement: Placement;
 }
 
 /** Whether a domain serves, and the DNS record that proves the organization's right to it. */
@@ -73,13 +67,14 @@ const hostOfApps = ({ apps_url }: Row<"runtimes">) => (apps_url === "" ? [] : [n
 
 /** The addresses of apps: their hosts, and the URLs that callers see. */
 export function createAppUrls(ports: Ports) {
-  const { store, domains, appsUrl, registry, others, runtimeName } = ports;
+  const { store, domains, placement } = ports;
+  const live = placement.live;
+  const { runtimeName } = placement;
   const rows = store.using(appsRepository);
 
   /** The URL of an environment, on the server that runs it. */
   const urlOf = ({ slug, runtime_id = null }: { slug: string; runtime_id?: string | null }): string | null => {
-    const base = registry?.find(runtime_id)?.apps_url || appsUrl();
-    return base?.replace("://", `://${slug}.`) ?? null;
+    return placement.appsUrl(runtime_id)?.replace("://", `://${slug}.`) ?? null;
   };
 
   return {
@@ -95,14 +90,14 @@ export function createAppUrls(ports: Ports) {
 
     /** The URL of an app that another server runs at a host. */
     async urlElsewhere(host: string): Promise<string | undefined> {
-      const app = await others?.atHost(host);
+      const app = await placement.appElsewhere(host);
       return (app && urlOf(app)) ?? undefined;
     },
 
     /** Whether an environment is reached at a host, on this server or another. */
     async hasHost(host: string): Promise<boolean> {
       if (await rows().activeDomain({ name: host })) return true;
-      const served = [...domains, ...(registry?.known() ?? []).flatMap(hostOfApps)];
+      const served = [...domains, ...placement.runtimes().flatMap(hostOfApps)];
       const slugs = served.flatMap((one) => (host.endsWith(`.${one}`) ? [host.slice(0, -one.length - 1)] : []));
       for (const slug of new Set(slugs)) if (await rows().withSlug({ slug })) return true;
       return false;
@@ -133,12 +128,12 @@ export function createAppUrls(ports: Ports) {
 
     /** The URLs of live deployments, from the rows; undefined if this server already knows them. */
     urlsOf:
-      others &&
+      live &&
       (async (given: readonly Deployment[]) => {
         const active = given.filter(({ status }) => status === "active");
-        const live = await others.live(runtimeName() === undefined ? [] : active);
+        const apps = await live(runtimeName() === undefined ? [] : active);
         return ({ id }: Pick<Deployment, "id">) => {
-          const app = live.get(id);
+          const app = apps.get(id);
           return app ? urlOf(app) : null;
         };
       }),

@@ -21,8 +21,8 @@ export interface QueuePorts {
   readonly concurrency: number;
   /** How many of them may belong to one organization. */
   readonly mostOf: (tx: Tx | undefined, organization_id: string) => Promise<number>;
-  /** Whether nothing can start because no runtime is up. Undefined if there is one server. */
-  readonly isHeld?: ((tx: Tx) => Promise<boolean>) | undefined;
+  /** Whether nothing can start because no runtime is up. */
+  readonly isHeld: (tx: Tx) => Promise<boolean>;
 }
 
 /**
@@ -84,7 +84,7 @@ export function createEnvironmentQueues(
   const nextStartOf = async (tx: Tx, of: OfOrganization) => {
     const head = await admission.next(tx);
     const later = await deployments(tx).nextReadyAtOf(of);
-    if (head?.organization_id === of.organization_id && !(await isHeld?.(tx))) return clock.now();
+    if (head?.organization_id === of.organization_id && !(await isHeld(tx))) return clock.now();
     return later && Date.parse(later.ready_at);
   };
 

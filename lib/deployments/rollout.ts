@@ -1,4 +1,4 @@
-import type { Sharing } from "../apps/sharing.ts";
+import type { Placement } from "../apps/placement.ts";
 import { checkProgress, type DeploymentDriver, type LogLine, type Progress } from "../drivers/deployment/contract.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
@@ -18,7 +18,7 @@ import { orderOf, type ReadOrder } from "./stored-releases.ts";
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 
-interface Ports extends QueuePorts, ReadOrder {
+interface Ports extends Omit<QueuePorts, "isHeld">, ReadOrder {
   readonly bus: Bus;
   readonly feed: ChangeFeed;
   readonly driver: DeploymentDriver;
@@ -29,8 +29,7 @@ interface Ports extends QueuePorts, ReadOrder {
     succeeded(tx: Tx, deployment: Deployment, made: Progress & { state: "done" }): Promise<void>;
     /** Removes all traces of a deployment. Called again if a driver step ends later, even after its project is gone. */
     ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): Promise<void>;
-    /** Undefined if there is one server. */
-    readonly sharing: Pick<Sharing, "assign" | "registry"> | undefined;
+    readonly placement: Pick<Placement, "assign" | "isHeld" | "runtimeId">;
   };
   /** Option `deployments.autoRollback`. */
   readonly autoRollback: boolean;
@@ -79,7 +78,7 @@ export function createRollout(ports: Ports) {
 
   /** Begins a build. Answers false if it has to wait for a runtime. */
   const start = async (tx: Tx, waiting: Deployment): Promise<boolean> => {
-    const runtime_id = apps.sharing ? await apps.sharing.assign(tx, waiting) : null;
+    const runtime_id = await apps.placement.assign(tx, waiting);
     if (runtime_id === undefined) return false;
     const row = await move(tx, "build", waiting);
     if (!row) return true;
@@ -89,7 +88,7 @@ export function createRollout(ports: Ports) {
     return true;
   };
 
-  const queues = createEnvironmentQueues({ ...ports, isHeld: apps.sharing?.registry.isHeld }, start);
+  const queues = createEnvironmentQueues({ ...ports, isHeld: apps.placement.isHeld }, start);
   const { startNext } = queues;
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
@@ -108,7 +107,7 @@ export function createRollout(ports: Ports) {
     const row = await move(tx, "rollout", { ...before, version: before.version ?? version, pin, release });
     if (!row) return;
     await appendLog(tx, row, lines);
-    await scheduleAdvance(tx, row, apps.sharing?.registry.own);
+    await scheduleAdvance(tx, row, apps.placement.runtimeId);
   };
 
   const succeed = async (tx: Tx, before: Deployment, made: Progress & { state: "done" }) => {
@@ -225,10 +224,10 @@ export function createRollout(ports: Ports) {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
-      const own = apps.sharing?.registry.own;
+      const own = apps.placement.runtimeId;
       // The job has no runtime yet, or its runtime is gone: assigns one, which then keeps the deployment.
       if (own !== undefined && runtime_id !== own)
-        return done(async (tx) => scheduleAdvance(tx, row, (await apps.sharing?.assign(tx, row)) ?? own), row);
+        return done(async (tx) => scheduleAdvance(tx, row, (await apps.placement.assign(tx, row)) ?? own), row);
       if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);
       // No time passes for a stepped deployment: each step asks for the end of its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);

@@ -1,21 +1,19 @@
 import { type Node, nameOf, nodes, type Source } from "./source.ts";
 
 /** The maximum of lines outside `lib/store/` that may differ between SQLite and PostgreSQL. */
-export const mostEngineLines = 111;
+export const mostEngineLines = 74;
 
 /**
  * Names that depend on the engine: they name an engine, a feature of one engine (`lib/store/engine.ts`), or a thing
  * made only for that engine.
  */
-const asks = /[Pp]ostgres|[Ss]qlite|^(cluster|isShared|sharing|counters|noImages|hasRowLocks|lockLimit)$/;
+const asks = /[Pp]ostgres|[Ss]qlite|^(cluster|isShared|severalServers|counters|noImages|hasRowLocks|lockLimit)$/;
 /**
  * Members that depend on the engine, though their names mean other things elsewhere. The code that uses their values is
  * the same for any engine that has them.
  */
-const members = /\bopened\.images$|\bengine\.foreignCommitVersion$|\btx\.newest$/;
-/** In `lib/apps/`, `others` holds the other servers; it is undefined if there is one server. */
-const asksIn = (path: string, { type, name }: Node) =>
-  type === "Identifier" && (asks.test(name) || (name === "others" && path.startsWith("lib/apps/")));
+const members = /\bopened\.images$|\bengine\.foreignCommitVersion$|\btx\.newest$|\bplacement\.live$/;
+const asksFor = ({ type, name }: Node) => type === "Identifier" && asks.test(name);
 /** Folders that are not checked: the store itself, the tests, and code that knows no engine. */
 const knowsNone = /^(lib\/(store|drivers|client|dashboard\/page)|test)\//;
 
@@ -27,7 +25,7 @@ export function engineLines(all: readonly Source[]): string[] {
   return all
     .filter(({ path }) => !knowsNone.test(path))
     .flatMap((source) => {
-      const isAsking = (node: Node) => asksIn(source.path, node) || members.test(nameOf(node));
+      const isAsking = (node: Node) => asksFor(node) || members.test(nameOf(node));
       const code = nodes(source.program, ({ type }) => !/^(Import|TS(Interface|TypeA))/.test(type));
       return [...new Set(code.filter(isAsking).map(source.line))].map((line) => `${source.path}:${line}`);
     });

@@ -104,7 +104,8 @@ function server(t: TestContext) {
   const feed = { onWake() {} } as unknown as ChangeFeed;
   const onBack = async () => {};
   const ownHostsOf = (slug: string) => [`${slug}.localhost`];
-  const rows = createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onBack, onTaken: onBack });
+  const rows = createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onTaken: onBack });
+  rows.onBack(onBack);
   t.after(() => rows.end());
   return {
     ...{ rows, supervisor, afterReading, ...instances },
