@@ -59,7 +59,6 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
   let stopped = false;
   let runningByHand = 0;
   const running = new Set<Promise<void>>();
-  const claimDue = isShared ? () => claimAll(runner, clock) : runner.claim;
   let mutex: Promise<unknown> = Promise.resolve();
   /** Releases paused jobs late: nothing runs until a manual clock moves, and few forks move theirs. */
   let releasePaused: (() => Promise<void>) | undefined;
@@ -81,7 +80,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     await pumping;
     await Promise.all(running);
     for (;;) {
-      const rows = stopped ? [] : await claimDue();
+      const rows = stopped ? [] : await claimAll(runner, clock);
       if (rows.length === 0) return ran;
       for (const row of rows) {
         runningByHand += 1;
@@ -160,10 +159,11 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       }
     } while (pumpAgain && !stopped);
     const next = await runner.next();
-    // An unclaimed due job is locked by a transaction or needs a free slot; each job that ends starts the next pump.
-    const mayClaim = running.size < (isShared ? concurrency : 1);
-    const isLocked = isShared && next !== undefined && next <= claimedAt;
-    if (next !== undefined && (next > clock.now() || mayClaim)) arm(Math.max(next, clock.now() + (isLocked ? 50 : 5)));
+    if (next === undefined) return;
+    // A due job became due after the claim, is locked by another process, or needs a free slot. Each job that ends
+    // starts the next pump.
+    const isLocked = next <= claimedAt;
+    if (next > clock.now() || running.size < concurrency) arm(Math.max(next, clock.now() + (isLocked ? 50 : 5)));
   };
 
   const pump = () => {
@@ -205,7 +205,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
         for (;;) {
           // A claim in progress may have taken some due jobs.
           await Promise.all([pumping, ...running]);
-          const rows = stopped ? [] : await claimDue();
+          const rows = stopped ? [] : await claimAll(runner, clock);
           if (rows.length === 0 && running.size === 0) return ran;
           for (const row of rows) begin(row);
           ran += rows.length;

@@ -11,16 +11,13 @@ import type { Row } from "../store/tables.ts";
 import { holdOf, isGivenUp, watch_ms } from "./crash-count.ts";
 import { createLeases } from "./leases.ts";
 import { jobsRepository, suspect } from "./repository.ts";
-import { claimable, declaredKind } from "./runtime-jobs.ts";
+import { always, declaredKind, ofAll, ofRuntime } from "./runtime-jobs.ts";
 import { exhaust, type Failure, failed, scopeOf, settle } from "./settle.ts";
 
 /** The pause before a job runs again if its work ended while the store accepted no writes. */
 const afterStore_ms = milliseconds("1s");
 type JobRow = Row<"jobs">;
 type Ended = Outcome | Failure;
-/** Greater than every instant. */
-const always = "~";
-
 const snoozeOrDone = (next: number | undefined, now: number): Outcome =>
   next === undefined ? done() : snooze(Math.max(0, next - now));
 
@@ -76,11 +73,11 @@ export function createRunner(ports: {
   jobs: readonly Job[];
   services: unknown;
 }): Runner {
-  const { store, clock, log, services, isShared = false } = ports;
+  const { store, clock, log, services } = ports;
   const rows = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
-  const mine = claimable(rows, isShared, ports.runtimeId);
+  const mine = ports.isShared ? ofRuntime(rows, ports.runtimeId) : ofAll(rows);
   const leases = createLeases({ store, clock, rows });
 
   const attempt = async (row: JobRow, job: Job): Promise<Ended> => {
@@ -146,9 +143,7 @@ export function createRunner(ports: {
 
   const settleJob = (row: JobRow, job: Job | undefined, given: Ended) =>
     store.transaction(scopeOf(row, job, given), async (tx) => {
-      // The lock waits for transactions that are adding work to this job, and only then `next` reads. Otherwise neither
-      // side would see the other's change.
-      if (isShared && given.kind === "until") await rows(tx).lock(row);
+      if (given.kind === "until") await mine.lock?.(tx, row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
       const args = job && fittingArgs(job, row);
       // Arguments may be those of another version, whose servers will run the job.
@@ -241,7 +236,7 @@ export function createRunner(ports: {
     async release() {
       await store.transaction("rows", (tx) => rows(tx).release({ owner: ports.owner }));
     },
-    reclaim: () => (isShared && clock.mode === "real" ? takeBack(clock.iso) : takeBack(() => always)),
+    reclaim: () => takeBack(mine.ended(clock)),
     async rescue() {
       if (await rows().expired({ now: clock.iso() })) await takeBack(clock.iso);
     },

@@ -1,5 +1,7 @@
+import type { Clock } from "../kernel/clock.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
+import type { Row } from "../store/tables.ts";
 import { jobsRepository } from "./repository.ts";
 
 /** The kind of a job that only the process with this runtime may run. */
@@ -17,15 +19,37 @@ const patternOf = (runtime_id = ""): string => `%@${runtime_id}`;
 type Rows = (tx?: Tx) => ReturnType<typeof jobsRepository>;
 type Lease = Parameters<ReturnType<Rows>["claim"]>[0];
 
-/**
- * The jobs that a process may claim: all, or, with other processes on the same rows, all except those of other
- * runtimes.
- */
-export function claimable(rows: Rows, isShared: boolean, runtime_id: string | undefined) {
+/** Greater than every instant. */
+export const always = "~";
+
+/** The jobs that a process may claim. */
+interface Claimable {
+  next(): Promise<{ readonly run_at: string } | undefined>;
+  claim(tx: Tx, lease: Lease): Promise<Row<"jobs">[]>;
+  /**
+   * Waits for transactions of other processes that are adding work to this job. Otherwise a job that reads whether
+   * there is more work, and they, would not see each other's change.
+   */
+  lock?(tx: Tx, job: { readonly id: string; readonly attempt: number }): Promise<unknown>;
+  /** At a start: the leases that ended before this instant belong to processes that have ended. */
+  ended(clock: Clock): () => string;
+}
+
+/** One process runs all jobs, so whatever ran before its start has ended. */
+export const ofAll = (rows: Rows): Claimable => ({
+  next: () => rows().next({}),
+  claim: (tx, lease) => rows(tx).claim(lease),
+  ended: () => () => always,
+});
+
+/** With other processes on the same rows: all jobs except those of other runtimes. */
+export function ofRuntime(rows: Rows, runtime_id: string | undefined): Claimable {
   const own = patternOf(runtime_id);
   return {
-    next: () => (isShared ? rows().nextOf({ own }) : rows().next({})),
-    claim: (tx: Tx, lease: Lease) => (isShared ? rows(tx).claimOf({ ...lease, own }) : rows(tx).claim(lease)),
+    next: () => rows().nextOf({ own }),
+    claim: (tx, lease) => rows(tx).claimOf({ ...lease, own }),
+    lock: (tx, job) => rows(tx).lock(job),
+    ended: (clock) => (clock.mode === "real" ? clock.iso : () => always),
   };
 }
 
