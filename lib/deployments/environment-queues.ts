@@ -53,14 +53,14 @@ export function createEnvironmentQueues(
 
   /** Starts ready heads, organization by organization, up to the limits. */
   const startReady = async (tx: Tx, { organization_id }: OfOrganizationOrAll) => {
-    await tx.lockLimit?.("deployments");
+    await tx.lockLimit("deployments");
     await deployments(tx).markReady({ now: clock.iso() });
     await admission.startReady(tx, organization_id);
   };
 
   /** An environment runs one deployment at a time, first in, first out (schema/README.md#deployments). */
   const startNext = async (tx: Tx, environment: EnvironmentKey) => {
-    await tx.lockLimit?.("deployments");
+    await tx.lockLimit("deployments");
     const head = await deployments(tx).head(environment);
     if (head && !head.lined_up && !(await deployments(tx).runningIn(environment))) {
       await deployments(tx).markHead(head);
@@ -108,7 +108,7 @@ export function createEnvironmentQueues(
     /** Called when the service starts: the limit may have risen, and nothing else would start waiting deployments. */
     resume: () =>
       store.transaction("rows", async (tx) => {
-        await tx.lockLimit?.("deployments");
+        await tx.lockLimit("deployments");
         await deployments(tx).markReady({ now: clock.iso() });
         const next = (await admission.next(tx)) ?? (await deployments(tx).nextReadyAt({}));
         if (next) await scheduleStart(tx, next, 0);

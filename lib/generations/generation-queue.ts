@@ -48,7 +48,7 @@ export function createGenerationQueue(
 
   /** Starts ready generations up to the limit. */
   const startReady = async (tx: Tx, { organization_id }: Pick<Movable, "organization_id">) => {
-    await tx.lockLimit?.("generations");
+    await tx.lockLimit("generations");
     await admission.startReady(tx, organization_id);
   };
 

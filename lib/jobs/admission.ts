@@ -25,6 +25,7 @@ interface Ports<Work extends OfOrganization> {
 /** Work of all organizations that waits for a slot. Organizations take turns; within one, the oldest starts first. */
 export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>) {
   const { queue, concurrency, mostOf, nextReady } = ports;
+  const { hasRowLocks } = ports.store.engine;
   const turns = ports.store.using(turnsRepository);
 
   const mayHaveMore = async (tx: Tx | undefined, running: readonly OfOrganization[], organization_id: string) => {
@@ -68,12 +69,12 @@ export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>)
     async startReady(tx: Tx, organization_id: string | undefined): Promise<void> {
       const running = [...(await ports.running(tx))];
       if (running.length >= concurrency) return;
-      const perTurn = tx.lockLimit ? Math.ceil((concurrency - running.length) / 8) : 1;
+      const perTurn = hasRowLocks ? Math.ceil((concurrency - running.length) / 8) : 1;
       const before = await lastTurn(tx);
       let last = before;
       let started = 0;
       for (let work = await nextInTurn(tx, running, last); work; work = await nextInTurn(tx, running, last)) {
-        const isOwn = tx.lockLimit === undefined || work.organization_id === organization_id;
+        const isOwn = !hasRowLocks || work.organization_id === organization_id;
         if (!isOwn) await ports.startLater(tx, work);
         if (!isOwn || !(await ports.start(tx, work))) break;
         running.push(work);

@@ -14,10 +14,10 @@ export interface Tx {
    */
   readonly newest?: string | undefined;
   /**
-   * Takes a lock for a limit across all organizations and holds it until the commit. Undefined if transactions already
-   * run one after the other. Take it before locking job rows that other transactions add to.
+   * Takes a lock for a limit across all organizations and holds it until the commit. Does nothing if transactions
+   * already run one after the other. Take it before locking job rows that other transactions add to.
    */
-  readonly lockLimit?: ((limit: "deployments" | "generations" | "scenarios") => Promise<void>) | undefined;
+  lockLimit(limit: "deployments" | "generations" | "scenarios"): Promise<void> | undefined;
 }
 
 /**

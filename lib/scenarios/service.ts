@@ -104,7 +104,7 @@ export function scenariosService({ store, ids, log, takesDeployments }: Ports) {
      * Takes the first scenario that matches new work. Returns its outcome, to store in the row of the work, or null.
      */
     async take(tx: Tx, kind: Kind, work: WorkFields): Promise<string | null> {
-      await tx.lockLimit?.("scenarios");
+      await tx.lockLimit("scenarios");
       const left = (await list(tx)).filter(hasUsesLeft);
       const found =
         left.find(({ next }) => next === kind) ?? left.find((one) => one.next === null && matchesWork(kind, work, one));

@@ -35,7 +35,7 @@ export interface Connection {
   /** Within a transaction: as `Tx.group`. */
   readonly group?: Tx["group"];
   /** Within a transaction: as `Tx.lockLimit`. Undefined if transactions run one at a time. */
-  readonly lockLimit?: NonNullable<Tx["lockLimit"]>;
+  readonly lockLimit?: Tx["lockLimit"];
 }
 
 /** The locks and the reserve that a transaction may use: `TransactionScope` without the steps of a request. */

@@ -41,8 +41,8 @@ class Transaction implements Tx {
   afterCommit(run: () => void): void {
     this.after.push(run);
   }
-  get lockLimit() {
-    return this.connection.lockLimit;
+  lockLimit(limit: Parameters<Tx["lockLimit"]>[0]) {
+    return this.connection.lockLimit?.(limit);
   }
   tell(message: string): void {
     this.connection.tell?.(message);

@@ -200,7 +200,10 @@ describe("the store", () => {
     const rows = createStore(engine).using(settings);
     const kept = await createStore(engine).transaction("all", async (tx) => tx);
     assert.throws(() => rows(kept), /this transaction has ended/);
-    assert.throws(() => rows({ tell() {}, afterCommit() {} }), /this transaction has ended/);
+    assert.throws(
+      () => rows({ tell() {}, afterCommit() {}, lockLimit: () => undefined }),
+      /this transaction has ended/,
+    );
   });
 
   test("the reads of a tick share a snapshot, which ends with the tick and before any write", async (t) => {
