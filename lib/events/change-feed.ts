@@ -1,6 +1,6 @@
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import type { OpenDatabase } from "../store/engine.ts";
+import type { Cluster, OpenDatabase } from "../store/engine.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { EventName } from "./catalog.ts";
@@ -111,11 +111,10 @@ const changeOf = ({ event, data, ...row }: Row<"events">): Change => ({
   data: JSON.parse(data),
 });
 
-export function createChangeFeed({ log, store, opened: { cluster } }: Ports): ChangeFeed {
-  const listeners = new Set<(change: Change) => void>();
-  const here = new Set<(change: Change) => void>();
+/** The listeners of this process. */
+function createListeners(log: Log) {
+  const all = new Set<(change: Change) => void>();
   const wakers = new Set<(name: string) => void>();
-  let rightsChanges = 0;
   const notify = <T extends { kind: string }>(listener: (change: T) => void, change: T) => {
     try {
       listener(change);
@@ -123,9 +122,33 @@ export function createChangeFeed({ log, store, opened: { cluster } }: Ports): Ch
       log.error("a listener failed", { kind: change.kind, reason: reasonOf(error) });
     }
   };
-  const notifyAll = (change: Change) => {
-    for (const listener of listeners) notify(listener, change);
+  return {
+    all,
+    wakers,
+    notify,
+    notifyAll(change: Change) {
+      for (const listener of all) notify(listener, change);
+    },
   };
+}
+
+type Listeners = ReturnType<typeof createListeners>;
+/** How changes reach the listeners. */
+type Publishing = Pick<ChangeFeed, "publish" | "listenHere" | "wake" | "begin">;
+
+const oneProcess = ({ all, notifyAll }: Listeners): Publishing => ({
+  publish(tx, change) {
+    // No listener can join before the commit: the group of transactions blocks the event loop until then.
+    if (all.size > 0) tx.afterCommit(() => notifyAll(change));
+  },
+  listenHere: (listener) => void all.add(listener),
+  wake() {},
+  async begin() {},
+});
+
+function severalProcesses({ log, store }: Ports, cluster: Cluster, listeners: Listeners): Publishing {
+  const { notify, notifyAll, wakers } = listeners;
+  const here = new Set<(change: Change) => void>();
   const events = createEventReader({ log, store, publish: (row) => notifyAll(changeOf(row)) });
 
   const hear = (text: string) => {
@@ -141,23 +164,42 @@ export function createChangeFeed({ log, store, opened: { cluster } }: Ports): Ch
   };
   /** The last event of each open transaction or transaction group. */
   const lastOf = new WeakMap<object, string>();
-  /**
-   * Publishes an event at its commit, as in a single process. If an earlier event of another process has not arrived
-   * yet, the event waits for it: otherwise events would be published in the order of the messages.
-   */
-  const publishShared = (tx: Tx, change: Change) => {
-    tx.tell(JSON.stringify(messageOf(change)));
-    const { group = tx } = tx;
-    const before = lastOf.get(group) ?? tx.newest ?? "";
-    if (change.kind === "event") lastOf.set(group, change.id);
-    tx.afterCommit(() => {
-      for (const listener of here) notify(listener, change);
-      if (change.kind === "event") events.committed(change, before, () => notifyAll(change));
-      else notifyAll(change);
-    });
-  };
 
   return {
+    /**
+     * Publishes an event at its commit, as in a single process. If an earlier event of another process has not arrived
+     * yet, the event waits for it: otherwise events would be published in the order of the messages.
+     */
+    publish(tx, change) {
+      tx.tell(JSON.stringify(messageOf(change)));
+      const { group = tx } = tx;
+      const before = lastOf.get(group) ?? tx.newest ?? "";
+      if (change.kind === "event") lastOf.set(group, change.id);
+      tx.afterCommit(() => {
+        for (const listener of here) notify(listener, change);
+        if (change.kind === "event") events.committed(change, before, () => notifyAll(change));
+        else notifyAll(change);
+      });
+    },
+    listenHere: (listener) => void here.add(listener),
+    wake: (tx, name) => tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message)),
+    async begin() {
+      await cluster.listen(hear, lost);
+      await events.begin();
+    },
+  };
+}
+
+export function createChangeFeed(ports: Ports): ChangeFeed {
+  const { log, opened } = ports;
+  const listeners = createListeners(log);
+  const { publish, ...publishing } = opened.cluster
+    ? severalProcesses(ports, opened.cluster, listeners)
+    : oneProcess(listeners);
+  let rightsChanges = 0;
+
+  return {
+    ...publishing,
     rightsChanges: () => rightsChanges,
     publish(tx, change) {
       if (change.kind === "rights") {
@@ -167,28 +209,12 @@ export function createChangeFeed({ log, store, opened: { cluster } }: Ports): Ch
           rightsChanges += 1;
         });
       }
-      if (cluster) return publishShared(tx, change);
-      // No listener can join before the commit: the group of transactions blocks the event loop until then.
-      if (listeners.size === 0) return;
-      tx.afterCommit(() => notifyAll(change));
+      publish(tx, change);
     },
     listen(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+      listeners.all.add(listener);
+      return () => void listeners.all.delete(listener);
     },
-    listenHere(listener) {
-      (cluster ? here : listeners).add(listener);
-    },
-    wake(tx, name) {
-      if (cluster) tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
-    },
-    onWake(listener) {
-      wakers.add(listener);
-    },
-    async begin() {
-      if (!cluster) return;
-      await cluster.listen(hear, lost);
-      await events.begin();
-    },
+    onWake: (listener) => void listeners.wakers.add(listener),
   };
 }

@@ -81,7 +81,7 @@ test(`${mostEngineLines} lines outside of lib/store/ differ between the engines 
       "lib/app/a.ts:2",
       "lib/app/a.ts:3",
     ]);
-    const limits = "await tx.lockLimit?.(name);\nif (engine.hasRowLocks) go();\nplacement.live?.(keys);";
+    const limits = "if (counters) count();\nif (engine.hasRowLocks) go();\nplacement.live?.(keys);";
     assert.equal(engineLines([parse("lib/apps/a.ts", limits)]).length, 3);
   });
 });
