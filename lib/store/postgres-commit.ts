@@ -1,4 +1,5 @@
 import type { Client, QueryResult } from "pg";
+import type { Driver } from "./postgres.ts";
 import { isLost } from "./postgres-errors.ts";
 
 const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
@@ -9,16 +10,25 @@ const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
  * use a transaction of their own, which does not wait for the disk. Both go out in one packet, so the process cannot
  * die in between. If the messages fail, the commit stands.
  */
-export async function commit(client: Client, sending: string, unlock: string): Promise<Pick<QueryResult, "command">> {
+export async function commit(
+  { Query }: Pick<Driver, "Query">,
+  client: Client,
+  sending: string,
+  unlock: string,
+): Promise<Pick<QueryResult, "command">> {
   if (sending === "") return firstOf(await client.query(`COMMIT; ${unlock}`));
   let isCommitted = false;
-  // Called for the column of `SELECT 1`, which runs only after a successful COMMIT.
-  const getTypeParser = () => {
-    isCommitted = true;
-    return String;
-  };
   try {
-    return firstOf(await client.query({ text: `COMMIT; SELECT 1; ${sending}${unlock}`, types: { getTypeParser } }));
+    return await new Promise((resolve, reject) => {
+      const query = new Query(`COMMIT; SELECT 1; ${sending}${unlock}`, (error, results) =>
+        error ? reject(error) : resolve(firstOf(results as unknown as QueryResult[])),
+      );
+      // The row of `SELECT 1`, which runs only after a successful COMMIT.
+      query.on("row", () => {
+        isCommitted = true;
+      });
+      client.query(query);
+    });
   } catch (error) {
     if (!isCommitted || isLost(error)) throw error;
     await client.query(`ROLLBACK; ${unlock}`);

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
 import type { Cluster, Engine, EngineScope } from "./engine.ts";
-import { connectionConfig, queryBuilder, type Runner } from "./postgres.ts";
+import { connectionConfig, type Driver, queryBuilder, type Runner } from "./postgres.ts";
 import { commit } from "./postgres-commit.ts";
 import { codeOf, isEnded, isLost, translate } from "./postgres-errors.ts";
 import { createGroups, type Ended, type Work } from "./postgres-groups.ts";
-import type { Driver, Link } from "./postgres-link.ts";
+import type { Link } from "./postgres-link.ts";
 import { lockingOf } from "./postgres-locks.ts";
 import { createPool } from "./postgres-pool.ts";
 import { createSignals, sendingOf } from "./postgres-signals.ts";
@@ -84,7 +84,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       if (messages.length > 0) await allAnswered(transaction);
       if (transaction.failure) throw transaction.failure;
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
-      const { command } = await commit(client, sending, unlock);
+      const { command } = await commit(driver, client, sending, unlock);
       // PostgreSQL answers COMMIT with ROLLBACK after a failed statement.
       if (command !== "COMMIT") throw transaction.failure ?? new Error("the transaction was rolled back by its commit");
       link.give(client);

@@ -1,13 +1,10 @@
 import type { Client } from "pg";
 import { systemTimer } from "../kernel/clock.ts";
 import { createRandom } from "../kernel/random.ts";
-import type { loadDriver } from "./postgres.ts";
-import { connectionConfig } from "./postgres.ts";
+import { connectionConfig, type Driver } from "./postgres.ts";
 import { isEnded } from "./postgres-errors.ts";
 import type { Watcher } from "./recovery.ts";
 import type { Obstacle } from "./write-failure.ts";
-
-export type Driver = Awaited<ReturnType<typeof loadDriver>>;
 
 /** The most connections for writing. */
 const most = 8;

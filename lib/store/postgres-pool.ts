@@ -1,6 +1,5 @@
 import type { Client } from "pg";
-import type { Runner, SessionConfig } from "./postgres.ts";
-import type { Driver } from "./postgres-link.ts";
+import type { Driver, Runner, SessionConfig } from "./postgres.ts";
 
 interface Slot {
   readonly opening: Promise<Client>;

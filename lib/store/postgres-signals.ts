@@ -1,7 +1,6 @@
 import type { Client } from "pg";
 import { systemTimer } from "../kernel/clock.ts";
-import { connectionConfig } from "./postgres.ts";
-import type { Driver } from "./postgres-link.ts";
+import { connectionConfig, type Driver } from "./postgres.ts";
 
 const channel = "svc_server";
 /** Below PostgreSQL's limit of 8,000 bytes. */

@@ -1,7 +1,7 @@
 import { nextTick } from "node:process";
 import type { Duplex } from "node:stream";
 import { DefaultQueryExecutor, PostgresAdapter, PostgresQueryCompiler, QueryCreator } from "kysely";
-import type { Client, ClientConfig, QueryResult } from "pg";
+import type { Client, ClientConfig, Query, QueryResult } from "pg";
 import type { QueryBuilder } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
@@ -14,8 +14,9 @@ export const queryBuilder: QueryBuilder = Object.assign(new QueryCreator<Tables>
   getExecutor: () => executor,
 });
 
-interface Driver {
+export interface Driver {
   readonly Client: new (config: SessionConfig) => Client;
+  readonly Query: typeof Query;
 }
 
 async function loadPackage() {
@@ -49,7 +50,7 @@ async function isShared(client: Client, other: Client): Promise<boolean> {
  * shares backends between clients.
  */
 export async function loadDriver(): Promise<Driver> {
-  const { Client: Base } = await loadPackage();
+  const { Client: Base, Query } = await loadPackage();
   class SessionClient extends Base {
     readonly #config: SessionConfig;
     #corked: Duplex | undefined;
@@ -93,7 +94,7 @@ export async function loadDriver(): Promise<Driver> {
       return this;
     }
   }
-  return { Client: SessionClient };
+  return { Client: SessionClient, Query };
 }
 
 const sharedServers =
