@@ -96,7 +96,7 @@ export function createFeatures(
   const { tracer } = foundation;
   const queue = tracedQueue(createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") }), tracer);
   if (tracer) bus.subscribe(async (_, { id }) => tracer.remember(id));
-  feed.onWake((name) => name === "jobs" && wake(ports.clock.now()));
+  feed.onWake("jobs", () => wake(ports.clock.now()));
   const endpoints = createEndpoints({ ...ports, queue });
   const attempts = createAttempts({
     ...ports,

@@ -59,8 +59,8 @@ export function domains(query: Queries) {
     setDomainStatus: query.change((db, p: Named & Pick<Row<"app_domains">, "status" | "reason">) =>
       change(db, p).set({ status: p.status, reason: p.reason }),
     ),
-    setDomainReason: query.write((db, p: Named & { reason: string }) => change(db, p).set({ reason: p.reason })),
-    removeDomain: query.write((db, p: Named) =>
+    setDomainReason: query.pipelined((db, p: Named & { reason: string }) => change(db, p).set({ reason: p.reason })),
+    removeDomain: query.pipelined((db, p: Named) =>
       db
         .deleteFrom("app_domains")
         .where("project_id", "=", p.project_id)
@@ -76,19 +76,19 @@ export function domains(query: Queries) {
     givenUp: query.first((db, p: { name: string; now: string }) =>
       db.selectFrom("given_up_hosts").selectAll().where("name", "=", p.name).where("until", ">", p.now),
     ),
-    giveUp: query.write((db, p: Row<"given_up_hosts">) =>
+    giveUp: query.pipelined((db, p: Row<"given_up_hosts">) =>
       db
         .insertInto("given_up_hosts")
         .values({ name: p.name, organization_id: p.organization_id, until: p.until })
         .onConflict((host) => host.column("name").doUpdateSet({ organization_id: p.organization_id, until: p.until })),
     ),
-    giveUpOf: query.write((_, p: Key & { until: string }) =>
+    giveUpOf: query.pipelined((_, p: Key & { until: string }) =>
       giveUp(hostsOf(sql`project_id = ${p.project_id} and environment = ${p.environment}`), p),
     ),
-    giveUpOfProject: query.write((_, p: OfProject & { until: string }) =>
+    giveUpOfProject: query.pipelined((_, p: OfProject & { until: string }) =>
       giveUp(hostsOf(sql`project_id = ${p.project_id}`), p),
     ),
-    forgetGivenUp: query.write((db, p: { before: string }) =>
+    forgetGivenUp: query.pipelined((db, p: { before: string }) =>
       db.deleteFrom("given_up_hosts").where("until", "<", p.before),
     ),
   };

@@ -129,9 +129,9 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
     return looking;
   };
 
-  feed.onWake((name) => {
+  feed.onWake("runtimes", () => {
     // This server must get no work until its start is complete.
-    if (name === "runtimes" && hasBegun && !hasEnded) void look();
+    if (hasBegun && !hasEnded) void look();
   });
 
   return {

@@ -36,7 +36,7 @@ const isDown = () =>
 export function createOtherServers({ store, ids, feed, queue, jobs, registry }: Ports) {
   const rows = store.using(appsRepository);
   const restarts = new Map<string, () => void>();
-  feed.onWake((name) => restarts.get(name.replace(/^restarted /, ""))?.());
+  feed.onWake("restarted", (restart_id) => restarts.get(restart_id)?.());
 
   /** Throws 503 while the server of a runtime is down. */
   const requireUp = (runtime_id: string | null) => {
@@ -75,7 +75,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
       },
     }),
 
-    tellRestarted: (tx: Tx, restart_id: string) => feed.wake(tx, `restarted ${restart_id}`),
+    tellRestarted: (tx: Tx, restart_id: string) => feed.wake(tx, "restarted", restart_id),
 
     /** The app at a host of any server; undefined for unknown hosts. */
     async atHost(host: string): Promise<Row<"apps"> | undefined> {

@@ -39,20 +39,20 @@ export function schedulesRepository(query: Queries) {
         .orderBy("name"),
     ),
     insert: query.insert("schedules"),
-    remove: query.write((db, p: Named) =>
+    remove: query.pipelined((db, p: Named) =>
       db
         .deleteFrom("schedules")
         .where("project_id", "=", p.project_id)
         .where("environment", "=", p.environment)
         .where("name", "=", p.name),
     ),
-    removeAll: query.write((db, p: Key) =>
+    removeAll: query.pipelined((db, p: Key) =>
       db.deleteFrom("schedules").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
     ),
-    removeOfProject: query.write((db, p: { project_id: string }) =>
+    removeOfProject: query.pipelined((db, p: { project_id: string }) =>
       db.deleteFrom("schedules").where("project_id", "=", p.project_id),
     ),
-    setNext: query.write((db, p: Named & { next_at: string }) =>
+    setNext: query.pipelined((db, p: Named & { next_at: string }) =>
       db
         .updateTable("schedules")
         .set({ next_at: p.next_at })
@@ -83,7 +83,7 @@ export function schedulesRepository(query: Queries) {
         .where("id", "=", p.id)
         .where(sql<boolean>`status = 'running'`),
     ),
-    pruneRuns: query.write((db, p: Key) =>
+    pruneRuns: query.pipelined((db, p: Key) =>
       db
         .deleteFrom("schedule_runs")
         .where("project_id", "=", p.project_id)
@@ -99,10 +99,10 @@ export function schedulesRepository(query: Queries) {
             .offset(sql.lit(keptRuns - 1)),
         ),
     ),
-    removeRuns: query.write((db, p: Key) =>
+    removeRuns: query.pipelined((db, p: Key) =>
       db.deleteFrom("schedule_runs").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
     ),
-    removeRunsOfProject: query.write((db, p: { project_id: string }) =>
+    removeRunsOfProject: query.pipelined((db, p: { project_id: string }) =>
       db.deleteFrom("schedule_runs").where("project_id", "=", p.project_id),
     ),
   };

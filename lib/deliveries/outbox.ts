@@ -98,9 +98,9 @@ export function createOutbox(ports: Ports) {
     const args = organization_id === undefined ? { endpoint_id } : { endpoint_id, organization_id };
     await queue.addUnique(tx, "deliveries.pump", args, endpoint_id);
     tx.afterCommit(() => wakeUps.get(endpoint_id)?.());
-    feed.wake(tx, `pump ${endpoint_id}`);
+    feed.wake(tx, "pump", endpoint_id);
   };
-  feed.onWake((name) => wakeUps.get(name.replace(/^pump /, ""))?.());
+  feed.onWake("pump", (endpoint_id) => wakeUps.get(endpoint_id)?.());
 
   bus.subscribe(async (tx, event) => {
     for (const endpoint of await endpointRows(tx).ofOrganization(event)) {

@@ -81,7 +81,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
   const abortRequests = (id: string) => {
     for (const sender of senders.get(id) ?? []) sender.abort("the endpoint was deleted");
   };
-  feed.onWake((name) => abortRequests(name.replace(/^removed /, "")));
+  feed.onWake("removed", abortRequests);
 
   /**
    * Deletes a batch of an endpoint's deliveries, and with the last batch the endpoint. Returns whether the endpoint is
@@ -196,7 +196,7 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
         }
         publish(tx, row);
         tx.afterCommit(() => abortRequests(id));
-        feed.wake(tx, `removed ${id}`);
+        feed.wake(tx, "removed", id);
       }),
 
     /** The job `endpoints.clear`: deletes one batch per run. */

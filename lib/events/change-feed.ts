@@ -57,6 +57,21 @@ export type Change =
   /** Changes of other processes may have been missed, in any organization. Listeners must read their rows again. */
   | { readonly kind: "missed"; readonly organization_id: "" };
 
+/** The work of other processes that a commit wakes, so that they need not poll for it. */
+export type Topic =
+  /** Jobs are due. */
+  | "jobs"
+  /** Rows of runtimes or apps changed. */
+  | "runtimes"
+  /** An endpoint has deliveries to send. */
+  | "pump"
+  /** An endpoint was deleted: what is being sent to it stops. */
+  | "removed"
+  /** A generation was cancelled. */
+  | "cancelled"
+  /** A restart that another server ordered has ended. */
+  | "restarted";
+
 /** Publishes committed changes to listeners, so that nothing needs to poll. */
 export interface ChangeFeed {
   /** Publishes once the transaction is durable, to other processes too. A rollback publishes nothing. */
@@ -70,9 +85,9 @@ export interface ChangeFeed {
   listen(listener: (change: Change) => void): () => void;
   /** Listens to the changes of this process only; used for its metrics. */
   listenHere(listener: (change: Change) => void): void;
-  /** Wakes the processes that run work of this name. */
-  wake(tx: Tx, name: string): void;
-  onWake(listener: (name: string) => void): void;
+  /** Wakes work in all other processes after the commit; of one record, if `id` is given. */
+  wake(tx: Tx, topic: Topic, id?: string): void;
+  onWake(topic: Topic, listener: (id: string) => void): void;
   /** Starts listening to other processes, if there are any. */
   begin(): Promise<void>;
 }
@@ -86,6 +101,7 @@ interface Ports {
 type Message =
   | Exclude<Change, { kind: "event" }>
   | { readonly kind: "events"; readonly organization_id: string }
+  /** `name` is a topic, followed by the id of a record if it is about one. */
   | { readonly kind: "wake"; readonly name: string };
 
 /** The message to other processes. It must be short, so an event is only a hint to read the rows. */
@@ -114,7 +130,7 @@ const changeOf = ({ event, data, ...row }: Row<"events">): Change => ({
 /** The listeners of this process. */
 function createListeners(log: Log) {
   const all = new Set<(change: Change) => void>();
-  const wakers = new Set<(name: string) => void>();
+  const wakers = new Map<string, Set<(id: string) => void>>();
   const notify = <T extends { kind: string }>(listener: (change: T) => void, change: T) => {
     try {
       listener(change);
@@ -156,7 +172,10 @@ function severalProcesses({ log, store }: Ports, cluster: Cluster, listeners: Li
     if (!message) return;
     if (message.kind === "events") events.read(message.organization_id);
     else if (message.kind !== "wake") notifyAll(message);
-    else for (const waker of wakers) notify(({ name }) => waker(name), message);
+    else {
+      const [topic = "", id = ""] = message.name.split(" ");
+      for (const waker of wakers.get(topic) ?? []) notify(() => waker(id), message);
+    }
   };
   const lost = () => {
     events.readAll();
@@ -182,7 +201,10 @@ function severalProcesses({ log, store }: Ports, cluster: Cluster, listeners: Li
       });
     },
     listenHere: (listener) => void here.add(listener),
-    wake: (tx, name) => tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message)),
+    wake(tx, topic, id) {
+      const name = id === undefined ? topic : `${topic} ${id}`;
+      tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
+    },
     async begin() {
       await cluster.listen(hear, lost);
       await events.begin();
@@ -215,6 +237,9 @@ export function createChangeFeed(ports: Ports): ChangeFeed {
       listeners.all.add(listener);
       return () => void listeners.all.delete(listener);
     },
-    onWake: (listener) => void listeners.wakers.add(listener),
+    onWake(topic, listener) {
+      const { wakers } = listeners;
+      wakers.set(topic, (wakers.get(topic) ?? new Set()).add(listener));
+    },
   };
 }

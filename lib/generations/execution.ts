@@ -94,8 +94,7 @@ export function createExecution(ports: Ports) {
 
   /** The generations that a driver is working on in this process. */
   const working = new Map<string, () => Promise<void>>();
-  feed.onWake((name) => {
-    const id = name.replace(/^cancelled /, "");
+  feed.onWake("cancelled", (id) => {
     working
       .get(id)?.()
       .catch(warning(log, id, "a driver's cancel failed"));
@@ -196,7 +195,7 @@ export function createExecution(ports: Ports) {
       if (row.status === "failed") await assets.remove(generation_id);
       await driverOf(row.model).driver.cancel(workOf(row, clock.now()), handle || null);
       // Wakes the process that started the program or request: no other one can cancel it.
-      return done(async (tx) => feed.wake(tx, `cancelled ${generation_id}`), row);
+      return done(async (tx) => feed.wake(tx, "cancelled", generation_id), row);
     },
 
     /** From now on, interrupted requests do not count as failures. */
