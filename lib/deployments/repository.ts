@@ -148,7 +148,7 @@ export function deploymentsRepository(query: Queries) {
       MoveName,
       ReturnType<typeof move>
     >,
-    setLogSize: query.write((db, p: Key & { log_entries: number; log_bytes: number }) =>
+    setLogSize: query.pipelined((db, p: Key & { log_entries: number; log_bytes: number }) =>
       db
         .updateTable("deployments")
         .set({ log_entries: p.log_entries, log_bytes: p.log_bytes })
@@ -156,7 +156,7 @@ export function deploymentsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id),
     ),
     /** Makes a queued deployment ready now. */
-    skipDelay: query.write((db, p: Key & { now: string }) =>
+    skipDelay: query.pipelined((db, p: Key & { now: string }) =>
       db
         .updateTable("deployments")
         .set({ ready_at: p.now })
@@ -208,14 +208,14 @@ export function deploymentsRepository(query: Queries) {
         .limit(sql.lit(1)),
     ),
     runningIn: query.first((db, p: EnvironmentKey) => inEnvironment(db, p).select("id").where(running)),
-    markHead: query.write((db, p: Key) =>
+    markHead: query.pipelined((db, p: Key) =>
       db
         .updateTable("deployments")
         .set({ lined_up: 1 })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    markReady: query.write((db, p: { now: string }) =>
+    markReady: query.pipelined((db, p: { now: string }) =>
       db
         .updateTable("deployments")
         .set({ lined_up: 2 })

@@ -12,7 +12,7 @@ export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
     /** Creates the environment at its first deployment. */
-    ensure: query.write((db, p: Key) =>
+    ensure: query.pipelined((db, p: Key) =>
       db
         .insertInto("environments")
         .values({ project_id: p.project_id, name: p.name, variables: "{}" })

@@ -66,7 +66,7 @@ export function httpRepository(query: Queries) {
         .where("path", "=", p.path)
         .where("name", "=", p.name),
     ),
-    removeAnswer: query.write((db, p: { api_key_id: string; path: string; name: string; before: string }) =>
+    removeAnswer: query.pipelined((db, p: { api_key_id: string; path: string; name: string; before: string }) =>
       db
         .deleteFrom("idempotency_keys")
         .where("api_key_id", "=", p.api_key_id)

@@ -77,7 +77,7 @@ export function invitationsRepository(query: Queries) {
         .where("expires_at", ">", p.at)
         .where("invited_by_key_id", "is not", null),
     ),
-    expire: query.write((db, p: Key & { at: string }) =>
+    expire: query.pipelined((db, p: Key & { at: string }) =>
       db
         .updateTable("invitations")
         .set({ expires_at: p.at })

@@ -26,7 +26,7 @@ export function jobsRepository(query: Queries) {
   return {
     insert: query.insert("jobs"),
     /** Adds a periodic job if it does not exist. */
-    insertOnce: query.write((db, p: { id: string; kind: string; run_at: string }) =>
+    insertOnce: query.pipelined((db, p: { id: string; kind: string; run_at: string }) =>
       db
         .insertInto("jobs")
         .values({
@@ -38,7 +38,7 @@ export function jobsRepository(query: Queries) {
     /**
      * Adds a unique job, or makes the waiting one due earlier. A running job itself checks for new work before it ends.
      */
-    insertOrAdvance: query.write((db, p: { id: string; kind: string; args: string; run_at: string }) =>
+    insertOrAdvance: query.pipelined((db, p: { id: string; kind: string; args: string; run_at: string }) =>
       db
         .insertInto("jobs")
         .values({
@@ -112,11 +112,11 @@ export function jobsRepository(query: Queries) {
         }))
         .where("id", "in", expired(db, p.before)),
     ),
-    hold: query.write((db, p: { id: string; run_at: string }) =>
+    hold: query.pipelined((db, p: { id: string; run_at: string }) =>
       db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),
     ),
     /** Clears the suspects that were waiting when the process ended: they did not end it. */
-    acquit: query.write((db, _: object) =>
+    acquit: query.pipelined((db, _: object) =>
       // A literal, so that SQLite uses the index of suspects.
       db.updateTable("jobs").set({ crashes: 0, strikes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
     ),
@@ -219,16 +219,18 @@ function ofRuntimes(query: Queries) {
     claimOf: query.all((db, p: Lease & { own: string }) => claimed(query, db, p, runnable(p.own))),
     find: query.first((db, p: { id: string }) => db.selectFrom("jobs").select("id").where("id", "=", p.id)),
     /** Ends the leases of a process that has ended. */
-    endLeases: query.write((db, p: { own: string; now: string }) =>
+    endLeases: query.pipelined((db, p: { own: string; now: string }) =>
       db
         .updateTable("jobs")
         .set({ lease_until: p.now })
         .where(sql<boolean>`state = 'running'`)
         .where(sql<boolean>`kind like ${p.own}`),
     ),
-    setKind: query.write((db, p: { from: string; to: string }) =>
+    setKind: query.pipelined((db, p: { from: string; to: string }) =>
       db.updateTable("jobs").set({ kind: p.to }).where("kind", "=", p.from),
     ),
-    removeOf: query.write((db, p: { own: string }) => db.deleteFrom("jobs").where(sql<boolean>`kind like ${p.own}`)),
+    removeOf: query.pipelined((db, p: { own: string }) =>
+      db.deleteFrom("jobs").where(sql<boolean>`kind like ${p.own}`),
+    ),
   };
 }

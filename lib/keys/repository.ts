@@ -44,12 +44,12 @@ export function keysRepository(query: Queries) {
         ])
         .where("sessions.hash", "=", p.hash),
     ),
-    removeSession: query.write((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
-    pruneSessions: query.write((db, p: { before: string }) =>
+    removeSession: query.pipelined((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
+    pruneSessions: query.pipelined((db, p: { before: string }) =>
       db.deleteFrom("sessions").where("expires_at", "<", p.before),
     ),
     insertUsed: query.insertUnique("used_sign_ins"),
-    pruneUsed: query.write((db, p: { before: string }) =>
+    pruneUsed: query.pipelined((db, p: { before: string }) =>
       db.deleteFrom("used_sign_ins").where("expires_at", "<", p.before),
     ),
     find: query.first((db, p: Key) =>
@@ -67,18 +67,18 @@ export function keysRepository(query: Queries) {
         .where("user_id", "=", p.user_id)
         .where("organization_id", "=", p.organization_id),
     ),
-    used: query.write((db, p: Key & { last_used_at: string }) =>
+    used: query.pipelined((db, p: Key & { last_used_at: string }) =>
       db
         .updateTable("api_keys")
         .set({ last_used_at: p.last_used_at })
         .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
     ),
-    remove: query.write((db, p: Key) =>
+    remove: query.pipelined((db, p: Key) =>
       db.deleteFrom("api_keys").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
     ),
     /** Passes the keys that a removed key created on to its own maker. */
-    leaveToMaker: query.write((db, p: Key) =>
+    leaveToMaker: query.pipelined((db, p: Key) =>
       db
         .updateTable("api_keys")
         .set((eb) => ({
@@ -101,7 +101,7 @@ export function keysRepository(query: Queries) {
         )
         delete from api_keys where id in (select id from ended) returning id`,
     ),
-    removeOf: query.write((db, p: { organization_id: string; user_id: string }) =>
+    removeOf: query.pipelined((db, p: { organization_id: string; user_id: string }) =>
       db.deleteFrom("api_keys").where("user_id", "=", p.user_id).where("organization_id", "=", p.organization_id),
     ),
   };

@@ -58,7 +58,7 @@ export function settingsRepository(query: Queries) {
     read: query.first((db, p: { name: string }) =>
       db.selectFrom("settings").select("value").where("name", "=", p.name),
     ),
-    write: query.write((db, p: { name: string; value: string }) =>
+    write: query.pipelined((db, p: { name: string; value: string }) =>
       db
         .insertInto("settings")
         .values({ name: p.name, value: p.value })

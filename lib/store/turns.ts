@@ -6,7 +6,7 @@ export function turnsRepository(query: Queries) {
     last: query.first((db, p: { queue: string }) =>
       db.selectFrom("turns").select("organization_id").where("queue", "=", p.queue),
     ),
-    set: query.write((db, p: { queue: string; organization_id: string }) =>
+    set: query.pipelined((db, p: { queue: string; organization_id: string }) =>
       db
         .insertInto("turns")
         .values({ queue: p.queue, organization_id: p.organization_id })

@@ -78,7 +78,7 @@ interface Query {
   readonly line: number;
 }
 
-const kinds = ["all", "first", "change", "write", "count", "insert", "insertUnique", "pages"];
+const kinds = ["all", "first", "change", "pipelined", "count", "insert", "insertUnique", "pages"];
 
 /** Every `query.first(…)` of a repository, under the name of the property or constant that it becomes. */
 function queriesOf(source: Source): Query[] {
