@@ -74,16 +74,24 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   };
   const apps = appsService({
     ...ports,
-    keep,
-    dataLimit,
-    areStopped: settings.deployments.apps === "stopped",
-    runtime: driver.runtime,
-    isShared: opened.cluster !== undefined,
-    forgetsRuntimes: settings.isSimulatedByChoice === true,
-    domains: domainsOf(settings.apps),
-    textRecords: createTextRecords(settings.domains.servers),
-    verifies: async (tx, id) => settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
-    ownHost: settings.publicUrl && new URL(settings.publicUrl).hostname,
+    server: {
+      runtime: driver.runtime,
+      runtimeId: ports.runtimeId,
+      isShared: opened.cluster !== undefined,
+      forgetsRuntimes: settings.isSimulatedByChoice === true,
+      areStopped: settings.deployments.apps === "stopped",
+      keep,
+      dataLimit,
+    },
+    addresses: {
+      proxy: ports.proxy,
+      appsUrl: ports.appsUrl,
+      domains: domainsOf(settings.apps),
+      ownHost: settings.publicUrl && new URL(settings.publicUrl).hostname,
+      textRecords: createTextRecords(settings.domains.servers),
+      verifies: async (tx, id) =>
+        settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
+    },
     deployments: createStoredReleases({ ...ports, ...read }),
   });
   const runtimeOf = apps.runtimeName;

@@ -33,6 +33,38 @@ type Deployment = AppKey & { readonly id: string };
 /** The workers and schedules of a release. */
 type Beside = Pick<Progress & { state: "done" }, "workers" | "schedules">;
 
+/** What runs apps on this server. */
+interface ThisServer {
+  /** Undefined if deployments are simulated or run on other servers. */
+  readonly runtime: Runtime | undefined;
+  /** The name by which the other servers know this runtime. */
+  readonly runtimeId: string | undefined;
+  /** Whether other servers share the database. */
+  readonly isShared: boolean;
+  /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
+  readonly forgetsRuntimes: boolean;
+  /** Option `deployments.apps`: whether live releases stay stopped at the start. */
+  readonly areStopped: boolean;
+  /** Option `deployments.keep`. */
+  readonly keep: number;
+  /** Option `deployments.dataLimit`. */
+  readonly dataLimit: number;
+}
+
+/** How apps are reached. */
+interface Addresses {
+  readonly proxy: AppsProxy;
+  /** `http://localhost:8080`; undefined while the port of the apps is closed. */
+  readonly appsUrl: () => string | undefined;
+  /** The domains of the options `apps.domain` and `apps.url`. */
+  readonly domains: readonly string[];
+  /** The host of `publicUrl`, which is reserved: no app may use it. */
+  readonly ownHost: string | undefined;
+  readonly textRecords: TextRecords;
+  /** Whether a domain of this organization must be verified before it serves. */
+  readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
+}
+
 interface Ports {
   readonly store: Store;
   readonly clock: Clock;
@@ -41,45 +73,24 @@ interface Ports {
   readonly waiting: Waiting;
   readonly ids: Ids;
   readonly queue: Queue;
-  /** Whether other servers share the database. */
-  readonly isShared: boolean;
-  /** Undefined if deployments are simulated or run on other servers. */
-  readonly runtime: Runtime | undefined;
-  /** The name by which the other servers know this runtime. */
-  readonly runtimeId: string | undefined;
-  readonly proxy: AppsProxy;
-  /** The domains of the options `apps.domain` and `apps.url`. */
-  readonly domains: readonly string[];
-  /** The host of `publicUrl`, which is reserved: no app may use it. */
-  readonly ownHost: string | undefined;
-  /** `http://localhost:8080`; undefined while the port of the apps is closed. */
-  readonly appsUrl: () => string | undefined;
   readonly bus: Pick<Bus, "announce">;
-  /** Option `deployments.dataLimit`. */
-  readonly dataLimit: number;
-  /** Option `deployments.keep`. */
-  readonly keep: number;
-  /** Option `deployments.apps`: whether live releases stay stopped at the start. */
-  readonly areStopped: boolean;
-  readonly textRecords: TextRecords;
-  /** Whether a domain of this organization must be verified before it serves. */
-  readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
-  /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
-  readonly forgetsRuntimes: boolean;
+  readonly server: ThisServer;
+  readonly addresses: Addresses;
 }
 
 export type AppsService = ReturnType<typeof appsService>;
 
 const releasePruner =
-  ({ deployments, runtime, keep }: Ports) =>
+  ({ deployments, runtime, keep }: Pick<Ports, "deployments"> & ThisServer) =>
   async (key: Environment) => {
     for (const release of (await deployments.releases(key)).slice(keep)) await runtime?.discard(release);
   };
 
 /** The running apps: each environment's live release, its hosts, and its output. */
-export function appsService(ports: Ports) {
+export function appsService(given: Ports) {
+  const ports = { ...given, ...given.server, ...given.addresses };
   const { store, log, waiting, runtime, proxy, deployments } = ports;
   // The live release and its predecessor are always kept.
   const [rows, keep] = [store.using(appsRepository), Math.max(2, ports.keep)];
