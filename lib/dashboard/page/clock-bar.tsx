@@ -14,9 +14,9 @@ import {
   workOf,
 } from "./clock.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
+import { instantOf, lengthOf } from "./format-time.ts";
 import { type Change, serviceTime, setServiceTime, useRead } from "./live.ts";
 import { href } from "./router.ts";
-import { instantOf, lengthOf } from "./time-text.ts";
 
 const steps = ["10s", "2m", "2h", "1d"] as const;
 const moving = ["instruments", "journal", "deployment", "generation", "delivery"];

@@ -3,12 +3,12 @@ import { api } from "./api.ts";
 import { Action, FormDialog, Select } from "./controls.tsx";
 import type { Family } from "./endpoint.tsx";
 import { useForm } from "./form.tsx";
+import { instantOf, lengthOf } from "./format-time.ts";
 import { serviceNow, useRead } from "./live.ts";
 import { Block, Copy, curlOf, indented, Records } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
 import { Pages } from "./projects.tsx";
 import { href, place } from "./router.ts";
-import { instantOf, lengthOf } from "./time-text.ts";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 interface OfEndpoint {

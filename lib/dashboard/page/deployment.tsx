@@ -1,11 +1,11 @@
 import type { Deployment, LogEntry } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Cancel, RollBack } from "./deploy.tsx";
+import { instantOf, lengthOf, secondOf } from "./format-time.ts";
 import { useRead } from "./live.ts";
 import { LogPart } from "./log.tsx";
 import { deploymentLog } from "./log-pages.ts";
 import { href } from "./router.ts";
-import { instantOf, lengthOf, secondOf } from "./time-text.ts";
 import { loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 export function DeploymentPage({ id }: { readonly id: string }) {

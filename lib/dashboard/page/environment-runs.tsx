@@ -3,11 +3,11 @@ import type { Environment, LogEntry } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Action, Button, Field, FormDialog } from "./controls.tsx";
 import { useForm } from "./form.tsx";
+import { clockOf, instantOf, lengthOf } from "./format-time.ts";
 import { useRead } from "./live.ts";
 import { readLog } from "./log-pages.ts";
 import { Block, Records, Table } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
-import { clockOf, instantOf, lengthOf } from "./time-text.ts";
 import { Empty, Loading, Section, Status, Text, Time } from "./ui.tsx";
 
 interface Part {

@@ -2,6 +2,7 @@ import { useEffect } from "preact/hooks";
 import type { Generation } from "../../client/records.ts";
 import { api } from "./api.ts";
 import { Action } from "./controls.tsx";
+import { instantOf } from "./format-time.ts";
 import { NewGeneration } from "./generation-form.tsx";
 import { publish, useRead } from "./live.ts";
 import { sourceOf } from "./media.ts";
@@ -9,7 +10,6 @@ import { Block, Facts, textsOf } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
 import { Pages } from "./projects.tsx";
 import { href, place } from "./router.ts";
-import { instantOf } from "./time-text.ts";
 import { Empty, Loading, loadingPage, Page, Section, Status, Text, Time } from "./ui.tsx";
 
 const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).toISOString();

@@ -2,9 +2,9 @@ import { useState } from "preact/hooks";
 import { verifySignatureAsync } from "../../client/signature.ts";
 import { type Caught, control, type InboxAnswer, type InboxSettings } from "./control.ts";
 import { Action, Button, Field, FormDialog } from "./controls.tsx";
+import { instantOf } from "./format-time.ts";
 import { type Change, useRead } from "./live.ts";
 import { place, setQuery } from "./router.ts";
-import { instantOf } from "./time-text.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "./ui.tsx";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";

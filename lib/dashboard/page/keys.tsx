@@ -3,10 +3,10 @@ import { covers, scopes } from "../../kernel/roles.ts";
 import { api, session } from "./api.ts";
 import { Field, FormDialog, Once, Select } from "./controls.tsx";
 import { useForm } from "./form.tsx";
+import { instantOf } from "./format-time.ts";
 import { serviceNow, useRead } from "./live.ts";
 import { Records } from "./parts.tsx";
 import { scopeRefusal } from "./permissions.ts";
-import { instantOf } from "./time-text.ts";
 import { Page, Text, Time } from "./ui.tsx";
 
 const day_ms = 86_400_000;

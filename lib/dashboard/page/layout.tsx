@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
+import { BottomBar } from "./bottom-bar.tsx";
 import { Action, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
 import { instrumentPages } from "./instrument-pages.tsx";
@@ -9,7 +10,6 @@ import { Notices } from "./notices.tsx";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
 import { Shortcuts } from "./shortcuts.tsx";
-import { TimeBar } from "./time-bar.tsx";
 
 /** The pages in the navigation. */
 const pages = [
@@ -72,7 +72,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
       </div>
       <Drawer />
       <Palette pages={shown} />
-      {session.value?.mode === "dev" && <TimeBar />}
+      {session.value?.mode === "dev" && <BottomBar />}
     </div>
   );
 };

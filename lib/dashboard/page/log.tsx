@@ -2,10 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogEntry } from "../../client/records.ts";
 import { Button, Field } from "./controls.tsx";
+import { clockOf } from "./format-time.ts";
 import { useRead } from "./live.ts";
 import { type Pages, readOn, type Source } from "./log-pages.ts";
 import { href, place, setQuery } from "./router.ts";
-import { clockOf } from "./time-text.ts";
 import { Empty, Loading } from "./ui.tsx";
 
 const row_px = 20;

@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 import { api } from "./api.ts";
 import { control, type SentMail } from "./control.ts";
 import { Action, Field, FormDialog, Once } from "./controls.tsx";
+import { instantOf } from "./format-time.ts";
 import { type Change, useRead } from "./live.ts";
 import { refusal } from "./permissions.ts";
 import { place, setQuery } from "./router.ts";
-import { instantOf } from "./time-text.ts";
 import { Empty, Loading, Page, Text, Time } from "./ui.tsx";
 
 const concerns = ({ kind, event }: Change) =>

@@ -3,9 +3,9 @@ import { api } from "./api.ts";
 import { control, type DeliveryOrder } from "./control.ts";
 import { Action, Button, Select } from "./controls.tsx";
 import type { Family } from "./endpoint.tsx";
+import { clockOf } from "./format-time.ts";
 import { useRead } from "./live.ts";
 import { Table } from "./parts.tsx";
-import { clockOf } from "./time-text.ts";
 import { Empty, Loading, Section, Status, Text } from "./ui.tsx";
 
 /** Each order is delivered in its own fork; five deliveries have 120 orders. */

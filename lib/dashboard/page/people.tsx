@@ -4,11 +4,11 @@ import { type Role, roles } from "../../kernel/roles.ts";
 import { api, session } from "./api.ts";
 import { Action, Field, FormDialog, Problem, Select } from "./controls.tsx";
 import { useForm } from "./form.tsx";
+import { instantOf } from "./format-time.ts";
 import { refreshAll, useRead } from "./live.ts";
 import { OrganizationPart } from "./organization.tsx";
 import { Table } from "./parts.tsx";
 import { refusal } from "./permissions.ts";
-import { instantOf } from "./time-text.ts";
 import { Empty, Loading, Page, Section, Text, Time } from "./ui.tsx";
 
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? "viewer";

@@ -2,11 +2,11 @@ import { signal } from "@preact/signals";
 import { Fragment } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { session } from "./api.ts";
+import { toggleAxis } from "./bottom-bar.tsx";
 import { Button } from "./controls.tsx";
 import { isDrawerOpen } from "./drawer.tsx";
 import { Modal } from "./modal.tsx";
 import { isPaletteOpen } from "./palette.tsx";
-import { toggleAxis } from "./time-bar.tsx";
 
 const isHelpOpen = signal(false);
 const closeHelp = () => {

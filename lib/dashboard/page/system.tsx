@@ -1,8 +1,8 @@
 import { useEffect } from "preact/hooks";
 import { type Moment, readMetrics, session } from "./api.ts";
 import { LineChart } from "./chart.tsx";
+import { lengthOf } from "./format-time.ts";
 import { publish, useRead } from "./live.ts";
-import { lengthOf } from "./time-text.ts";
 import { Empty, Loading, Page } from "./ui.tsx";
 
 const rate = (value: number) => `${value < 10 ? value.toFixed(2) : Math.round(value)}/s`;

@@ -1,9 +1,9 @@
 import type { DeploymentItem, Project } from "../../client/records.ts";
 import { api } from "./api.ts";
+import { lengthOf } from "./format-time.ts";
 import { useRead } from "./live.ts";
 import { Table } from "./parts.tsx";
 import { href } from "./router.ts";
-import { lengthOf } from "./time-text.ts";
 import { Status, Text, Time } from "./ui.tsx";
 
 /** The newest projects by id. Deployments of older projects show the project's id instead of its name. */

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { advance } from "./clock.ts";
 import { control, type Preview } from "./control.ts";
 import { Action, Button, Select } from "./controls.tsx";
+import { clockOf, instantOf } from "./format-time.ts";
 import { href } from "./router.ts";
-import { clockOf, instantOf } from "./time-text.ts";
 import { lanesOf } from "./timeline-lanes.ts";
 import { Empty, Section } from "./ui.tsx";
 

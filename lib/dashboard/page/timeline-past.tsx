@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { pageOf } from "./clock.ts";
 import { control, type JournalEntry, type ListeningFork, type StoredSnapshot } from "./control.ts";
 import { Action, Button } from "./controls.tsx";
+import { clockOf, instantOf, lengthOf } from "./format-time.ts";
 import { href } from "./router.ts";
-import { clockOf, instantOf, lengthOf } from "./time-text.ts";
 import { asOf, type Mark } from "./timeline-lanes.ts";
 import { Empty, Section, Status } from "./ui.tsx";
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { Problem } from "./controls.tsx";
-import { agoOf, instantOf } from "./time-text.ts";
+import { agoOf, instantOf } from "./format-time.ts";
 
 /** The mark of a state: shape and hue, with the name of the state next to it. */
 export const Status = ({ of }: { readonly of: string }) => (

@@ -17,10 +17,10 @@ export function toggleAxis(): void {
 /**
  * The bottom of every page in `dev`: the clock, and the time axis while it is open. The timeline page has its own axis.
  */
-export function TimeBar() {
+export function BottomBar() {
   const isTimeline = place.value.path === "/timeline";
   return (
-    <div class="time-bar">
+    <div class="bottom-bar">
       {isAxisOpen.value && !isTimeline && <InstrumentPage feature="dock" />}
       <ClockBar>
         <Button
