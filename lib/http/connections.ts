@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { descriptorShares } from "../kernel/descriptors.ts";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import type { Log } from "../kernel/log.ts";
+import { createRecencyList, type Entry } from "../kernel/recency-list.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
 
@@ -35,6 +36,7 @@ interface Port {
 }
 
 interface Connection {
+  readonly socket: Socket;
   readonly port: Port;
   /** Responses that the client has not received completely. */
   answers: number;
@@ -42,16 +44,18 @@ interface Connection {
   request: ServerResponse["req"] | undefined;
   /** Handles the requests that wait for the answer to an earlier one, in their order. */
   readonly pipelined: (() => void)[];
-  /** The connection has switched protocols. This server closes it only to make room. */
-  isUpgraded?: true;
+  /** Whether the connection has switched protocols. This server closes it only to make room. */
+  isUpgraded: boolean;
 }
 
 /** Whether the server is waiting for the client: for a request, or for the rest of its body. */
 const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answers === 1 && !request?.complete);
 
 // All ports of a process share its descriptors.
-/** The connections of all ports, in the order of their last requests. */
-const connections = new Map<Socket, Connection>();
+/** The connections of all ports. */
+const connections = new Map<Socket, Entry<Connection>>();
+/** The same in the order of their last requests. */
+const byLastRequest = createRecencyList<Connection>();
 /** Connections that switched protocols and stay open. */
 const others = new Map<Socket, Port>();
 /** Ports that have closed connections to make room. Removed once there is room again. */
@@ -62,12 +66,18 @@ let upgradedApps = 0;
 /** The requests of all connections that wait for the answer to an earlier one. */
 let pipelined = 0;
 
+/** Takes a connection off the list of those that may be closed to make room. */
+function unlist(entry: Entry<Connection>): void {
+  connections.delete(entry.value.socket);
+  byLastRequest.remove(entry);
+}
+
 function forget(this: Socket): void {
-  const connection = connections.get(this);
-  const port = connection?.port ?? others.get(this);
+  const entry = connections.get(this);
+  const port = entry?.value.port ?? others.get(this);
   if (!port) return;
-  pipelined -= connection?.pipelined.length ?? 0;
-  connections.delete(this);
+  pipelined -= entry?.value.pipelined.length ?? 0;
+  if (entry) unlist(entry);
   if (others.delete(this) && port.descriptors > 1) upgradedApps -= port.descriptors;
   taken -= port.descriptors;
   for (const one of crowded) {
@@ -79,29 +89,28 @@ function forget(this: Socket): void {
 
 /** Closes the connection, of any port, that has waited longest for its client. Returns false if none is waiting. */
 function makeRoom(): boolean {
-  for (const [socket, connection] of connections) {
-    if (!isWaiting(connection)) continue;
-    const { port } = connection;
-    forget.call(socket);
-    socket.destroy();
-    port.crowd?.dropped();
-    if (crowded.has(port)) return true;
-    crowded.add(port);
-    port.crowd?.log.warn(
-      `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
-    );
-    return true;
-  }
-  return false;
+  const found = byLastRequest.find(isWaiting);
+  if (!found) return false;
+  const { socket, port } = found;
+  forget.call(socket);
+  socket.destroy();
+  port.crowd?.dropped();
+  if (crowded.has(port)) return true;
+  crowded.add(port);
+  port.crowd?.log.warn(
+    `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
+  );
+  return true;
 }
 
 /** Protects a connection that switched protocols from being closed to make room. Called once its client is known. */
 export function keepOpen(socket: Socket): void {
-  const connection = connections.get(socket);
-  if (!connection) return;
-  connections.delete(socket);
-  others.set(socket, connection.port);
-  if (connection.port.descriptors > 1) upgradedApps += connection.port.descriptors;
+  const entry = connections.get(socket);
+  if (!entry) return;
+  unlist(entry);
+  const { port } = entry.value;
+  others.set(socket, port);
+  if (port.descriptors > 1) upgradedApps += port.descriptors;
 }
 
 /**
@@ -109,7 +118,7 @@ export function keepOpen(socket: Socket): void {
  * this; undefined if the organization has too many: it must not lock out the clients of others.
  */
 export function hold(socket: Socket, organization_id: string): (() => void) | undefined {
-  const port = connections.get(socket)?.port ?? others.get(socket);
+  const port = connections.get(socket)?.value.port ?? others.get(socket);
   if (!port) return () => {};
   const count = port.held.get(organization_id) ?? 0;
   let left = port.most - upgradedApps;
@@ -127,7 +136,7 @@ export function hold(socket: Socket, organization_id: string): (() => void) | un
 }
 
 function answered(this: ServerResponse): void {
-  const connection = connections.get(this.req.socket);
+  const connection = connections.get(this.req.socket)?.value;
   if (!connection || connection.answers === 0) return;
   connection.answers -= 1;
   const next = connection.pipelined.shift();
@@ -159,14 +168,19 @@ export function trackConnections(
   const port: Port = { crowd, most, descriptors, held: new Map() };
   // Remove the listener first: after an ignored upgrade, the same socket gets here again.
   server.on("connection", (socket) => {
-    if (!connections.has(socket)) taken += descriptors;
-    connections.set(socket, { port, answers: 0, request: undefined, pipelined: [] });
+    const before = connections.get(socket);
+    if (before) byLastRequest.remove(before);
+    else taken += descriptors;
+    const connection = { socket, port, answers: 0, request: undefined, pipelined: [], isUpgraded: false };
+    const entry = byLastRequest.entry(connection);
+    connections.set(socket, entry);
+    byLastRequest.use(entry);
     socket.off("close", forget).once("close", forget);
     while (taken > most && makeRoom());
   });
   const closeIdle = () => {
-    for (const [socket, { port: at, answers, isUpgraded }] of connections)
-      if (at === port && answers === 0 && !isUpgraded) socket.destroy();
+    for (const { value } of connections.values())
+      if (value.port === port && value.answers === 0 && !value.isUpgraded) value.socket.destroy();
   };
   server.closeIdleConnections = closeIdle;
   return {
@@ -174,7 +188,7 @@ export function trackConnections(
     /** Node's closeAllConnections() misses connections that switched protocols. */
     closeAll(): void {
       for (const [socket, at] of others) if (at === port) socket.destroy();
-      for (const [socket, { port: at }] of connections) if (at === port) socket.destroy();
+      for (const { value } of connections.values()) if (value.port === port) value.socket.destroy();
     },
     /**
      * Called for each new request, with its response. Returns whether the request is handled now: a connection has one
@@ -185,13 +199,15 @@ export function trackConnections(
       const { socket } = request;
       // The rest of what a client had sent when it was cut off.
       if (socket.destroyed) return false;
-      const connection = connections.get(socket);
-      if (!connection) return true;
-      const { answers, pipelined: waiting } = connection;
-      connections.delete(socket);
-      connections.set(socket, { port, answers: answers + 1, request, pipelined: waiting });
+      const entry = connections.get(socket);
+      if (!entry) return true;
+      const connection = entry.value;
+      const { pipelined: waiting } = connection;
+      byLastRequest.use(entry);
+      connection.answers += 1;
+      connection.request = request;
       response.on("close", answered);
-      if (answers === 0) return true;
+      if (connection.answers === 1) return true;
       if (waiting.length >= mostPipelined.ofConnection || pipelined >= mostPipelined.ofAll) socket.destroy();
       else {
         pipelined += 1;
@@ -200,11 +216,14 @@ export function trackConnections(
       return false;
     },
     /** Whether responses have not ended yet. */
-    isAnswering: (socket: Socket): boolean => (connections.get(socket)?.answers ?? 0) > 0,
+    isAnswering: (socket: Socket): boolean => (connections.get(socket)?.value.answers ?? 0) > 0,
     /** The connection switches protocols. Until `keepOpen`, it counts as waiting for a request. */
     handedOver(socket: Socket): void {
-      connections.delete(socket);
-      connections.set(socket, { port, answers: 0, request: undefined, pipelined: [], isUpgraded: true });
+      const entry = connections.get(socket);
+      if (!entry) return;
+      entry.value.request = undefined;
+      entry.value.isUpgraded = true;
+      byLastRequest.use(entry);
     },
   };
 }
