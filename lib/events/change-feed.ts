@@ -57,7 +57,7 @@ export type Change =
   /** Changes of other processes may have been missed, in any organization. Listeners must read their rows again. */
   | { readonly kind: "missed"; readonly organization_id: "" };
 
-/** The work of other processes that a commit wakes, so that they need not poll for it. */
+/** What other processes are told after a commit, so that they need not poll for it. */
 export type Topic =
   /** Jobs are due. */
   | "jobs"
@@ -162,7 +162,7 @@ const oneProcess = ({ all, notifyAll }: Listeners): Publishing => ({
   async begin() {},
 });
 
-function severalProcesses({ log, store }: Ports, cluster: Cluster, listeners: Listeners): Publishing {
+function createSharedPublishing({ log, store }: Ports, cluster: Cluster, listeners: Listeners): Publishing {
   const { notify, notifyAll, wakers } = listeners;
   const here = new Set<(change: Change) => void>();
   const events = createEventReader({ log, store, publish: (row) => notifyAll(changeOf(row)) });
@@ -172,7 +172,7 @@ function severalProcesses({ log, store }: Ports, cluster: Cluster, listeners: Li
     if (!message) return;
     if (message.kind === "events") events.read(message.organization_id);
     else if (message.kind !== "wake") notifyAll(message);
-    else {
+    else if (typeof message.name === "string") {
       const [topic = "", id = ""] = message.name.split(" ");
       for (const waker of wakers.get(topic) ?? []) notify(() => waker(id), message);
     }
@@ -216,7 +216,7 @@ export function createChangeFeed(ports: Ports): ChangeFeed {
   const { log, opened } = ports;
   const listeners = createListeners(log);
   const { publish, ...publishing } = opened.cluster
-    ? severalProcesses(ports, opened.cluster, listeners)
+    ? createSharedPublishing(ports, opened.cluster, listeners)
     : oneProcess(listeners);
   let rightsChanges = 0;
 

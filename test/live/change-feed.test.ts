@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type Change, createChangeFeed } from "../../lib/events/change-feed.ts";
+import type { Cluster } from "../../lib/store/engine.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { newDatabase } from "../helpers/engines.ts";
 
@@ -51,4 +52,27 @@ test("a listener that fails is logged, and the others are still called; a stoppe
   await store.transaction("all", async (tx) => feed.publish(tx, change("one")));
   assert.deepEqual(changes, [change("one")]);
   assert.deepEqual(errors, ["a listener failed"]);
+});
+
+test("a message wakes its topic with the id of its record; messages of other programs are ignored", async (t) => {
+  let hear = (_: string): void => assert.fail("the feed does not listen yet");
+  const { engine } = await newDatabase(t);
+  const listen = async (heard: (message: string) => void) => {
+    hear = heard;
+  };
+  const log = { error: assert.fail, warn() {}, info() {}, debug() {} };
+  const feed = createChangeFeed({
+    log,
+    store: createStore(engine),
+    opened: { cluster: { listen } as unknown as Cluster },
+  });
+  const woken: string[] = [];
+  feed.onWake("jobs", (id) => woken.push(`jobs ${id}`));
+  feed.onWake("pump", (id) => woken.push(`pump ${id}`));
+  await feed.begin();
+  hear('{"kind":"wake","name":"pump end_1"}');
+  hear('{"kind":"wake","name":"jobs"}');
+  for (const text of ["", "null", "7", "not JSON", '{"kind":"wake"}', '{"kind":"wake","name":7}', "{}"]) hear(text);
+  hear('{"kind":"wake","name":"of a later version"}');
+  assert.deepEqual(woken, ["pump end_1", "jobs "]);
 });
