@@ -40,8 +40,8 @@ interface DeployingPorts extends Foundation {
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
   readonly rights: CodeHostRights;
-  /** Whether the service has no other organization. */
   readonly projectName: ProjectName;
+  /** Whether the service has no other organization. */
   readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
   /** Undefined in the mode `start`. */
   readonly scenarios: ScenariosService | undefined;

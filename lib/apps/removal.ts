@@ -66,8 +66,8 @@ export function createAppRemoval(ports: Ports) {
     },
 
     /**
-     * Call when an environment was deleted: stops its apps at once, and removes its releases. Returns whether a runtime
-     * works for it, so that its deployment has to end.
+     * Call when an environment was deleted: stops its apps at once, and removes its releases. Returns whether its
+     * deployment must end too, because a runtime may be working on it.
      */
     async removed(tx: Tx, key: AppKey): Promise<boolean> {
       const elsewhere = await placement.elsewhere(key, tx);

@@ -25,7 +25,7 @@ import { createAppRemoval } from "./removal.ts";
 import { appsRepository } from "./repository.ts";
 import { createRestarts } from "./restarts.ts";
 import { createSchedules } from "./schedules.ts";
-import { severalServers } from "./several-servers.ts";
+import { createSeveralServers } from "./several-servers.ts";
 import { type Access, type AppKey, createSupervisor, type Supervisor } from "./supervisor.ts";
 import { createAppUrls } from "./urls.ts";
 
@@ -102,9 +102,8 @@ export function appsService(given: Ports) {
   const { append: output } = logs;
   const supervisor = runtime && createSupervisor({ ...ports, ...comeback, runtime, output, appOf });
 
-  const own = runtime && ports.runtimeId !== undefined ? { id: ports.runtimeId, names: runtime.name } : undefined;
   const placement: Placement = ports.isShared
-    ? severalServers({ ...ports, own, supervisor, ensure: (tx, key) => giveHost(tx, key), onTaken: () => recover() })
+    ? createSeveralServers({ ...ports, supervisor, ensure: (tx, key) => giveHost(tx, key), onTaken: () => recover() })
     : oneServer({ ...ports, supervisor });
   const { runtimeName } = placement;
 

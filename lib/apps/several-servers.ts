@@ -25,8 +25,8 @@ interface Ports {
   readonly domains: readonly string[];
   readonly appsUrl: () => string | undefined;
   readonly runtime: Pick<Runtime, "name"> | undefined;
-  /** This server's runtime as the others know it. */
-  readonly own: { readonly id: string; readonly names: string } | undefined;
+  /** The name by which the other servers know the runtime of this one. */
+  readonly runtimeId: string | undefined;
   readonly supervisor: Supervisor | undefined;
   /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
   readonly forgetsRuntimes: boolean;
@@ -37,19 +37,20 @@ interface Ports {
 }
 
 /** Several servers share the database. Each environment runs on one of those that have a runtime. */
-export function severalServers(ports: Ports): Placement {
-  const { store, feed, domains, own, supervisor } = ports;
+export function createSeveralServers(ports: Ports): Placement {
+  const { store, feed, domains, runtime, runtimeId, supervisor } = ports;
+  const own = runtime && runtimeId !== undefined ? { id: runtimeId, names: runtime.name } : undefined;
   const rows = store.using(appsRepository);
   const jobs = createRuntimeJobs(store);
   const tellOthers = (tx: Tx) => feed.wake(tx, "runtimes");
-  const registry = createRegistry({ ...ports, jobs, tellOthers });
+  const registry = createRegistry({ ...ports, own, jobs, tellOthers });
   const others = createOtherServers({ ...ports, jobs, registry });
   const follower = createRowFollower({ ...ports, registry, ownHostsOf: (slug) => hostsUnder(domains, slug) });
   const isHere: Placement["isHere"] = ({ runtime_id }) => runtime_id === null || runtime_id === own?.id;
 
   return {
     runtimeId: own?.id,
-    runtimeName: () => ports.runtime?.name ?? registry.names(),
+    runtimeName: () => runtime?.name ?? registry.names(),
     runtimes: registry.known,
     isHere,
     server: others.server,
@@ -81,7 +82,7 @@ export function severalServers(ports: Ports): Placement {
     tellOthers,
     tellRestarted: others.tellRestarted,
 
-    /** Refuses a runtime that the other servers do not have: a deployment's source would decide which one can run it. */
+    /** Refuses another runtime than that of the other servers: each would take only some of the sources. */
     async begin() {
       if (own || ports.forgetsRuntimes) await registry.forget(own?.names);
       const other = (await registry.look()).find(({ names }) => own && names !== own.names);

@@ -160,7 +160,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     } while (pumpAgain && !stopped);
     const next = await runner.next();
     if (next === undefined) return;
-    // A due job became due after the claim, is locked by another process, or needs a free slot. Each job that ends
+    // A due job became due after the claim, is locked by a transaction, or needs a free slot. Each job that ends
     // starts the next pump.
     const isLocked = next <= claimedAt;
     if (next > clock.now() || running.size < concurrency) arm(Math.max(next, clock.now() + (isLocked ? 50 : 5)));

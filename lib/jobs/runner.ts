@@ -143,7 +143,7 @@ export function createRunner(ports: {
 
   const settleJob = (row: JobRow, job: Job | undefined, given: Ended) =>
     store.transaction(scopeOf(row, job, given), async (tx) => {
-      if (given.kind === "until") await mine.lock?.(tx, row);
+      if (given.kind === "until") await mine.lock(tx, row);
       const outcome = given.kind === "until" ? snoozeOrDone(await given.next(tx), clock.now()) : given;
       const args = job && fittingArgs(job, row);
       // Arguments may be those of another version, whose servers will run the job.

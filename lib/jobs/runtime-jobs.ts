@@ -22,16 +22,19 @@ type Lease = Parameters<ReturnType<Rows>["claim"]>[0];
 /** Greater than every instant. */
 export const always = "~";
 
-/** The jobs that a process may claim. */
+/** The jobs that a process may claim, and what it has to know of other processes. */
 interface Claimable {
   next(): Promise<{ readonly run_at: string } | undefined>;
   claim(tx: Tx, lease: Lease): Promise<Row<"jobs">[]>;
   /**
-   * Waits for transactions of other processes that are adding work to this job. Otherwise a job that reads whether
-   * there is more work, and they, would not see each other's change.
+   * Waits for transactions that are adding work to this job. Call it before reading whether there is more work.
+   * Otherwise neither side would see the other's change.
    */
-  lock?(tx: Tx, job: { readonly id: string; readonly attempt: number }): Promise<unknown>;
-  /** At a start: the leases that ended before this instant belong to processes that have ended. */
+  lock(tx: Tx, job: { readonly id: string; readonly attempt: number }): Promise<unknown>;
+  /**
+   * Reads the clock, at a start: leases that ended before this instant belong to processes that have ended. Under a
+   * manual clock no lease ever ends by itself, so all count as ended.
+   */
   ended(clock: Clock): () => string;
 }
 
@@ -39,6 +42,8 @@ interface Claimable {
 export const ofAll = (rows: Rows): Claimable => ({
   next: () => rows().next({}),
   claim: (tx, lease) => rows(tx).claim(lease),
+  // Transactions run one at a time.
+  lock: async () => undefined,
   ended: () => () => always,
 });
 

@@ -7,7 +7,7 @@ export const mostEngineLines = 59;
  * Names that depend on the engine: they name an engine, a feature of one engine (`lib/store/engine.ts`), or a thing
  * made only for that engine.
  */
-const asks = /[Pp]ostgres|[Ss]qlite|^(cluster|isShared|severalServers|counters|noImages|hasRowLocks)$/;
+const asks = /[Pp]ostgres|[Ss]qlite|^(cluster|isShared|createSeveralServers|counters|noImages|hasRowLocks)$/;
 /**
  * Members that depend on the engine, though their names mean other things elsewhere. The code that uses their values is
  * the same for any engine that has them.

@@ -61,7 +61,7 @@ export const splits: Readonly<Record<string, string>> = {
   "apps/comeback": "the return of live releases after a crash",
   "apps/lifecycle": "the start and the end of what runs",
   "apps/placement": "where environments run, and what that means with one server",
-  "apps/several-servers": "the same with several servers on one database",
+  "apps/several-servers": "where environments run with several servers on one database",
   "apps/runtime-leases": "the runtimes of all servers",
   "apps/follow-rows": "lets run here what the rows say",
   "apps/other-servers": "what is asked here and done by another server",

@@ -199,7 +199,7 @@ function useScroll(count: number, isFollowing: boolean, setFollowing: (follows: 
   const scrollTo = (index: number) => {
     if (!box.current) return;
     box.current.scrollTop = index * row_px - box.current.clientHeight / 2;
-    // The box itself may be out of view, and the time bar covers the bottom of the window.
+    // The box itself may be out of view, and the bar covers the bottom of the window.
     box.current.scrollIntoView({ block: "center" });
   };
   return { box, top, height, scrollTo };
