@@ -113,8 +113,9 @@ function messageOf(change: Change): Message {
 /** Returns undefined for messages of other programs. */
 function messageIn(text: string): Message | undefined {
   try {
-    const message: Message | null = JSON.parse(text);
-    return message ?? undefined;
+    const message: Partial<Message & { kind: "wake" } & { organization_id: string }> | null = JSON.parse(text);
+    const about = message?.kind === "wake" ? message.name : message?.organization_id;
+    return typeof about === "string" ? (message as Message) : undefined;
   } catch {
     return undefined;
   }

@@ -69,6 +69,7 @@ test("a message wakes its topic with the id of its record; messages of other pro
   const woken: string[] = [];
   feed.onWake("jobs", (id) => woken.push(`jobs ${id}`));
   feed.onWake("pump", (id) => woken.push(`pump ${id}`));
+  feed.listen((one) => assert.fail(JSON.stringify(one)));
   await feed.begin();
   hear('{"kind":"wake","name":"pump end_1"}');
   hear('{"kind":"wake","name":"jobs"}');
