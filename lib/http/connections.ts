@@ -66,7 +66,7 @@ let upgradedApps = 0;
 /** The requests of all connections that wait for the answer to an earlier one. */
 let pipelined = 0;
 
-/** Takes a connection off the list of those that may be closed to make room. */
+/** Removes a connection from the Map and from the order. */
 function unlist(entry: Entry<Connection>): void {
   connections.delete(entry.value.socket);
   byLastRequest.remove(entry);
@@ -139,6 +139,8 @@ function answered(this: ServerResponse): void {
   const connection = connections.get(this.req.socket)?.value;
   if (!connection || connection.answers === 0) return;
   connection.answers -= 1;
+  // A connection is in the old generation and would keep its request until the next one.
+  if (connection.answers === 0) connection.request = undefined;
   const next = connection.pipelined.shift();
   if (!next) return;
   pipelined -= 1;

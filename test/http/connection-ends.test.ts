@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { trackConnections } from "../../lib/http/connections.ts";
 import { listen } from "../../lib/http/server.ts";
@@ -78,6 +78,37 @@ test("connections that are closed for new ones are counted, and logged once when
   for (const socket of sockets) socket.destroy();
   await relieved;
   assert.deepEqual(logged.slice(1), ["info there is room for connections again"]);
+});
+
+test("room is made by the connection whose last request is the oldest, not by the one that came first", async (t) => {
+  const server = createServer();
+  const connections = trackConnections(server, undefined, { most: 2 });
+  const reply = (response: ServerResponse) => response.end();
+  server.on("request", (_, response) => void (connections.answering(response, reply) && reply(response)));
+  server.listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const connected = async () => {
+    const accepted = once(server, "connection");
+    const socket = await open(port);
+    await accepted;
+    return socket;
+  };
+  const asks = async (socket: Socket) => {
+    const answer = once(socket, "data");
+    socket.write(lines("GET / HTTP/1.1", "Host: localhost"));
+    assert.match(String((await answer)[0]), /^HTTP\/1\.1 200 /);
+  };
+  const [first, second] = [await connected(), await connected()];
+  await asks(first);
+  const ended = once(second.resume(), "close");
+  const third = await connected();
+  await ended;
+  await asks(first);
+  await asks(third);
+  first.destroy();
+  third.destroy();
 });
 
 test("a connection at one port closes one that waits at another: their descriptors are the same", async (t) => {
