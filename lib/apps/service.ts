@@ -37,7 +37,7 @@ type Beside = Pick<Progress & { state: "done" }, "workers" | "schedules">;
 interface ThisServer {
   /** Undefined if deployments are simulated or run on other servers. */
   readonly runtime: Runtime | undefined;
-  /** The name by which the other servers know this runtime. */
+  /** The id under which the other servers know this server's runtime. */
   readonly runtimeId: string | undefined;
   /** Whether other servers share the database. */
   readonly isShared: boolean;

@@ -25,7 +25,7 @@ interface Ports {
   readonly domains: readonly string[];
   readonly appsUrl: () => string | undefined;
   readonly runtime: Pick<Runtime, "name"> | undefined;
-  /** The name by which the other servers know the runtime of this one. */
+  /** The id under which the other servers know this server's runtime. */
   readonly runtimeId: string | undefined;
   readonly supervisor: Supervisor | undefined;
   /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
@@ -82,7 +82,7 @@ export function createSeveralServers(ports: Ports): Placement {
     tellOthers,
     tellRestarted: others.tellRestarted,
 
-    /** Refuses another runtime than that of the other servers: each would take only some of the sources. */
+    /** Refuses to start with a runtime that differs from the other servers': each accepts only some kinds of sources. */
     async begin() {
       if (own || ports.forgetsRuntimes) await registry.forget(own?.names);
       const other = (await registry.look()).find(({ names }) => own && names !== own.names);

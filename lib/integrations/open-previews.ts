@@ -8,7 +8,7 @@ import { previewsRepository } from "./repository.ts";
 
 type PreviewRow = Row<"previews">;
 
-/** The previews of environments, for the environments themselves. */
+/** What the feature `environments` needs of previews. */
 export function createOpenPreviews({ store, clock }: { readonly store: Store; readonly clock: Clock }) {
   const previews = store.using(previewsRepository);
   return {

@@ -32,8 +32,8 @@ interface Claimable {
    */
   lock(tx: Tx, job: { readonly id: string; readonly attempt: number }): Promise<unknown>;
   /**
-   * Reads the clock, at a start: leases that ended before this instant belong to processes that have ended. Under a
-   * manual clock no lease ever ends by itself, so all count as ended.
+   * For a start: returns a function that reads the clock. Leases that ended before that instant belong to processes that
+   * have ended. Under a manual clock no lease ever ends by itself, so all count as ended.
    */
   ended(clock: Clock): () => string;
 }

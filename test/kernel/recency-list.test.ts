@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { createRecencyList } from "../../lib/kernel/recency-list.ts";
 
-test("a list of entries by their last use is like an array from which each use moves its value to the end", () => {
+test("a list of entries by their last use is like an array in which each use moves its value to the end", () => {
   const step = fc.record({ kind: fc.constantFrom("use", "remove", "find"), at: fc.nat(4) });
   fc.assert(
     fc.property(fc.array(step), (steps) => {
