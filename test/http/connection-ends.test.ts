@@ -102,9 +102,12 @@ test("room is made by the connection whose last request is the oldest, not by th
   };
   const [first, second] = [await connected(), await connected()];
   await asks(first);
-  const ended = once(second.resume(), "close");
+  const closed = [first, second].map(async (socket, i) => {
+    await once(socket.resume(), "close");
+    return i;
+  });
   const third = await connected();
-  await ended;
+  assert.equal(await Promise.race(closed), 1);
   await asks(first);
   await asks(third);
   first.destroy();
