@@ -26,7 +26,7 @@ import { followLogs, withoutControlCharacters } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, newDeployment } from "./schema.ts";
-import { changesNothingBelow, type Push, type Source } from "./source.ts";
+import { changesNothingBelow, type PushOrder, type Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
 import { sourceOf } from "./stored-releases.ts";
 
@@ -141,7 +141,7 @@ export function deploymentsService(ports: Ports) {
   const projectOf = async (
     tx: Tx,
     organization_id: string,
-    { repo, project_id }: Pick<Push, "repo" | "project_id">,
+    { repo, project_id }: Pick<PushOrder, "repo" | "project_id">,
   ) => {
     const last = () => deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
     return projects.forPush(tx, organization_id, project_id ?? (await last())?.project_id);
@@ -204,7 +204,7 @@ export function deploymentsService(ports: Ports) {
       }),
 
     /** Deploys a push; undefined if no project accepts it, or if the push changes nothing in the folder to build. */
-    async push(tx: Tx, organization_id: string, push: Push): Promise<string | undefined> {
+    async push(tx: Tx, organization_id: string, push: PushOrder): Promise<string | undefined> {
       const { repo, branch, tag, commit: revision, environment } = push;
       const project = await projectOf(tx, organization_id, push);
       if (!project) return undefined;

@@ -12,8 +12,8 @@ export interface Source {
   readonly image_url: string | null;
 }
 
-/** A push to deploy: of a commit to a branch, or of a tag. */
-export interface Push {
+/** What to deploy for a push: a commit of a branch, or a tag. */
+export interface PushOrder {
   readonly project_id: string | undefined;
   readonly repo: string;
   readonly branch: string | null;

@@ -1,18 +1,10 @@
 import { createHmac } from "node:crypto";
 import * as v from "valibot";
 import { refRule } from "../deployments/source.ts";
+import type { Push } from "../integrations/pushes.ts";
 import { isSameSecret } from "../kernel/constant-time.ts";
 import { listOf } from "../kernel/size-limits.ts";
 import { check, text, textLike } from "../kernel/validation.ts";
-
-/** A push from any of the three code hosts. */
-export interface Push {
-  readonly repo: string;
-  /** The new target: a branch with its current commit, or a tag. */
-  readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
-  /** The changed files; undefined if the payload does not list all of them. */
-  readonly paths: readonly string[] | undefined;
-}
 
 const pushes = ["push", "Push Hook", "Tag Push Hook"];
 export const commit = textLike(64, /^[0-9a-f]{40}([0-9a-f]{24})?$/, "must be a commit id");

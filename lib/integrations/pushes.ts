@@ -15,11 +15,12 @@ import { pushesRepository } from "./repository.ts";
 /** How long delivery ids are kept: a code host may send the same push again. */
 const retention_ms = milliseconds("7d");
 
-/** A push to a repository: a branch with its commit, or a tag. */
+/** A push to a repository, of this service or of any of the three code hosts. */
 export interface Push {
   readonly repo: string;
+  /** The new target: a branch with its current commit, or a tag. */
   readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
-  /** The changed files; undefined if unknown. */
+  /** The changed files; undefined if not all of them are known. */
   readonly paths?: readonly string[] | undefined;
 }
 
