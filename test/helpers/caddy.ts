@@ -14,8 +14,8 @@ export const noCaddy = spawnSync("caddy", ["version"]).error !== undefined && "c
 
 /**
  * Starts Caddy with a configuration, but with other ports and a local authority. `names` are hosts of the
- * configuration. Caddy creates their certificates while it already serves and refuses their handshakes until then, so
- * this waits for them.
+ * configuration. Caddy creates their certificates while it already serves, and refuses handshakes until a moment after
+ * it has said so. So this waits for the line, and then for a handshake.
  */
 export async function caddy(t: TestContext, configuration: string, names: readonly string[] = []) {
   const folder = temporaryFolder(t);
@@ -45,26 +45,30 @@ export async function caddy(t: TestContext, configuration: string, names: readon
   const root = join(folder, "caddy/pki/authorities/local/root.crt");
   assert.ok(existsSync(root), said.join("\n"));
   const ca = readFileSync(root, "utf8");
-  return {
-    port,
-    root,
-    async ask(host: string, path = "/", headers: Readonly<Record<string, string>> = {}) {
-      const asked = request({
-        host: "127.0.0.1",
-        port,
-        servername: host,
-        path,
-        ca,
-        agent: false,
-        headers: { host, ...headers },
-      });
-      const [response] = (await Promise.race([
-        once(asked.end(), "response"),
-        once(asked, "error").then(([error]) => Promise.reject(error)),
-      ])) as [IncomingMessage];
-      let body = "";
-      for await (const chunk of response) body += chunk;
-      return { status: response.statusCode, body };
-    },
+  const ask = async (host: string, path = "/", headers: Readonly<Record<string, string>> = {}) => {
+    const asked = request({
+      host: "127.0.0.1",
+      port,
+      servername: host,
+      path,
+      ca,
+      agent: false,
+      headers: { host, ...headers },
+    });
+    const [response] = (await Promise.race([
+      once(asked.end(), "response"),
+      once(asked, "error").then(([error]) => Promise.reject(error)),
+    ])) as [IncomingMessage];
+    let body = "";
+    for await (const chunk of response) body += chunk;
+    return { status: response.statusCode, body };
   };
+  const refusesHandshake = (name: string) =>
+    ask(name).then(
+      () => false,
+      (error: NodeJS.ErrnoException) => error.code === "EPROTO",
+    );
+  for (const name of names)
+    for (let tries = 1; await refusesHandshake(name); tries++) assert.ok(tries < 1000, said.join("\n"));
+  return { port, root, ask };
 }
