@@ -4,7 +4,7 @@ import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "../config/see
 import { isoOf } from "../kernel/clock.ts";
 import { invalid } from "../kernel/errors.ts";
 import { type Role, roles, type Scope } from "../kernel/roles.ts";
-import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
+import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import { checkArgument, oneOf, record } from "../kernel/validation.ts";
 import { keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, type Plan, plans } from "../organizations/schema.ts";
@@ -91,7 +91,7 @@ export async function createKey(
     expires_at?: string;
     rate_limit?: number;
   },
-  audited: Pick<OrganizationScope, "recordChange"> = {},
+  hooks: TransactionHooks = {},
 ) {
   const { role = "owner", scopes = ["*"], name = "key" } = wanted;
   const organization = await organizations.named(wanted.organization);
@@ -101,7 +101,7 @@ export async function createKey(
         ? "there is no organization yet"
         : `no organization is named "${wanted.organization}"`,
     );
-  return store.transaction({ ...audited, organization_id: organization.id }, async (tx) => {
+  return store.transaction({ organization_id: organization.id, hooks }, async (tx) => {
     const user = await users.firstWithRole(organization.id, role, tx);
     const email = `${role}-${random.alphanumeric(6).toLowerCase()}@localhost.test`;
     const holder = user ?? (await users.insert(tx, organization.id, { name: role, email, role }));

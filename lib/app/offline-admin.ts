@@ -58,7 +58,7 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
   return {
     async createKey(wanted) {
       const { row, key } = await createKey(foundation, features, wanted, {
-        recordChange: (tx, organization_id, made) =>
+        after: (tx, organization_id, made) =>
           command(tx, organization_id, "keys.create", (made as { row: { id: string } }).row.id),
       });
       return { id: row.id, key };

@@ -116,9 +116,9 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
      */
     async recover(family: Family, caller: Caller, id: string, since: string) {
       const start = parseInstant(since) ?? 0;
-      const { organization_id, recheckRights } = caller;
+      const { organization_id, hooks } = caller;
       const key = { organization_id, endpoint_id: id };
-      const between: OrganizationScope = recheckRights ? { organization_id, recheckRights } : { organization_id };
+      const between: OrganizationScope = { organization_id, hooks: { before: hooks?.before } };
       const recoverRange = (range: { after: string; to: string }, queued: number, scope: OrganizationScope) =>
         store.transaction(scope, async (tx) => {
           const { epoch } = await endpoints.get(family, caller, id, tx);

@@ -71,7 +71,7 @@ export const createAudit =
         request_id: request.id,
       });
     };
-    const caller = { recordChange, ...by };
+    const caller = { ...by, hooks: { ...by.hooks, after: recordChange } };
     return {
       caller,
       async complete(result) {

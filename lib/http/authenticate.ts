@@ -92,16 +92,18 @@ export const confirmedBy =
     role: caller.role,
     key_id: caller.key_id,
     scopes: caller.scopes,
-    async recheckRights(tx) {
-      if (isCurrent()) return;
-      const now = (await identify(token ?? "", tx))?.caller;
-      if (!now) throw unauthorized();
-      if (now.role !== caller.role) {
-        throw new Problem(
-          "insufficient_role",
-          `the role of the key's user has changed to ${now.role}; send the request again`,
-        );
-      }
+    hooks: {
+      async before(tx) {
+        if (isCurrent()) return;
+        const now = (await identify(token ?? "", tx))?.caller;
+        if (!now) throw unauthorized();
+        if (now.role !== caller.role) {
+          throw new Problem(
+            "insufficient_role",
+            `the role of the key's user has changed to ${now.role}; send the request again`,
+          );
+        }
+      },
     },
   });
 

@@ -3,6 +3,7 @@ import type { Log } from "../kernel/log.ts";
 import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { LongList, readWhole } from "../kernel/page.ts";
 import { Stream } from "../kernel/stream.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Rules } from "../kernel/validation.ts";
 import { type Answer, longLengthOf, type Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
@@ -172,14 +173,13 @@ function runOnce(idempotency: Idempotency, { key, bytes, caller, plain, run, wri
   return idempotency.once(key, bytes, async (store) => {
     let stored: Answer | undefined;
     try {
-      const result = await run({
-        ...caller,
-        async storeReplay(tx, made) {
-          const answer = await write(made);
-          await store.within(tx, answer);
-          stored = answer;
-        },
-      });
+      const after = async (tx: Tx, organization_id: string, made: unknown) => {
+        await caller.hooks?.after?.(tx, organization_id, made);
+        const answer = await write(made);
+        await store.within(tx, answer);
+        stored = answer;
+      };
+      const result = await run({ ...caller, hooks: { ...caller.hooks, after } });
       return stored ?? (await store.alone(await write(result), caller));
     } catch (error) {
       if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;

@@ -32,15 +32,17 @@ export interface Tx {
  */
 export type TransactionScope = OrganizationScope | "rows" | "all";
 
-/** An organization, and the steps that a request adds to its transaction. */
 export interface OrganizationScope {
   readonly organization_id: string;
-  /** Runs first in the transaction. Throws if the caller's rights were revoked since the request was authenticated. */
-  readonly recheckRights?: (tx: Tx) => Promise<void>;
-  /** Runs after the transaction's work. Adds the audit entry, once for all transactions of the request. */
-  readonly recordChange?: (tx: Tx, organization_id: string, result: unknown) => unknown;
-  /** Runs last in the transaction. Stores the answer that a repeated idempotency key replays. */
-  readonly storeReplay?: (tx: Tx, result: unknown) => Promise<void>;
   /** Whether the transaction deletes, and so may use the space reserved for a full disk. */
   readonly deletes?: boolean;
+  readonly hooks?: TransactionHooks;
+}
+
+/** What an interface, such as HTTP, adds to the transactions of its callers. An error rolls the transaction back. */
+export interface TransactionHooks {
+  /** Runs first in the transaction. */
+  readonly before?: ((tx: Tx) => Promise<void>) | undefined;
+  /** Runs last in the transaction, with the result of its work. */
+  readonly after?: (tx: Tx, organization_id: string, result: unknown) => unknown;
 }

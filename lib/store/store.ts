@@ -108,16 +108,15 @@ export function createStore(engine: Engine): Store {
     on: repositoryOn,
     async transaction(scope, work) {
       if (refusal) throw refusal();
-      const hooks = typeof scope === "object" ? scope : undefined;
+      const organization = typeof scope === "object" ? scope : undefined;
       let tx: Transaction | undefined;
       const result = await engine.transaction(scope, async (connection) => {
         if (refusal) throw refusal();
         tx = new Transaction(pauses.current?.within(connection) ?? connection);
         try {
-          if (hooks?.recheckRights) await hooks.recheckRights(tx);
+          if (organization?.hooks?.before) await organization.hooks.before(tx);
           const value = await work(tx);
-          if (hooks?.recordChange) await hooks.recordChange(tx, hooks.organization_id, value);
-          if (hooks?.storeReplay) await hooks.storeReplay(tx, value);
+          if (organization?.hooks?.after) await organization.hooks.after(tx, organization.organization_id, value);
           return value;
         } finally {
           tx.open = false;

@@ -182,7 +182,7 @@ describe("the store", () => {
       store.transaction(
         {
           organization_id: "org_1",
-          storeReplay: async (tx, result) => void (await rows(tx).insert({ name: remember, value: String(result) })),
+          hooks: { after: (tx, _, result) => rows(tx).insert({ name: remember, value: String(result) }) },
         },
         async (tx) => {
           await rows(tx).insert({ name, value: "" });
