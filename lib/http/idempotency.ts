@@ -25,7 +25,7 @@ interface IdempotencyKey {
 interface AnswerStore {
   /** Stores the answer in the transaction of the work. */
   within(tx: Tx, answer: Answer): Promise<void>;
-  /** Stores the answer in a transaction of its own, which the steps of `scope` may still refuse. */
+  /** Stores the answer in a transaction of its own, which the hooks of `scope` may still refuse. */
   alone(answer: Answer, scope: OrganizationScope): Promise<Answer>;
 }
 

@@ -39,7 +39,10 @@ export interface OrganizationScope {
   readonly hooks?: TransactionHooks;
 }
 
-/** What an interface, such as HTTP, adds to the transactions of its callers. An error rolls the transaction back. */
+/**
+ * What an interface, such as HTTP or a command, adds to the transactions of its callers. Both run in each transaction of
+ * the caller, and again if it is repeated. An error rolls the transaction back.
+ */
 export interface TransactionHooks {
   /** Runs first in the transaction. */
   readonly before?: ((tx: Tx) => Promise<void>) | undefined;

@@ -38,7 +38,7 @@ export interface Connection {
   readonly lockLimit?: Tx["lockLimit"];
 }
 
-/** The locks and the reserve that a transaction may use: `TransactionScope` without the steps of a request. */
+/** The locks and the reserve that a transaction may use: `TransactionScope` without its hooks. */
 export type EngineScope = Pick<OrganizationScope, "organization_id" | "deletes"> | "rows" | "all";
 
 /** What the processes of one database share besides its rows. */
