@@ -11,13 +11,6 @@ export const batch = 50;
 export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
-    /** Creates the environment at its first deployment. */
-    ensure: query.pipelined((db, p: Key) =>
-      db
-        .insertInto("environments")
-        .values({ project_id: p.project_id, name: p.name, variables: "{}" })
-        .onConflict((conflict) => conflict.doNothing()),
-    ),
     list: query.pages({ table: "environments", within: ["project_id"], key: "name", order: "asc" }),
     find: query.first((db, p: Key) =>
       db.selectFrom("environments").selectAll().where("project_id", "=", p.project_id).where("name", "=", p.name),

@@ -90,15 +90,18 @@ export function environmentsService({
     return true;
   };
 
+  const insert = (tx: Tx, key: { project_id: string; name: string }, given: Variables) =>
+    environments(tx).insert({ ...key, variables: serialize(key, given), protect: null, root: null });
+
   return {
-    async ensure(tx: Tx, { organization_id, project_id, environment }: AppKey) {
-      await environments(tx).ensure({ project_id, name: environment });
-      await apps.ensure(tx, { organization_id, project_id, environment });
+    /** Creates the environment at its first deployment. */
+    async ensure(tx: Tx, { organization_id, project_id, environment: name }: AppKey) {
+      if (!(await environments(tx).find({ project_id, name }))) await insert(tx, { project_id, name }, {});
+      await apps.ensure(tx, { organization_id, project_id, environment: name });
     },
 
     async insert(tx: Tx, { organization_id, project_id, environment: name }: AppKey, given: Variables = {}) {
-      const variables = serialize({ project_id, name }, given);
-      await environments(tx).insert({ project_id, name, variables, protect: null, root: null });
+      await insert(tx, { project_id, name }, given);
       await apps.ensure(tx, { organization_id, project_id, environment: name });
     },
 

@@ -35,19 +35,17 @@ export function readOnce(
     const tables = tablesOf(text);
     if (isRead(text))
       return tables.length > 0 && tables.every((table) => kept.has(table)) ? remembered(made, text, answers) : made;
-    if (!tables.some((table) => kept.has(table))) return made;
-    return text.endsWith(" on conflict do nothing") ? repeatable(made, text, answers) : forgetting(made, answers);
+    return tables.some((table) => kept.has(table)) ? forgetting(made, answers) : made;
   };
 }
 
 /** The result of the same call in this group, or else of `run`. */
 function once<T>(known: Answers, call: string, parameters: readonly unknown[], run: () => Promise<T>): Promise<T> {
+  const results = known.get(call) ?? new Map<string, Promise<unknown>>();
   const key = JSON.stringify(parameters);
-  const present = known.get(call)?.get(key);
+  const present = results.get(key);
   if (present !== undefined) return present as Promise<T>;
   const result = run();
-  // After the run, which may have cleared them.
-  const results = known.get(call) ?? new Map<string, Promise<unknown>>();
   known.set(call, results.set(key, result));
   return result;
 }
@@ -64,18 +62,6 @@ function remembered(made: Statement, text: string, answers: () => Answers | unde
     first(parameters) {
       const known = answers();
       return known ? once(known, first, parameters, () => made.first(parameters)) : made.first(parameters);
-    },
-  };
-}
-
-/** An insert with `on conflict do nothing`. It runs once per group, because a repeat would change nothing. */
-function repeatable(made: Statement, text: string, answers: () => Answers | undefined): Statement {
-  const others = forgetting(made, answers);
-  return {
-    ...others,
-    send(parameters) {
-      const known = answers();
-      return known ? once(known, text, parameters, () => others.send(parameters)) : others.send(parameters);
     },
   };
 }

@@ -26,7 +26,6 @@ const unscoped: Readonly<Record<string, string>> = {
   "apps/*": "scoped by the project, which its service found in the organization; the proxy serves every organization",
   "deployments/releases": "a runtime: the releases of an environment, by the project of a row that it holds",
   "environments/insert": "scoped by the project, which its service found in the organization",
-  "environments/ensure": "scoped by the project, which its service found in the organization",
   "environments/list": "scoped by the project, which its service found in the organization",
   "environments/find": "scoped by the project, which its service found in the organization",
   "environments/put": "scoped by the project, which its service found in the organization",
