@@ -69,8 +69,8 @@ export function tracedHandler(handler: Handler, tracer: MaybeTracer): Handler {
 export function tracedStore(store: Store, tracer: MaybeTracer): Store {
   if (!tracer) return store;
   return replaced(store, {
-    transaction(scope, work) {
-      if (!tracer.current) return store.transaction(scope, work);
+    transaction(scope, work, prefetch) {
+      if (!tracer.current) return store.transaction(scope, work, prefetch);
       const attributes: Attributes = {
         "db.system.name": store.engine.name.replace(/^postgres$/, "postgresql"),
         "svc.scope": typeof scope === "string" ? scope : "organization",
@@ -78,7 +78,7 @@ export function tracedStore(store: Store, tracer: MaybeTracer): Store {
       };
       // A commit of another transaction may start this body, so it would otherwise run in that transaction's span.
       return tracer.span("transaction", { kind: "client", attributes }, (span) =>
-        store.transaction(scope, (tx) => span.within(() => work(tx))),
+        store.transaction(scope, (tx) => span.within(() => work(tx)), prefetch),
       );
     },
   });

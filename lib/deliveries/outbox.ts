@@ -102,11 +102,12 @@ export function createOutbox(ports: Ports) {
   };
   feed.onWake("pump", (endpoint_id) => wakeUps.get(endpoint_id)?.());
 
+  const endpointsOf = (tx: Tx, organization_id: string) => endpointRows(tx).ofOrganization({ organization_id });
   bus.subscribe(async (tx, event) => {
-    for (const endpoint of await endpointRows(tx).ofOrganization(event)) {
+    for (const endpoint of await endpointsOf(tx, event.organization_id)) {
       if (subscribesTo(endpoint, event.event)) await enqueue(tx, endpoint, event);
     }
-  });
+  }, endpointsOf);
 
   const readDue = async (tx: Tx, endpoint_id: string, inFlight: ReadonlySet<string>) => {
     const due = (await deliveries(tx).due({ endpoint_id, now: clock.iso() })).filter(({ id }) => !inFlight.has(id));

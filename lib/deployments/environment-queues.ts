@@ -6,12 +6,16 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
+import { environmentDeploymentsRepository } from "./environment-repository.ts";
 import { deploymentsRepository } from "./repository.ts";
 
 type Deployment = Row<"deployments">;
 type OfOrganization = Pick<Deployment, "organization_id">;
 type OfOrganizationOrAll = { readonly organization_id?: string | undefined };
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
+
+/** `isNext` behind a queued deployment. */
+const waits = Promise.resolve(false);
 
 export interface QueuePorts {
   readonly store: Store;
@@ -34,6 +38,7 @@ export function createEnvironmentQueues(
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
+  const inEnvironment = store.using(environmentDeploymentsRepository);
 
   /**
    * Adds the job that starts heads of queues. On PostgreSQL each organization has its own job: with a common row,
@@ -69,16 +74,28 @@ export function createEnvironmentQueues(
     await startReady(tx, environment);
   };
 
-  /** By commit group: the environments whose queues it has added to, and taken nothing from since. */
-  const added = new WeakMap<object, Set<string>>();
-  const nameOf = ({ project_id, environment }: Omit<EnvironmentKey, "organization_id">) =>
-    `${project_id} ${environment}`;
+  /** By commit group and environment: `isNext`, as long as no deployment leaves its state. */
+  const known = new WeakMap<object, Map<string, Promise<boolean>>>();
+  const remember = (
+    group: object,
+    { project_id, environment }: Omit<EnvironmentKey, "organization_id">,
+    isNext: Promise<boolean>,
+  ) => {
+    const ofGroup = known.get(group) ?? new Map<string, Promise<boolean>>();
+    known.set(group, ofGroup.set(`${project_id} ${environment}`, isNext));
+    return isNext;
+  };
 
   /** Whether a deployment queued now would be the next to start in its environment. */
-  const isNext = async (tx: Tx, environment: Omit<EnvironmentKey, "organization_id">) =>
-    !(tx.group && added.get(tx.group)?.has(nameOf(environment))) &&
-    !(await deployments(tx).head(environment)) &&
-    !(await deployments(tx).runningIn(environment));
+  const isNext = (tx: Tx, environment: Omit<EnvironmentKey, "organization_id">): Promise<boolean> => {
+    const { project_id, environment: name } = environment;
+    const present = tx.group && known.get(tx.group)?.get(`${project_id} ${name}`);
+    if (present !== undefined) return present;
+    const read = inEnvironment(tx)
+      .unfinished(environment)
+      .then((found) => !found);
+    return tx.group ? remember(tx.group, environment, read) : read;
+  };
 
   /** When the job of an organization runs again. */
   const nextStartOf = async (tx: Tx, of: OfOrganization) => {
@@ -94,13 +111,9 @@ export function createEnvironmentQueues(
      * Called after a deployment was queued. `isNext` then needs no query for later ones of the same environment and
      * commit group, so a POST does not wait for the database.
      */
-    wasQueued({ group }: Tx, environment: EnvironmentKey) {
-      if (!group) return;
-      const names = added.get(group) ?? new Set();
-      added.set(group, names.add(nameOf(environment)));
-    },
+    wasQueued: ({ group }: Tx, environment: EnvironmentKey) => void (group && remember(group, environment, waits)),
     /** Called after a deployment left its state. */
-    hasMoved: ({ group }: Tx) => void (group && added.delete(group)),
+    hasMoved: ({ group }: Tx) => void (group && known.delete(group)),
     startNext,
     startReady,
     scheduleStart,

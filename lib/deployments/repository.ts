@@ -11,8 +11,8 @@ type EnvironmentKey = { project_id: string; environment: string };
 type MoveParameters = Key & { at: string } & Pick<Row<"deployments">, "version" | "pin" | "release">;
 
 /** The planner uses a partial index only if the query contains its condition word for word. */
-const running = sql<boolean>`status in ('building', 'deploying')`;
-const queued = sql<boolean>`status = 'queued'`;
+export const running = sql<boolean>`status in ('building', 'deploying')`;
+export const queued = sql<boolean>`status = 'queued'`;
 const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
 /** A queue head that a tester steps never becomes ready by itself. */
 const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latestInstant)}`;

@@ -23,15 +23,15 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { createCancellation } from "./cancellation.ts";
 import { followLogs, withoutControlCharacters } from "./logs.ts";
+import { createPushes } from "./pushes.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 import type { deploymentsQuery, newDeployment } from "./schema.ts";
-import { changesNothingBelow, type PushOrder, type Source } from "./source.ts";
+import type { DeploymentOrder, Source } from "./source.ts";
 import { lifecycle } from "./states.ts";
 import { sourceOf } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
-type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
 type Shown = Pick<Deployment, "id" | "project_id" | "environment">;
 
 export interface Ports {
@@ -80,12 +80,7 @@ export function deploymentsService(ports: Ports) {
     return found;
   };
 
-  const enqueue = async (
-    tx: Tx,
-    given: EnvironmentKey & { readonly source: Source } & Partial<
-        Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release" | "root">
-      >,
-  ) => {
+  const enqueue = async (tx: Tx, given: DeploymentOrder) => {
     const now = clock.iso();
     const { organization_id, environment, source } = given;
     const { id = ids.next("dep"), version = null, restores = null, revision = null } = given;
@@ -137,19 +132,9 @@ export function deploymentsService(ports: Ports) {
     return row;
   };
 
-  /** The project that a push to a repository deploys into; undefined if none accepts it. */
-  const projectOf = async (
-    tx: Tx,
-    organization_id: string,
-    { repo, project_id }: Pick<PushOrder, "repo" | "project_id">,
-  ) => {
-    const last = () => deployments(tx).lastOfRepo({ organization_id, repo: foldCase(repo) });
-    return projects.forPush(tx, organization_id, project_id ?? (await last())?.project_id);
-  };
-
   return {
     ...ofEnvironment,
-    projectOf,
+    ...createPushes({ ...ports, enqueue }),
 
     /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
     async get(caller: Caller, id: string, wait: WaitOptions) {
@@ -195,25 +180,22 @@ export function deploymentsService(ports: Ports) {
     },
 
     create: (caller: Caller, { project_id, environment, source }: v.InferOutput<typeof newDeployment>) =>
-      store.transaction(caller, async (tx) => {
-        const { organization_id } = caller;
-        const rule = ports.refusalOf(source);
-        if (rule !== undefined) throw invalid("source.type", rule);
-        await projects.forDeployment(tx, organization_id, project_id);
-        return view(await enqueue(tx, { organization_id, project_id, environment, source }));
-      }),
-
-    /** Deploys a push; undefined if no project accepts it, or if the push changes nothing in the folder to build. */
-    async push(tx: Tx, organization_id: string, push: PushOrder): Promise<string | undefined> {
-      const { repo, branch, tag, commit: revision, environment } = push;
-      const project = await projectOf(tx, organization_id, push);
-      if (!project) return undefined;
-      const of = { organization_id, project_id: project.id, environment };
-      const root = push.root ?? (await environments.rootOf(tx, of));
-      if (changesNothingBelow(root, push.paths)) return undefined;
-      const source: Source = { type: "git", repo, branch, tag, image_url: null };
-      return (await enqueue(tx, { ...of, source, revision, root })).id;
-    },
+      store.transaction(
+        caller,
+        async (tx) => {
+          const { organization_id } = caller;
+          const rule = ports.refusalOf(source);
+          if (rule !== undefined) throw invalid("source.type", rule);
+          await projects.forDeployment(tx, organization_id, project_id);
+          return view(await enqueue(tx, { organization_id, project_id, environment, source }));
+        },
+        (tx) => [
+          projects.forDeployment(tx, caller.organization_id, project_id),
+          rollout.isNext(tx, { project_id, environment }),
+          environments.rootOf(tx, { project_id, environment }),
+          ...bus.prefetch(tx, caller.organization_id),
+        ],
+      ),
 
     cancel: (caller: Caller, id: string) => store.transaction(caller, async (tx) => view(await cancel(tx, caller, id))),
 

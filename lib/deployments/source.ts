@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { isImageName } from "../drivers/containers/image-reference.ts";
 import { field } from "../kernel/field.ts";
 import { documentedAs, text } from "../kernel/validation.ts";
+import type { Row } from "../store/tables.ts";
 
 /** Every field is present; fields that do not apply are null. */
 export interface Source {
@@ -11,6 +12,13 @@ export interface Source {
   readonly tag: string | null;
   readonly image_url: string | null;
 }
+
+type Deployment = Row<"deployments">;
+
+/** A deployment to queue. */
+export type DeploymentOrder = Pick<Deployment, "organization_id" | "project_id" | "environment"> & {
+  readonly source: Source;
+} & Partial<Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release" | "root">>;
 
 /** What to deploy for a push: a commit of a branch, or a tag. */
 export interface PushOrder {

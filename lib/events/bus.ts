@@ -9,8 +9,16 @@ import { eventsRepository } from "./repository.ts";
 /** Announces events in the transaction of their change, so that neither is stored without the other. */
 export interface Bus {
   announce<E extends EventName>(tx: Tx, organization_id: string, event: E, data: EventData<E>): Promise<void>;
-  /** Subscribers run in the announcing transaction; they insert the deliveries there. */
-  subscribe(subscriber: (tx: Tx, event: ServiceEvent) => Promise<void>): void;
+  /**
+   * Subscribers run in the announcing transaction; they insert the deliveries there. `prefetch` starts the reads that a
+   * subscriber makes at every event.
+   */
+  subscribe(
+    subscriber: (tx: Tx, event: ServiceEvent) => Promise<void>,
+    prefetch?: (tx: Tx, organization_id: string) => unknown,
+  ): void;
+  /** Starts the reads of all subscribers, for a transaction that will announce an event (`Prefetch`). */
+  prefetch(tx: Tx, organization_id: string): readonly unknown[];
 }
 
 interface Ports {
@@ -23,6 +31,7 @@ interface Ports {
 export function createBus({ store, clock, ids, feed }: Ports): Bus {
   const events = store.using(eventsRepository);
   const subscribers: ((tx: Tx, event: ServiceEvent) => Promise<void>)[] = [];
+  const prefetches: ((tx: Tx, organization_id: string) => unknown)[] = [];
   return {
     async announce(tx, organization_id, event, data) {
       const announced: ServiceEvent = {
@@ -36,6 +45,10 @@ export function createBus({ store, clock, ids, feed }: Ports): Bus {
       for (const subscriber of subscribers) await subscriber(tx, announced);
       feed.publish(tx, { kind: "event", ...announced });
     },
-    subscribe: (subscriber) => void subscribers.push(subscriber),
+    subscribe(subscriber, prefetch) {
+      subscribers.push(subscriber);
+      if (prefetch) prefetches.push(prefetch);
+    },
+    prefetch: (tx, organization_id) => prefetches.map((prefetch) => prefetch(tx, organization_id)),
   };
 }

@@ -93,6 +93,7 @@ export const confirmedBy =
     key_id: caller.key_id,
     scopes: caller.scopes,
     hooks: {
+      prefetch: (tx) => [isCurrent() || identify(token ?? "", tx)],
       async before(tx) {
         if (isCurrent()) return;
         const now = (await identify(token ?? "", tx))?.caller;

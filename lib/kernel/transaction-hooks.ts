@@ -32,6 +32,13 @@ export interface Tx {
  */
 export type TransactionScope = OrganizationScope | "rows" | "all";
 
+/**
+ * Starts reads that the work of a transaction will repeat, and whose results its group keeps. On PostgreSQL they leave
+ * together with the locks, so that the work waits once for all of them: with the database 2 ms away, a POST of a
+ * deployment takes 17 ms instead of 40. SQLite does not call it.
+ */
+export type Prefetch = (tx: Tx) => readonly unknown[];
+
 export interface OrganizationScope {
   readonly organization_id: string;
   /** Whether the transaction deletes, and so may use the space reserved for a full disk. */
@@ -44,6 +51,8 @@ export interface OrganizationScope {
  * the caller, and again if it is repeated. An error rolls the transaction back.
  */
 export interface TransactionHooks {
+  /** As the argument of `Store.transaction`. */
+  readonly prefetch?: Prefetch | undefined;
   /** Runs first in the transaction. */
   readonly before?: ((tx: Tx) => Promise<void>) | undefined;
   /** Runs last in the transaction, with the result of its work. */

@@ -69,17 +69,19 @@ export function createIdentities({ store, feed, clock }: Ports) {
    * Cache by transaction group and token, with the number of rights changes at the time of the read. Changes of other
    * processes wait until the group has ended. It saves a statement of each POST at 32 connections.
    */
-  const inGroups = new WeakMap<object, Map<string, readonly [rights: number, identity: Identity]>>();
+  const inGroups = new WeakMap<object, Map<string, { rights: number; found: Promise<Identity | undefined> }>>();
   const readInGroup = async (token: string, tx: Tx): Promise<Identity | undefined> => {
-    if (tx.group?.organization_id === undefined) return read(token, tx);
-    const known = inGroups.get(tx.group) ?? new Map<string, readonly [rights: number, identity: Identity]>();
-    inGroups.set(tx.group, known);
-    const now = feed.rightsChanges();
-    const [rights, found] = known.get(token) ?? [];
-    if (found && rights === now && !hasExpired(found.expires_at)) return found;
-    const identity = await read(token, tx);
-    if (identity && identity.caller.organization_id === tx.group.organization_id) known.set(token, [now, identity]);
-    return identity;
+    const { group } = tx;
+    if (group?.organization_id === undefined) return read(token, tx);
+    const known = inGroups.get(group) ?? new Map<string, { rights: number; found: Promise<Identity | undefined> }>();
+    inGroups.set(group, known);
+    const rights = feed.rightsChanges();
+    const present = known.get(token);
+    const before = present?.rights === rights ? await present.found : undefined;
+    if (before?.caller.organization_id === group.organization_id && !hasExpired(before.expires_at)) return before;
+    const found = read(token, tx);
+    known.set(token, { rights, found });
+    return found;
   };
 
   /** Combines the reads of the same key in one tick into a single statement, sent after the tick. */

@@ -9,6 +9,9 @@ const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
  * Commits, then sends messages, then unlocks. NOTIFY locks the whole server until its transaction commits. So messages
  * use a transaction of their own, which does not wait for the disk. Both go out in one packet, so the process cannot
  * die in between. If the messages fail, the commit stands.
+ *
+ * After a failed statement, COMMIT would succeed as a rollback, and the messages would follow. The select before it
+ * fails then, and all after it is skipped. So the packet need not wait for the results of queued writes.
  */
 export async function commit(
   { Query }: Pick<Driver, "Query">,
@@ -20,8 +23,8 @@ export async function commit(
   let isCommitted = false;
   try {
     return await new Promise((resolve, reject) => {
-      const query = new Query(`COMMIT; SELECT 1; ${sending}${unlock}`, (error, results) =>
-        error ? reject(error) : resolve(firstOf(results as unknown as QueryResult[])),
+      const query = new Query(`SELECT WHERE false; COMMIT; SELECT 1; ${sending}${unlock}`, (error, results) =>
+        error ? reject(error) : resolve((results as unknown as readonly QueryResult[])[1] as QueryResult),
       );
       // The row of `SELECT 1`, which runs only after a successful COMMIT.
       query.on("row", () => {

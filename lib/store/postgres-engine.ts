@@ -10,7 +10,7 @@ import { lockingOf } from "./postgres-locks.ts";
 import { createPool } from "./postgres-pool.ts";
 import { createSignals, sendingOf } from "./postgres-signals.ts";
 import { followDatabaseTime } from "./postgres-time.ts";
-import { allAnswered, connectionOf, runIn, writingConnection } from "./postgres-transaction.ts";
+import { connectionOf, runIn, writingConnection } from "./postgres-transaction.ts";
 import { stopped } from "./write-failure.ts";
 
 /** Connections for reads outside transactions. */
@@ -72,19 +72,22 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     if (link.obstacle) throw stopped(link.obstacle);
     const client = await link.take();
     const { begin, unlock } = lockingOf(scope, client.escapeLiteral.bind(client));
+    const { connection, begin: open } = connectionFor(client);
+    const transaction = open(typeof scope === "object" ? scope.organization_id : undefined);
     try {
-      const event = lastOf(await client.query(begin)).rows[0] as { id: string } | undefined;
+      const ahead = transaction.answers ? works : [];
+      const [begun] = await Promise.all([client.query(begin), ...ahead.map(({ prefetch }) => prefetch?.(connection))]);
+      const event = lastOf(begun).rows[0] as { id: string } | undefined;
+      transaction.newest = event?.id;
       if (event) follow(event.id);
-      const { connection, begin: open } = connectionFor(client);
-      const transaction = open(event?.id, typeof scope === "object" ? scope.organization_id : undefined);
       const ended: Ended[] = [];
       for (const work of works) ended.push(await runIn(transaction, connection, work, works.length === 1));
       const { messages } = transaction;
-      // A failed transaction must not send its messages, so wait for the queued writes first.
-      if (messages.length > 0) await allAnswered(transaction);
       if (transaction.failure) throw transaction.failure;
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));
-      const { command } = await commit(driver, client, sending, unlock);
+      const { command } = await commit(driver, client, sending, unlock).catch((error) => {
+        throw transaction.failure ?? error;
+      });
       // PostgreSQL answers COMMIT with ROLLBACK after a failed statement.
       if (command !== "COMMIT") throw transaction.failure ?? new Error("the transaction was rolled back by its commit");
       link.give(client);

@@ -1,8 +1,12 @@
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
-import type { Connection, EngineScope } from "./engine.ts";
+import type { Ahead, Connection, EngineScope } from "./engine.ts";
 import { isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 
-export type Work = (connection: Connection) => Promise<unknown>;
+/** The work of a transaction, and the reads that are sent with its locks. */
+export interface Work {
+  readonly run: (connection: Connection) => Promise<unknown>;
+  readonly prefetch: Ahead | undefined;
+}
 /** Resolves or rejects the promise of a finished transaction. */
 type Answer = () => void;
 
@@ -95,8 +99,10 @@ export function createGroups(run: Run) {
   };
 
   return {
-    add: <T>(scope: EngineScope, work: (connection: Connection) => Promise<T>): Promise<T> =>
-      new Promise((resolve, reject) => add(scope, { work, resolve: resolve as (value: unknown) => void, reject })),
+    add: <T>(scope: EngineScope, run: (connection: Connection) => Promise<T>, prefetch?: Ahead): Promise<T> =>
+      new Promise((resolve, reject) =>
+        add(scope, { work: { run, prefetch }, resolve: resolve as (value: unknown) => void, reject }),
+      ),
     drain: () => Promise.all(pending),
   };
 }

@@ -28,10 +28,8 @@ export const connectionOf = (
 /** The state of the open transaction of a connection. */
 export interface Open {
   readonly messages: string[];
-  readonly newest: string | undefined;
-  /** Queued writes that have no result yet. */
-  sent: number;
-  answered: () => void;
+  /** Known once the transaction has its locks. */
+  newest?: string | undefined;
   /** The first error. Errors of later statements only follow from it. */
   failure?: unknown;
   /** Whether the current member (`hasWritten`) or an earlier one (`haveWritten`) may have written or locked a row. */
@@ -62,11 +60,8 @@ export function writingConnection(client: Client, texts: Set<string>) {
   const send = (query: QueryConfig) => {
     const own = open;
     own.hasWritten = true;
-    own.sent += 1;
     void client.query(query, (error) => {
       if (error) own.failure ??= error;
-      own.sent -= 1;
-      if (own.sent === 0) own.answered();
     });
     return done;
   };
@@ -91,13 +86,10 @@ export function writingConnection(client: Client, texts: Set<string>) {
   };
   return {
     connection,
-    begin(newest: string | undefined, organization_id: string | undefined): Open {
+    begin(organization_id: string | undefined): Open {
       const group = organization_id === undefined ? undefined : { organization_id };
       open = {
         messages: [],
-        newest,
-        sent: 0,
-        answered() {},
         hasWritten: false,
         haveWritten: false,
         group,
@@ -108,20 +100,13 @@ export function writingConnection(client: Client, texts: Set<string>) {
   };
 }
 
-export const allAnswered = async (open: Open): Promise<void> => {
-  if (open.sent > 0)
-    await new Promise<void>((resolve) => {
-      open.answered = resolve;
-    });
-};
-
 /** Runs a member of a group. If it fails before it has written, the other members go on. */
 export async function runIn(open: Open, connection: Connection, work: Work, isAlone: boolean): Promise<Ended> {
   const told = open.messages.length;
   open.haveWritten ||= open.hasWritten;
   open.hasWritten = false;
   try {
-    const value = await work(connection);
+    const value = await work.run(connection);
     if (open.failure) throw open.failure;
     return { value };
   } catch (error) {

@@ -1,5 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
-import type { TransactionScope, Tx } from "../kernel/transaction-hooks.ts";
+import type { Prefetch, TransactionScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Connection, Engine } from "./engine.ts";
 import { pauses } from "./pauses.ts";
 import { type CompiledQueries, createQueries, type Queries } from "./query.ts";
@@ -21,7 +21,7 @@ export interface Store {
    * Runs `work` as one atomic change, durable when the promise resolves. Many requests share one commit. `work` may
    * await only the store. `scope` decides what the transaction locks.
    */
-  transaction<T>(scope: TransactionScope, work: (tx: Tx) => Promise<T>): Promise<T>;
+  transaction<T>(scope: TransactionScope, work: (tx: Tx) => Promise<T>, prefetch?: Prefetch): Promise<T>;
   /** Refuses all further reads and writes, because another store has replaced this one. */
   retire(): void;
   readonly retired: boolean;
@@ -74,6 +74,14 @@ function compiledFor({ name }: Engine, repository: RepositoryOf<object>): Compil
   return queries;
 }
 
+/** Errors are left to the work, which repeats the reads. */
+const ahead =
+  (...prefetches: readonly (Prefetch | undefined)[]) =>
+  async (connection: Connection): Promise<unknown> => {
+    const tx = new Transaction(connection);
+    return Promise.allSettled(prefetches.flatMap((prefetch) => prefetch?.(tx) ?? []));
+  };
+
 export function createStore(engine: Engine): Store {
   /** Creates the error that every call throws once the store is retired or closed. */
   let refusal: (() => Error) | undefined;
@@ -106,11 +114,11 @@ export function createStore(engine: Engine): Store {
       return repositoryOn(tx.connection, repository);
     },
     on: repositoryOn,
-    async transaction(scope, work) {
+    async transaction(scope, work, prefetch) {
       if (refusal) throw refusal();
       const organization = typeof scope === "object" ? scope : undefined;
       let tx: Transaction | undefined;
-      const result = await engine.transaction(scope, async (connection) => {
+      const inTransaction = async (connection: Connection) => {
         if (refusal) throw refusal();
         tx = new Transaction(pauses.current?.within(connection) ?? connection);
         try {
@@ -121,7 +129,8 @@ export function createStore(engine: Engine): Store {
         } finally {
           tx.open = false;
         }
-      });
+      };
+      const result = await engine.transaction(scope, inTransaction, ahead(prefetch, organization?.hooks?.prefetch));
       for (const run of tx?.after ?? []) run();
       return result;
     },

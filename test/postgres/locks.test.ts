@@ -131,6 +131,29 @@ test("messages that fail undo no commit and keep no lock", async (t) => {
   assert.deepEqual(await ask("select name from settings order by name"), [{ name: "everything" }, { name: "one" }]);
 });
 
+test("a transaction whose queued write fails sends no message", async (t) => {
+  const { url, ask } = await emptyDatabase(t);
+  const [{ engine }, { engine: other, cluster }] = [
+    await openPostgres(url, { isServer: true }),
+    await openPostgres(url, { isServer: true }),
+  ];
+  t.after(() => Promise.all([engine.close(), other.close()]));
+  const heard: string[] = [];
+  const last = deferred();
+  const hear = (message: string) => (message === "last" ? last.open() : void heard.push(message));
+  await cluster?.listen(hear, () => {});
+  const write = (message: string) => async (connection: Connection) => {
+    await connection.statement(putIn).send(["a"]);
+    connection.tell?.(message);
+  };
+  await engine.transaction(one, write("first"));
+  await assert.rejects(engine.transaction(one, write("second")), (error) => engine.isDuplicate(error));
+  await engine.transaction(one, async ({ tell }) => tell?.("last"));
+  await last.promise;
+  assert.deepEqual(heard, ["first"]);
+  assert.deepEqual(await ask("select name from settings"), [{ name: "a" }]);
+});
+
 test("a body runs again where another transaction stood in its way, and finds what that one left", async (t) => {
   const { first, second, ask } = await twoProcesses(t);
   // A name that is unique over all organizations; another transaction takes it after the body's check.

@@ -7,14 +7,23 @@ export async function between(t: TestContext, url: string, change: (data: Buffer
   const target = new URL(url);
   const sockets = new Set<Socket>();
   let isSilent = false;
+  let waits = 0;
   const server = createServer((socket) => {
     const database = createConnection(Number(target.port), "127.0.0.1");
     for (const one of [socket, database]) {
       sockets.add(one);
       one.on("error", () => {});
     }
-    socket.on("data", (data) => isSilent || database.write(data));
-    database.on("data", (data) => isSilent || socket.write(change(data)));
+    let isAnswered = false;
+    socket.on("data", (data) => {
+      isAnswered = false;
+      return isSilent || database.write(data);
+    });
+    database.on("data", (data) => {
+      if (!isAnswered) waits += 1;
+      isAnswered = true;
+      return isSilent || socket.write(change(data));
+    });
     socket.on("close", () => database.destroy());
     database.on("close", () => socket.destroy());
   }).listen(0, "127.0.0.1");
@@ -26,6 +35,8 @@ export async function between(t: TestContext, url: string, change: (data: Buffer
   const { port } = server.address() as AddressInfo;
   return {
     url: Object.assign(new URL(url), { port: String(port) }).href,
+    /** How often the service has waited for an answer, on any connection. */
+    waits: () => waits,
     /** With `true`, drops all data from now on, without an error. */
     silence(silent: boolean) {
       isSilent = silent;

@@ -13,12 +13,13 @@ export async function severalServices(t: TestContext, count: number, options: Op
   // Closes the services before the database is dropped.
   t.after(() => Promise.all(open.map((service) => service.close())));
   const { url, ask } = await emptyDatabase(t);
-  const start = async () => {
-    const service = await createService({ mode: "start", database: url, encryptionKey, logLevel: "error", ...options });
+  const start = async (more: Options = {}) => {
+    const given: Options = { mode: "start", database: url, encryptionKey, logLevel: "error", ...options, ...more };
+    const service = await createService(given);
     open.push(service);
     return service;
   };
-  const services = await Promise.all(Array.from({ length: count }, start));
+  const services = await Promise.all(Array.from({ length: count }, () => start()));
   const key = services.map(({ apiKey }) => apiKey).find((one) => one !== null) ?? "";
   return { url, ask, start, services, key };
 }
