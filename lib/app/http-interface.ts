@@ -4,7 +4,7 @@ import { createWriter } from "../http/answer.ts";
 import { type App, createApp } from "../http/app.ts";
 import { createAuthenticator } from "../http/authenticate.ts";
 import { type AllowsOrigin, allowsListed, allowsLoopback, allowsNone, withCors } from "../http/cors.ts";
-import { createHandler, listed } from "../http/handler.ts";
+import { createHandler } from "../http/handler.ts";
 import { base } from "../http/request-context.ts";
 import { createRequestLog } from "../http/request-log.ts";
 import { withFaults } from "../instruments/fault-handler.ts";
@@ -38,7 +38,7 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const table = routeTable(foundation, settings, host, { ...ports, authenticator, writer, allowsOrigin });
 
   const plain = createHandler({ authenticator, writer, log, closing, checkHost });
-  const handler = foundation.opened.cluster ? listed(plain, running) : plain;
+  const handler = foundation.opened.cluster ? running.counted(plain) : plain;
   const logged = createRequestLog({ clock, log, meter, table, journal: isDev ? journal.request : undefined });
   const { look } = authenticator;
   const usual = logged(handler);

@@ -17,6 +17,7 @@ import { createWriter, type Writer } from "../http/answer.ts";
 import { createAudit } from "../http/audited.ts";
 import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import type { AllowsOrigin } from "../http/cors.ts";
+import type { RunningRequests } from "../http/handler.ts";
 import type { Idempotency } from "../http/idempotency.ts";
 import { operationRoutes } from "../http/operation-routes.ts";
 import type { RateLimits } from "../http/rate-limit.ts";
@@ -56,7 +57,7 @@ export interface Ports {
   };
   readonly closing: AbortSignal;
   /** The running requests. Closing waits for them. */
-  readonly running: Set<Promise<unknown>>;
+  readonly running: RunningRequests;
 }
 
 /** Authentication and the answer format. */

@@ -38,7 +38,7 @@ export async function shutDown(
     // Image generation stops at once: starting again costs nothing.
     await features.modelDrivers.close();
     const servers = listening.map((server) => server.close());
-    await within("10s", Promise.all([...servers, ...running, features.apps.close(runtimes.close()), loop.stop()]));
+    await within("10s", Promise.all([...servers, running.ended(), features.apps.close(runtimes.close()), loop.stop()]));
     const warnOfUnused = async () => {
       const { scenarios } = features;
       // A fork also holds its parent's scenarios, which the parent reports.

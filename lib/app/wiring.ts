@@ -6,6 +6,7 @@ import { closedOutbound, mutedOutbound } from "../drivers/outbound/closed-outbou
 import { createOutbound, type Outbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
+import { createRunningRequests } from "../http/handler.ts";
 import { createIdempotency } from "../http/idempotency.ts";
 import { createRateLimits } from "../http/rate-limit.ts";
 import { createMeter } from "../http/request-metrics.ts";
@@ -88,7 +89,7 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
   const meter = createMeter();
   const measured = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
   const instruments = { inbox, faults, journal, notices, upcoming: createUpcoming(store) };
-  const running = new Set<Promise<unknown>>();
+  const running = createRunningRequests();
   const http = { features, limits, outbound, ...measured, clockControl, instruments, closing: closing.signal, running };
   let app: App | undefined;
 

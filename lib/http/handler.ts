@@ -28,17 +28,37 @@ interface Ports {
   readonly checkHost: (host: string | undefined) => void;
 }
 
+export type RunningRequests = ReturnType<typeof createRunningRequests>;
+
 /**
- * Adds each request to a set while it runs, so that a close can wait for all of them. Requests to a remote database
- * take longer.
+ * Counts the running requests, so that a close can wait for all of them. Requests to a remote database take longer. A
+ * Set of them would keep dead ones alive (`kernel/recency-list`).
  */
-export const listed =
-  (handler: Handler, running: Set<Promise<unknown>>): Handler =>
-  (request, route) => {
-    const outcome = handler(request, route);
-    running.add(outcome);
-    return outcome.finally(() => running.delete(outcome));
+export function createRunningRequests() {
+  let count = 0;
+  let waiting: (() => void)[] = [];
+  const end = () => {
+    count -= 1;
+    if (count > 0) return;
+    for (const resolve of waiting) resolve();
+    waiting = [];
   };
+  return {
+    counted:
+      (handler: Handler): Handler =>
+      async (request, route) => {
+        count += 1;
+        try {
+          return await handler(request, route);
+        } finally {
+          end();
+        }
+      },
+    /** Resolves when no request runs. */
+    ended: (): Promise<void> =>
+      count === 0 ? Promise.resolve() : new Promise((resolve) => void waiting.push(resolve)),
+  };
+}
 
 /** Checks 421 first, then 401 or 429, then what the route requires. The handler never rejects. */
 export function createHandler({ authenticator, writer, log, closing, checkHost }: Ports): Handler {
