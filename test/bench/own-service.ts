@@ -1,3 +1,4 @@
+import { stopPretenuring } from "../../bin/pretenuring.ts";
 import { createService } from "../../lib/index.ts";
 import { serve } from "./server.ts";
 
@@ -6,6 +7,7 @@ import { serve } from "./server.ts";
  * queued, so only HTTP is measured.
  */
 const [database = "", encryptionKey, seed = ""] = process.argv.slice(2);
+if (encryptionKey !== undefined) stopPretenuring();
 const day_ms = 86_400_000;
 const service = await createService({
   database,
