@@ -97,7 +97,9 @@ const path = "/v1/deployments";
 export function serveLimit(store: LimitStore): void {
   let waiting: { readonly order: Order; readonly response: ServerResponse }[] = [];
   let isWriting = false;
+  let isClosing = false;
   const flush = () => {
+    if (isClosing) return;
     const group = waiting;
     waiting = [];
     isWriting = true;
@@ -150,6 +152,7 @@ export function serveLimit(store: LimitStore): void {
     process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}` })}\n`);
   });
   process.on("SIGTERM", async () => {
+    isClosing = true;
     server.close();
     server.closeAllConnections();
     await store.close();
