@@ -40,10 +40,10 @@ function databasesOf(args: Given): { readonly from: string; readonly to: string 
 
 async function run(args: Given): Promise<void> {
   const { from, to } = databasesOf(args);
-  const intoFile = isPostgres(from);
-  const settings = settingsOf(intoFile ? from : to, args);
+  const isIntoFile = isPostgres(from);
+  const settings = settingsOf(isIntoFile ? from : to, args);
   const isGiven = settings.encryptionKey !== undefined || settings.keyFile !== undefined;
-  const key = isGiven || intoFile ? givenKey(settings) : undefined;
+  const key = isGiven || isIntoFile ? givenKey(settings) : undefined;
   const result = await copyDatabases(
     { from, to, key, folder: givenValue(args, "assets-folder") },
     args["json"] ? (progress) => say(JSON.stringify({ event: "progress", ...progress })) : progressLine(to),

@@ -117,7 +117,7 @@ export function createDashboardAccess(ports: Ports) {
         refuseForeign(request);
         return authenticator.byAddress(request);
       },
-      confirmed: confirmedBy(identify),
+      confirmed: confirmedBy(identify, false),
       watch: ({ token }: Authentication, lost: () => void) =>
         token === undefined ? () => {} : ports.watch(token, lost),
     },

@@ -4,7 +4,6 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
 import { deploymentsRepository } from "./repository.ts";
-
 import { changesNothingBelow, type DeploymentOrder, type PushOrder, type Source } from "./source.ts";
 
 interface Ports {

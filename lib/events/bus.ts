@@ -17,7 +17,7 @@ export interface Bus {
     subscriber: (tx: Tx, event: ServiceEvent) => Promise<void>,
     prefetch?: (tx: Tx, organization_id: string) => unknown,
   ): void;
-  /** Starts the reads of all subscribers, for a transaction that will announce an event (`Prefetch`). */
+  /** Starts these reads, for a transaction that will announce an event (`Prefetch`). */
   prefetch(tx: Tx, organization_id: string): readonly unknown[];
 }
 

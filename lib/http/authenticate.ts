@@ -83,9 +83,12 @@ const exceeded = ({ allowed, limit, retry_after, stands }: Window) => {
   });
 };
 
-/** Returns callers of writes, who are identified again in the transaction. */
+/**
+ * Returns callers of writes, who are identified again in the transaction. `isKept`: whether `identify` keeps what it
+ * finds for the group of the transaction.
+ */
 export const confirmedBy =
-  (identify: Identify) =>
+  (identify: Identify, isKept: boolean) =>
   ({ caller, token, isCurrent }: Authentication): Caller => ({
     organization_id: caller.organization_id,
     user_id: caller.user_id,
@@ -93,7 +96,7 @@ export const confirmedBy =
     key_id: caller.key_id,
     scopes: caller.scopes,
     hooks: {
-      prefetch: (tx) => [isCurrent() || identify(token ?? "", tx)],
+      prefetch: isKept ? (tx) => [isCurrent() || identify(token ?? "", tx)] : undefined,
       async before(tx) {
         if (isCurrent()) return;
         const now = (await identify(token ?? "", tx))?.caller;
@@ -142,7 +145,7 @@ export function createAuthenticator(ports: {
       const { caller, key_id, token, isCurrent } = unauthenticated;
       return { caller, key_id, token, window, isCurrent, refusal: exceeded(window) };
     },
-    confirmed: confirmedBy(identify),
+    confirmed: confirmedBy(identify, true),
     watch: ({ token }, lost) => (token === undefined ? () => {} : ports.watchKey(token, lost)),
     look: (request) => windows.look(bucketOf(request), addressRateLimit),
   };

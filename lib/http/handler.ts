@@ -32,7 +32,8 @@ export type RunningRequests = ReturnType<typeof createRunningRequests>;
 
 /**
  * Counts the running requests, so that a close can wait for all of them. Requests to a remote database take longer. A
- * Set of them would keep dead ones alive (`kernel/recency-list`).
+ * Set of them made V8 keep dead ones, as a Map of connections did (`kernel/recency-list`): each collection made 1.7 MB
+ * of lists old instead of 1.2 (`npm run bench -- postgres`).
  */
 export function createRunningRequests() {
   let count = 0;

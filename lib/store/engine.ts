@@ -38,8 +38,8 @@ export interface Connection {
   readonly lockLimit?: Tx["lockLimit"];
 }
 
-/** Sends the reads of a `Prefetch` on the connection of a transaction. */
-export type Ahead = (connection: Connection) => Promise<unknown>;
+/** Sends reads on the connection of a transaction (`Prefetch` of the kernel). */
+export type SendReads = (connection: Connection) => Promise<unknown>;
 
 /** The locks and the reserve that a transaction may use: `TransactionScope` without its hooks. */
 export type EngineScope = Pick<OrganizationScope, "organization_id" | "deletes"> | "rows" | "all";
@@ -86,10 +86,10 @@ export interface Engine {
    * Runs `work` isolated from the other transactions of its organization, or from all. When the promise resolves, its
    * writes are durable; if `work` throws, they are rolled back. `work` may await only the store. It may run again after
    * a rollback, so it must have no effects besides its rows. A transaction of `"all"` waits for all earlier ones of
-   * this process, and later ones wait for it, except those of `"rows"` on PostgreSQL. `prefetch` is as in
-   * `Store.transaction`.
+   * this process, and later ones wait for it, except those of `"rows"` on PostgreSQL. `prefetch` runs
+   * once the locks are asked for.
    */
-  transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>, prefetch?: Ahead): Promise<T>;
+  transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>, prefetch?: SendReads): Promise<T>;
   /**
    * A number that changes with every commit of another process that the current transaction or snapshot can see. It
    * also changes on a rollback of rows that a read may have seen. NaN, which equals nothing, if unknown.

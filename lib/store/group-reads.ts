@@ -23,8 +23,7 @@ export interface Together {
 
 /**
  * Runs each read of these tables once per group and reuses the result: no transaction outside the group changes these
- * rows meanwhile. This leaves three of the seven statements of a POST of a deployment (0.92 of the processor time on
- * SQLite).
+ * rows meanwhile. This leaves three of the six statements of a POST of a deployment.
  */
 export function readOnce(
   statement: Connection["statement"],

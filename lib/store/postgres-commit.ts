@@ -10,8 +10,8 @@ const firstOf = (results: QueryResult | readonly QueryResult[]): QueryResult =>
  * use a transaction of their own, which does not wait for the disk. Both go out in one packet, so the process cannot
  * die in between. If the messages fail, the commit stands.
  *
- * After a failed statement, COMMIT would succeed as a rollback, and the messages would follow. The select before it
- * fails then, and all after it is skipped. So the packet need not wait for the results of queued writes.
+ * After a failed statement, COMMIT would succeed as a rollback, and the messages would follow. The select before COMMIT
+ * fails then, and the rest of the packet is skipped. So the packet need not wait for the results of queued writes.
  */
 export async function commit(
   { Query }: Pick<Driver, "Query">,

@@ -75,8 +75,11 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     const { connection, begin: open } = connectionFor(client);
     const transaction = open(typeof scope === "object" ? scope.organization_id : undefined);
     try {
-      const ahead = transaction.answers ? works : [];
-      const [begun] = await Promise.all([client.query(begin), ...ahead.map(({ prefetch }) => prefetch?.(connection))]);
+      const locked = client.query(begin);
+      const ofGroup = transaction.answers ? works : [];
+      const prefetched = ofGroup.map(({ prefetch }) => prefetch?.(connection));
+      const [begun] = await Promise.all([locked, ...prefetched]);
+      if (transaction.failure) throw transaction.failure;
       const event = lastOf(begun).rows[0] as { id: string } | undefined;
       transaction.newest = event?.id;
       if (event) follow(event.id);

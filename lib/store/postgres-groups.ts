@@ -1,11 +1,11 @@
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
-import type { Ahead, Connection, EngineScope } from "./engine.ts";
+import type { Connection, EngineScope, SendReads } from "./engine.ts";
 import { isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 
 /** The work of a transaction, and the reads that are sent with its locks. */
 export interface Work {
   readonly run: (connection: Connection) => Promise<unknown>;
-  readonly prefetch: Ahead | undefined;
+  readonly prefetch: SendReads | undefined;
 }
 /** Resolves or rejects the promise of a finished transaction. */
 type Answer = () => void;
@@ -99,7 +99,7 @@ export function createGroups(run: Run) {
   };
 
   return {
-    add: <T>(scope: EngineScope, run: (connection: Connection) => Promise<T>, prefetch?: Ahead): Promise<T> =>
+    add: <T>(scope: EngineScope, run: (connection: Connection) => Promise<T>, prefetch?: SendReads): Promise<T> =>
       new Promise((resolve, reject) =>
         add(scope, { work: { run, prefetch }, resolve: resolve as (value: unknown) => void, reject }),
       ),

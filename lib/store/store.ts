@@ -19,7 +19,7 @@ export interface Store {
   on<R extends object>(connection: Connection, repository: RepositoryOf<R>): R;
   /**
    * Runs `work` as one atomic change, durable when the promise resolves. Many requests share one commit. `work` may
-   * await only the store. `scope` decides what the transaction locks.
+   * await only the store. `scope` decides what the transaction locks; `prefetch` starts reads of `work` (`Prefetch`).
    */
   transaction<T>(scope: TransactionScope, work: (tx: Tx) => Promise<T>, prefetch?: Prefetch): Promise<T>;
   /** Refuses all further reads and writes, because another store has replaced this one. */
@@ -74,14 +74,6 @@ function compiledFor({ name }: Engine, repository: RepositoryOf<object>): Compil
   return queries;
 }
 
-/** Errors are left to the work, which repeats the reads. */
-const ahead =
-  (...prefetches: readonly (Prefetch | undefined)[]) =>
-  async (connection: Connection): Promise<unknown> => {
-    const tx = new Transaction(connection);
-    return Promise.allSettled(prefetches.flatMap((prefetch) => prefetch?.(tx) ?? []));
-  };
-
 export function createStore(engine: Engine): Store {
   /** Creates the error that every call throws once the store is retired or closed. */
   let refusal: (() => Error) | undefined;
@@ -105,6 +97,18 @@ export function createStore(engine: Engine): Store {
     }
     return found as R;
   };
+  /** Errors are left to the engine, which fails with the first. */
+  const together =
+    (...prefetches: readonly (Prefetch | undefined)[]) =>
+    async (connection: Connection): Promise<unknown> => {
+      // A prefetch that throws would leave the promises of its earlier reads to nobody.
+      if (refusal) return undefined;
+      const tx = new Transaction(connection);
+      const reads = Promise.allSettled(prefetches.flatMap((prefetch) => prefetch?.(tx) ?? []));
+      return reads.finally(() => {
+        tx.open = false;
+      });
+    };
   return {
     engine,
     using: (repository) => (tx) => {
@@ -130,7 +134,7 @@ export function createStore(engine: Engine): Store {
           tx.open = false;
         }
       };
-      const result = await engine.transaction(scope, inTransaction, ahead(prefetch, organization?.hooks?.prefetch));
+      const result = await engine.transaction(scope, inTransaction, together(prefetch, organization?.hooks?.prefetch));
       for (const run of tx?.after ?? []) run();
       return result;
     },

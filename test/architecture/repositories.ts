@@ -61,7 +61,8 @@ const unscoped: Readonly<Record<string, string>> = {
   "deployments/running": "the job loop: the limit is one over all",
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
   "deployments/runningIn": "the job loop: whether an environment is busy, by the project of a row that it holds",
-  "deployments/unfinished": "whether an environment is busy, by a project that its service found in the organization",
+  "deployments/unfinished":
+    "whether an environment is busy, by a project that its service finds in the organization, or refuses",
   "deployments/countQueued": "a metric of the whole service",
   "deployments/removeBatch": "scoped by the project, which its service found in the organization",
   "deployments/removeLogBatch": "scoped by the project, which its service found in the organization",

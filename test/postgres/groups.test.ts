@@ -5,8 +5,6 @@ import type { Connection, Engine } from "../../lib/store/engine.ts";
 import { openPostgres } from "../../lib/store/open-postgres.ts";
 import { deferred, names } from "../helpers/temporary-store.ts";
 import { emptyDatabase } from "./databases.ts";
-import { between } from "./network.ts";
-import { call, severalServices } from "./several.ts";
 
 const own = { organization_id: "org_1" };
 const putIn = "insert into settings (name, value) values ($1, '')";
@@ -188,38 +186,4 @@ test("a member reads what earlier ones of its group have written, and what a fai
     throw new Error("not today");
   };
   assert.deepEqual(values(await together(engine, [removed, failing, removed])), ["a,b", "failed", "a,b"]);
-});
-
-test("what is made once, deleted and made again in a group is there", async (t) => {
-  const { engine, ask } = await openEmpty(t);
-  await ask("insert into organizations values ('org_1', 'A', 'a', 'pro', '')");
-  await ask("insert into projects values ('a', 'org_1', 'a', 'a', '', null, 'active', '', '')");
-  const make = (connection: Connection) =>
-    connection
-      .statement("insert into environments (project_id, name, variables) values ($1, 'x', '{}') on conflict do nothing")
-      .send(["a"]);
-  const remove = (connection: Connection) =>
-    connection.statement("delete from environments where name = $1").run(["x"]);
-  await together(engine, [make, make, remove, make]);
-  assert.deepEqual(await ask("select name from environments"), [{ name: "x" }]);
-});
-
-test("a POST of a deployment waits for the database three times: for its key, for its reads, for its writes", async (t) => {
-  const { url, start, key } = await severalServices(t, 1);
-  const network = await between(t, url);
-  const day_ms = 86_400_000;
-  const driver = { delay: () => day_ms, step: () => Promise.reject(new Error("nothing is due")) };
-  // A window of few requests would be counted in the database.
-  const service = await start({ database: network.url, deployments: { driver }, rateLimit: 1_000_000 });
-  const project_id = (await call(service, key, "POST", "/v1/projects", { name: "web", region: "eu-west-1" })).body.id;
-  const source = { type: "git", repo: "acme/web", branch: "main" };
-  // The service has other work too, so some POSTs count more.
-  const waits: number[] = [];
-  for (let i = 0; i < 20; i++) {
-    const before = network.waits();
-    const body = { project_id, environment: "production", source };
-    assert.equal((await call(service, key, "POST", "/v1/deployments", body)).status, 201);
-    waits.push(network.waits() - before);
-  }
-  assert.equal(Math.min(...waits), 3, waits.join());
 });
