@@ -12,7 +12,8 @@ import { deploymentsRepository } from "./repository.ts";
 type Deployment = Row<"deployments">;
 type OfOrganization = Pick<Deployment, "organization_id">;
 type OfOrganizationOrAll = { readonly organization_id?: string | undefined };
-type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
+type Named = Pick<Deployment, "project_id" | "environment">;
+type EnvironmentKey = OfOrganization & Named;
 
 /** `isNext` behind a queued deployment. */
 const waits = Promise.resolve(false);
@@ -76,20 +77,16 @@ export function createEnvironmentQueues(
 
   /** By commit group and environment: `isNext`, as long as no deployment leaves its state. */
   const known = new WeakMap<object, Map<string, Promise<boolean>>>();
-  const remember = (
-    group: object,
-    { project_id, environment }: Omit<EnvironmentKey, "organization_id">,
-    isNext: Promise<boolean>,
-  ) => {
+  const nameOf = ({ project_id, environment }: Named) => `${project_id} ${environment}`;
+  const remember = (group: object, environment: Named, isNext: Promise<boolean>) => {
     const ofGroup = known.get(group) ?? new Map<string, Promise<boolean>>();
-    known.set(group, ofGroup.set(`${project_id} ${environment}`, isNext));
+    known.set(group, ofGroup.set(nameOf(environment), isNext));
     return isNext;
   };
 
   /** Whether a deployment queued now would be the next to start in its environment. */
-  const isNext = (tx: Tx, environment: Omit<EnvironmentKey, "organization_id">): Promise<boolean> => {
-    const { project_id, environment: name } = environment;
-    const present = tx.group && known.get(tx.group)?.get(`${project_id} ${name}`);
+  const isNext = (tx: Tx, environment: Named): Promise<boolean> => {
+    const present = tx.group && known.get(tx.group)?.get(nameOf(environment));
     if (present !== undefined) return present;
     const read = inEnvironment(tx)
       .unfinished(environment)

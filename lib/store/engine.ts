@@ -86,8 +86,8 @@ export interface Engine {
    * Runs `work` isolated from the other transactions of its organization, or from all. When the promise resolves, its
    * writes are durable; if `work` throws, they are rolled back. `work` may await only the store. It may run again after
    * a rollback, so it must have no effects besides its rows. A transaction of `"all"` waits for all earlier ones of
-   * this process, and later ones wait for it, except those of `"rows"` on PostgreSQL. `prefetch` runs
-   * once the locks are asked for.
+   * this process, and later ones wait for it, except those of `"rows"` on PostgreSQL.
+   * `prefetch` runs when the locks have been asked for.
    */
   transaction<T>(scope: EngineScope, work: (connection: Connection) => Promise<T>, prefetch?: SendReads): Promise<T>;
   /**

@@ -97,8 +97,8 @@ export function createStore(engine: Engine): Store {
     }
     return found as R;
   };
-  /** Errors are left to the engine, which fails with the first. */
-  const together =
+  /** Starts all reads on a connection. Errors are left to the engine: the transaction fails with the first. */
+  const readsOf =
     (...prefetches: readonly (Prefetch | undefined)[]) =>
     async (connection: Connection): Promise<unknown> => {
       // A prefetch that throws would leave the promises of its earlier reads to nobody.
@@ -134,7 +134,7 @@ export function createStore(engine: Engine): Store {
           tx.open = false;
         }
       };
-      const result = await engine.transaction(scope, inTransaction, together(prefetch, organization?.hooks?.prefetch));
+      const result = await engine.transaction(scope, inTransaction, readsOf(prefetch, organization?.hooks?.prefetch));
       for (const run of tx?.after ?? []) run();
       return result;
     },
