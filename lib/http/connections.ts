@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { descriptorShares } from "../kernel/descriptors.ts";
-import { yieldToEventLoop } from "../kernel/event-loop.ts";
+import { noteArrival, yieldToEventLoop } from "../kernel/event-loop.ts";
 import type { Log } from "../kernel/log.ts";
 import { createRecencyList, type Entry } from "../kernel/recency-list.ts";
 
@@ -170,6 +170,7 @@ export function trackConnections(
   const port: Port = { crowd, most, descriptors, held: new Map() };
   // Remove the listener first: after an ignored upgrade, the same socket gets here again.
   server.on("connection", (socket) => {
+    noteArrival();
     const before = connections.get(socket);
     if (before) byLastRequest.remove(before);
     else taken += descriptors;

@@ -15,6 +15,27 @@ export function createYieldEvery64(): () => Promise<void> | undefined {
   };
 }
 
+/** The connections that were accepted in this tick or the last one. */
+let arriving = 0;
+const hasArrived = () => {
+  arriving -= 1;
+};
+
+/** Notes that a server has accepted a connection. */
+export function noteArrival(): void {
+  arriving += 1;
+  setImmediate(() => setImmediate(hasArrived));
+}
+
+/**
+ * Runs a callback at the end of this tick, or up to `ticks` later while connections arrive. Node accepts one connection
+ * a tick: with a commit in each tick, 32 clients that connect for every POST get 1,500 answers a second instead of
+ * 4,500.
+ */
+export function afterArrivals(run: () => void, ticks = 32): void {
+  setImmediate(() => (arriving === 0 || ticks === 0 ? run() : afterArrivals(run, ticks - 1)));
+}
+
 /**
  * Runs the first callback of a tick at once, and the later ones together at the end of that tick. The first one's error
  * is thrown to its caller. Errors of the others go to `onError`, and the remaining callbacks still run.

@@ -1,5 +1,6 @@
 import type { Database } from "better-sqlite3";
 import { systemTimer } from "../kernel/clock.ts";
+import { afterArrivals } from "../kernel/event-loop.ts";
 import { setImmediate } from "../kernel/system.ts";
 import type { Together } from "./group-reads.ts";
 import { pauses } from "./pauses.ts";
@@ -41,6 +42,7 @@ export interface GroupCommit {
 
 /**
  * Group commit. Transactions queued by the end of an event-loop tick run one after the other in one `BEGIN IMMEDIATE`.
+ * While connections arrive, the group waits for their requests.
  * One COMMIT, and so one fsync, makes all of them durable; then their promises resolve. If a member fails after it has
  * written, the group is rolled back and runs again with a savepoint for each member, so that only the failed one is
  * undone. (Savepoints from the start would cost a POST 1.08 times the processor time.)
@@ -79,7 +81,7 @@ export function createGroupCommit(
   const schedule = () => {
     if (flushScheduled) return;
     flushScheduled = true;
-    setImmediate(flush);
+    afterArrivals(flush);
   };
 
   const endSnapshot = () => {

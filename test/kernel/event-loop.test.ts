@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createBatchPerTick, createTurns, yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
+import {
+  afterArrivals,
+  createBatchPerTick,
+  createTurns,
+  noteArrival,
+  yieldToEventLoop,
+} from "../../lib/kernel/event-loop.ts";
 
 test("the first callback of a tick runs at once, the others at its end, in order, and so in the next tick", async () => {
   const batch = createBatchPerTick(assert.ifError);
@@ -65,4 +71,22 @@ test("turns run in order, few in a tick, and an error of one that waited stops n
   for (let i = 0; i < 3; i++) add(i);
   assert.equal(seen.length, 104);
   assert.throws(() => add(40), /forty/);
+});
+
+test("a callback waits while connections arrive, but no longer than its ticks", async () => {
+  const ticksUntilRun = async (arrivals: number, ticks?: number) => {
+    let hasRun = false;
+    afterArrivals(() => (hasRun = true), ticks);
+    let passed = 0;
+    for (; !hasRun; passed++) {
+      if (passed < arrivals) noteArrival();
+      await yieldToEventLoop();
+    }
+    return passed;
+  };
+  assert.equal(await ticksUntilRun(0), 1);
+  const afterFive = await ticksUntilRun(5);
+  assert.ok(afterFive >= 6 && afterFive <= 8, `${afterFive} ticks`);
+  assert.equal(await ticksUntilRun(1_000), 33);
+  assert.equal(await ticksUntilRun(1_000, 4), 5);
 });
