@@ -84,7 +84,7 @@ export function deploymentsService(ports: Ports) {
     const now = clock.iso();
     const { organization_id, environment, source } = given;
     const { id = ids.next("dep"), version = null, restores = null, revision = null } = given;
-    const script = (await scenarios?.take(tx, "deployment", { ...source, environment })) ?? null;
+    const script = (await scenarios?.take(tx, "deployment", { environment, ...source })) ?? null;
     const stepped = isStepped({ script });
     const delay_ms = stepped ? 0 : driver.delay({ source, environment, outcome: storedOutcome({ script }) });
     const queued = restores ? `Queued: back to version ${version}` : "Queued";

@@ -54,9 +54,9 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
   // A request id needs no escaping: it has only letters, digits, dots, dashes and underscores.
   const meta = (request_id: string) => `"meta":{"request_id":"${request_id}","timestamp":"${now()}"`;
 
-  const write = (status: number, body: string, request_id: string, headers?: Record<string, string>): Answer => ({
+  const write = (status: number, body: string, request_id: string, headers: Answer["headers"] = json): Answer => ({
     status,
-    headers: headers ? { ...json, ...headers } : json,
+    headers,
     body,
     request_id,
   });
@@ -68,7 +68,7 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
   const withMeta = (text: string, request_id: string) =>
     `${text.slice(0, -1)}${text === "{}" ? "" : ","}${meta(request_id)}}}`;
 
-  const object = (status: number, text: string, request_id: string, headers?: Record<string, string>) => {
+  const object = (status: number, text: string, request_id: string, headers?: Answer["headers"]) => {
     const body = full ? `{"data":${text},${meta(request_id)}}}` : withMeta(text, request_id);
     return write(status, body, request_id, headers);
   };
@@ -99,9 +99,8 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
         }
         case "created": {
           const { id } = result as { id: string };
-          return object(201, operation.write(result), request_id, {
-            location: `${base}${operation.location ?? operation.path}/${id}`,
-          });
+          const location = `${base}${operation.location ?? operation.path}/${id}`;
+          return object(201, operation.write(result), request_id, { location, ...json });
         }
         default:
           return object(operation.answers === "accepted" ? 202 : 200, operation.write(result), request_id);
@@ -110,7 +109,7 @@ export function createWriter({ envelope, now, base }: { envelope: Envelope; now:
     listEnd: async (place, total, request_id) => listEnd(place, request_id, full ? await total() : undefined),
     problem({ status, code, message, details, headers }, request_id) {
       const error = JSON.stringify({ error: { code, message, ...(details && { details }) } });
-      return write(status, withMeta(error, request_id), request_id, headers);
+      return write(status, withMeta(error, request_id), request_id, headers && { ...json, ...headers });
     },
     object: (status, record, request_id) => object(status, JSON.stringify(record), request_id),
     list: (data, request_id, status = 200) => {

@@ -71,7 +71,8 @@ export const createAudit =
         request_id: request.id,
       });
     };
-    const caller = { ...by, hooks: { ...by.hooks, after: recordChange } };
+    const { prefetch, before } = by.hooks ?? {};
+    const caller = { ...by, hooks: { prefetch, before, after: recordChange } };
     return {
       caller,
       async complete(result) {

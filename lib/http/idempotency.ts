@@ -60,7 +60,7 @@ export function createIdempotency({
     const { request_id, ...headers } = JSON.parse(row.headers) as Record<string, string> & { request_id: string };
     return {
       status: row.status,
-      headers: { ...headers, "idempotent-replayed": "true" },
+      headers: { "idempotent-replayed": "true", ...headers },
       body: encryption.decrypt(contextOf.answer(key), row.sealed),
       request_id,
     };
@@ -68,14 +68,14 @@ export function createIdempotency({
 
   const save = async (tx: Tx, key: IdempotencyKey, body_hash: string, answer: Answer) => {
     const { status, headers, body, request_id } = answer;
-    await rows(tx).removeAnswer({ ...key, before: isoOf(clock.now() - retention_ms) });
+    await rows(tx).removeAnswer({ before: isoOf(clock.now() - retention_ms), ...key });
     const row = {
-      ...key,
       body_hash,
       status,
-      headers: JSON.stringify({ ...headers, request_id }),
+      headers: JSON.stringify({ request_id, ...headers }),
       sealed: encryption.encrypt(contextOf.answer(key), typeof body === "string" ? body : ""),
       created_at: clock.iso(),
+      ...key,
     };
     await rows(tx)
       .insertAnswer(row)

@@ -179,7 +179,8 @@ function runOnce(idempotency: Idempotency, { key, bytes, caller, plain, run, wri
         await store.within(tx, answer);
         stored = answer;
       };
-      const result = await run({ ...caller, hooks: { ...caller.hooks, after } });
+      const { prefetch, before } = caller.hooks ?? {};
+      const result = await run({ ...caller, hooks: { prefetch, before, after } });
       return stored ?? (await store.alone(await write(result), caller));
     } catch (error) {
       if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;

@@ -53,7 +53,7 @@ export function keysService({
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });
   /** The row without its hash and without the columns for cascades. */
   const view = ({ hash: _, maker_key_id: _maker, scopes, ...row }: Row<"api_keys">) => {
-    return { ...row, scopes: JSON.parse(scopes) as string[], last_used_at: lastUse(row.id, row.last_used_at) };
+    return { scopes: JSON.parse(scopes) as string[], ...row, last_used_at: lastUse(row.id, row.last_used_at) };
   };
   /** Callers who manage users manage all keys; others manage their own. */
   const managesAll = ({ role }: Caller) => rolesFor("users:write").includes(role);
