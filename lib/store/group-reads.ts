@@ -10,10 +10,15 @@ const tablesOf = (text: string) =>
 export const isRead = (text: string): boolean => text.startsWith("select") && !text.includes("for update");
 
 /**
- * Cached results of a group, by statement and parameters. Cleared when a member writes to one of these tables. One text
- * of both would be hashed again at each read.
+ * Cached results of a group, by statement. Cleared when a member writes to one of these tables. The few calls of a
+ * statement are compared one by one: a text of their parameters, as a key, would be made and hashed at each read.
  */
-export type Answers = Map<string, Map<string, Promise<unknown>>>;
+export type Answers = Map<string, Call[]>;
+
+interface Call {
+  readonly parameters: readonly unknown[];
+  readonly result: Promise<unknown>;
+}
 
 /** A group as in `Tx.group`, with its cached results. */
 export interface Together {
@@ -39,13 +44,12 @@ export function readOnce(
 }
 
 /** The result of the same call in this group, or else of `run`. */
-function once<T>(known: Answers, call: string, parameters: readonly unknown[], run: () => Promise<T>): Promise<T> {
-  const results = known.get(call) ?? new Map<string, Promise<unknown>>();
-  const key = JSON.stringify(parameters);
-  const present = results.get(key);
-  if (present !== undefined) return present as Promise<T>;
+function once<T>(known: Answers, text: string, parameters: readonly unknown[], run: () => Promise<T>): Promise<T> {
+  const calls = known.get(text) ?? [];
+  const present = calls.find((call) => parameters.every((value, i) => value === call.parameters[i]));
+  if (present) return present.result as Promise<T>;
   const result = run();
-  known.set(call, results.set(key, result));
+  if (calls.push({ parameters, result }) === 1) known.set(text, calls);
   return result;
 }
 
