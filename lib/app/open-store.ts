@@ -5,6 +5,7 @@ import { formatDuration } from "../kernel/duration.ts";
 import { createIds } from "../kernel/ids.ts";
 import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
+import { writeLine } from "../kernel/standard-error.ts";
 import { type Assets, assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { assetsInDatabase } from "../store/asset-rows.ts";
 import { copySetting, unfinished } from "../store/copy-mark.ts";
@@ -194,7 +195,6 @@ function textOf(error: unknown): string {
 
 /** A replaced state logs nothing, because errors of its interrupted work do not matter. */
 function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log {
-  const write = (line: string) => void process.stderr.write(`${line}\n`);
   const toLogger: LogSink = (level, message, fields) => {
     try {
       logger?.[level](message, fields);
@@ -202,7 +202,7 @@ function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log 
       // A request must not fail because a log entry could not be written.
     }
   };
-  const take: LogSink = logger ? toLogger : lineSink({ json: !process.stderr.isTTY, now: clock.iso, write });
+  const take: LogSink = logger ? toLogger : lineSink({ json: !process.stderr.isTTY, now: clock.iso, write: writeLine });
   // A user's logger filters levels itself.
   return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
 }

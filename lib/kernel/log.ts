@@ -23,8 +23,9 @@ export function createLog(level: Level, sink: LogSink): Log {
   const entry = (level: keyof Log) => {
     if (levels.indexOf(level) > limit) return () => {};
     return (message: string, fields: Fields = {}) => {
-      const redacted = Object.entries(fields).map(([name, value]) => [name, redactField(name, value)]);
-      sink(level, redact(message), Object.fromEntries(redacted));
+      const redacted: Record<string, Fields[string]> = {};
+      for (const name in fields) redacted[name] = redactField(name, fields[name]);
+      sink(level, redact(message), redacted);
     };
   };
   return {
@@ -35,11 +36,22 @@ export function createLog(level: Level, sink: LogSink): Log {
   };
 }
 
+interface LineSettings {
+  readonly json: boolean;
+  readonly now: () => string;
+  /** Warnings and errors are urgent. */
+  readonly write: (line: string, isUrgent: boolean) => void;
+}
+
 /** Writes one line for each entry, as JSON or as text. */
 export const lineSink =
-  ({ json, now, write }: { json: boolean; now: () => string; write: (line: string) => void }): LogSink =>
-  (level, message, fields) =>
-    write(json ? JSON.stringify({ at: now(), level, message, ...fields }) : readable(now(), level, message, fields));
+  ({ json, now, write }: LineSettings): LogSink =>
+  (level, message, fields) => {
+    const line = json
+      ? JSON.stringify({ at: now(), level, message, ...fields })
+      : readable(now(), level, message, fields);
+    write(line, level === "error" || level === "warn");
+  };
 
 /** Values are quoted and escaped, so that a line break or a colour code in one cannot forge an entry. */
 function readable(at: string, level: string, message: string, fields: Fields): string {
