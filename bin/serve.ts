@@ -5,7 +5,7 @@ import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
-import { isMissing, isPostgres } from "../lib/store/database-url.ts";
+import { isMissing } from "../lib/store/database-url.ts";
 import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError, withRepeats } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { say } from "./output.ts";
@@ -49,7 +49,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const apps = runsForReal(settings) ? settings.apps : undefined;
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
-  if (isPostgres(database)) stopPretenuring();
+  stopPretenuring();
   const isNew = database !== ":memory:" && isMissing(database);
   const { service, warnings, runtime, protections } = await begin(configured, host);
   const { url } = await service.listen({ port, host });

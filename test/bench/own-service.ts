@@ -1,6 +1,5 @@
 import { stopPretenuring } from "../../bin/pretenuring.ts";
 import { createService } from "../../lib/index.ts";
-import { isPostgres } from "../../lib/store/database-url.ts";
 import { serve } from "./server.ts";
 
 /**
@@ -8,7 +7,7 @@ import { serve } from "./server.ts";
  * queued, so only HTTP is measured.
  */
 const [database = "", encryptionKey, seed = ""] = process.argv.slice(2);
-if (isPostgres(database)) stopPretenuring();
+stopPretenuring();
 const day_ms = 86_400_000;
 const service = await createService({
   database,
