@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import type { Driver, Runner, SessionConfig } from "./postgres.ts";
+import type { BoundStatement, Driver, Runner, SessionConfig } from "./postgres.ts";
 
 interface Slot {
   readonly opening: Promise<Client>;
@@ -7,6 +7,9 @@ interface Slot {
   /** Statements that have no result yet. */
   waiting: number;
 }
+
+const send = (client: Client, query: string | BoundStatement) =>
+  typeof query === "string" ? client.query(query) : client.query(query.statement, query.values);
 
 /** A pool of connections for statements outside transactions. */
 export interface Pool extends Runner {
@@ -52,7 +55,7 @@ export function createPool({ Client }: Driver, config: SessionConfig, max: numbe
       if (hasEnded) return Promise.reject(new Error("Connection terminated"));
       const slot = choose();
       slot.waiting += 1;
-      const sent = slot.client ? slot.client.query(query) : slot.opening.then((client) => client.query(query));
+      const sent = slot.client ? send(slot.client, query) : slot.opening.then((client) => send(client, query));
       return sent.finally(() => {
         slot.waiting -= 1;
       });

@@ -1,17 +1,24 @@
-import type { Client, QueryConfig } from "pg";
+import type { Client, QueryConfig, QueryResult } from "pg";
 import type { Connection } from "./engine.ts";
 import { type Answers, isRead, readOnce } from "./group-reads.ts";
-import { queryOf, type Runner } from "./postgres.ts";
+import { type BoundStatement, queryOf, type Runner } from "./postgres.ts";
 import type { Ended, Work } from "./postgres-groups.ts";
 import { lockOf } from "./postgres-locks.ts";
 
 const done = Promise.resolve();
 
+/** A form of `query()` that the types of `pg` lack. */
+type Ask = (
+  statement: string | QueryConfig,
+  values: unknown[],
+  answered: (error: Error | null, result: QueryResult) => void,
+) => void;
+
 /** Runs statements on a connection or a pool. `send` is for statements whose result no caller awaits. */
 export const connectionOf = (
   runner: Runner,
   texts: Set<string>,
-  send: (query: ReturnType<typeof queryOf>) => Promise<unknown> = runner.query,
+  send: (query: BoundStatement) => Promise<unknown> = runner.query,
 ): Pick<Connection, "statement"> => ({
   statement(text) {
     texts.add(text);
@@ -41,14 +48,16 @@ export interface Open {
 
 /** A connection that runs one transaction after the other. */
 export function writingConnection(client: Client, texts: Set<string>) {
+  const ask = client.query.bind(client) as Ask;
   let open: Open;
   const runner: Runner = {
     query(query) {
       // A result may arrive after its transaction has ended.
       const own = open;
-      if (typeof query === "object" && !isRead(query.text)) own.hasWritten = true;
+      const { statement, values } = typeof query === "string" ? { statement: query, values: [] } : query;
+      if (typeof statement === "object" && !isRead(statement.text)) own.hasWritten = true;
       return new Promise((resolve, reject) =>
-        client.query(query as QueryConfig, (error, result) => {
+        ask(statement, values, (error, result) => {
           if (error) own.failure ??= error;
           if (error) reject(own.failure);
           else resolve(result);
@@ -57,10 +66,10 @@ export function writingConnection(client: Client, texts: Set<string>) {
     },
   };
   /** Creates no promise: most write requests would have several (a POST takes 0.9 of the processor time). */
-  const send = (query: QueryConfig) => {
+  const send = ({ statement, values }: BoundStatement) => {
     const own = open;
     own.hasWritten = true;
-    void client.query(query, (error) => {
+    ask(statement, values, (error) => {
       if (error) own.failure ??= error;
     });
     return done;

@@ -1,7 +1,7 @@
 import { nextTick } from "node:process";
 import type { Duplex } from "node:stream";
 import { DefaultQueryExecutor, PostgresAdapter, PostgresQueryCompiler, QueryCreator } from "kysely";
-import type { Client, ClientConfig, Query, QueryResult } from "pg";
+import type { Client, ClientConfig, Query, QueryConfig, QueryResult } from "pg";
 import type { QueryBuilder } from "./engine.ts";
 import type { Tables } from "./tables.ts";
 
@@ -149,16 +149,28 @@ export const connectionConfig = (url: string, name: string, use: keyof typeof se
 
 /** How many statements a connection keeps prepared. Others are parsed at each run. */
 const mostNamed = 512;
-const names = new Map<string, string>();
+const named = new Map<string, QueryConfig>();
 
-/** A query for `pg`. A statement has the same name on all connections of the process. */
-export function queryOf(text: string, values: readonly unknown[]) {
-  let name = names.get(text);
-  if (name === undefined && names.size < mostNamed) {
-    name = `s${names.size}`;
-    names.set(text, name);
+/** A statement with its values, the arguments of `pg`'s `query()`. */
+export interface BoundStatement {
+  readonly statement: QueryConfig;
+  readonly values: unknown[];
+}
+
+/**
+ * A query for `pg`. A statement has the same name on all connections of the process. `pg` copies each own property of
+ * `statement` by its descriptor, which takes 0.5 µs, so all are inherited: a query takes 0.2 µs instead of 1.6.
+ */
+export function queryOf(text: string, values: readonly unknown[]): BoundStatement {
+  let shared = named.get(text);
+  if (shared === undefined && named.size < mostNamed) {
+    shared = { name: `s${named.size}`, text };
+    named.set(text, shared);
   }
-  return { name, text, values: values.some(isUnstorable) ? values.map(storable) : (values as unknown[]) };
+  return {
+    statement: Object.create(shared ?? { text }),
+    values: values.some(isUnstorable) ? values.map(storable) : (values as unknown[]),
+  };
 }
 
 /**
@@ -170,5 +182,5 @@ const isUnstorable = (value: unknown) => typeof value === "string" && value.incl
 
 /** A connection of `pg`, or a pool of them. */
 export interface Runner {
-  query(query: string | ReturnType<typeof queryOf>): Promise<QueryResult<Record<string, unknown>>>;
+  query(query: string | BoundStatement): Promise<QueryResult<Record<string, unknown>>>;
 }
