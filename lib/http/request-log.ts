@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import type { Log } from "../kernel/log.ts";
+import { type Log, requestMessage } from "../kernel/log.ts";
 import { monotonicNow } from "../kernel/system.ts";
 import type { Handler } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -42,7 +42,14 @@ export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
     const ms = monotonicNow() - began;
     counts.get(name)?.(status ?? 503, ms);
     const shown_ms = Math.round(ms * 10) / 10;
-    log[isRoutine ? "debug" : "info"]("request", { request_id, method, path, status, duration_ms: shown_ms, key_id });
+    log[isRoutine ? "debug" : "info"](requestMessage, {
+      request_id,
+      method,
+      path,
+      status,
+      duration_ms: shown_ms,
+      key_id,
+    });
     if (!leavesNoTrace) journal?.({ request_id, method, path, status, duration_ms, key_id });
   };
 

@@ -36,11 +36,14 @@ export function createLog(level: Level, sink: LogSink): Log {
   };
 }
 
+/** The message of the entries about finished requests, the only frequent ones. */
+export const requestMessage = "request";
+
 interface LineSettings {
   readonly json: boolean;
   readonly now: () => string;
-  /** Warnings and errors are urgent. */
-  readonly write: (line: string, isUrgent: boolean) => void;
+  /** Entries about requests may wait for the end of the tick. */
+  readonly write: (line: string, mayWait: boolean) => void;
 }
 
 /** Writes one line for each entry, as JSON or as text. */
@@ -50,7 +53,7 @@ export const lineSink =
     const line = json
       ? JSON.stringify({ at: now(), level, message, ...fields })
       : readable(now(), level, message, fields);
-    write(line, level === "error" || level === "warn");
+    write(line, message === requestMessage);
   };
 
 /** Values are quoted and escaped, so that a line break or a colour code in one cannot forge an entry. */

@@ -1,10 +1,10 @@
-/** Writes lines to stderr, the second one as urgent, and ends in the given way within the same tick. */
+/** Writes lines to stderr, of which the second may not wait, and ends in the given way within the same tick. */
 import { writeLine } from "../../lib/kernel/standard-error.ts";
 
-writeLine("a", false);
-writeLine("b", true);
+writeLine("a", true);
+writeLine("b", false);
 process.stderr.write("between\n");
-writeLine("c", false);
-writeLine("d", false);
+writeLine("c", true);
+writeLine("d", true);
 if (process.argv[2] === "exit") process.exit(3);
 if (process.argv[2] === "throw") throw new Error("it failed");
