@@ -49,10 +49,10 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const apps = runsForReal(settings) ? settings.apps : undefined;
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
-  stopPretenuring();
   const isNew = database !== ":memory:" && isMissing(database);
   const { service, warnings, runtime, protections } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
+  stopPretenuring();
   // Signals must be handled before this line is printed, because a supervisor may stop the service as soon as it reads
   // the line.
   const end = untilStopped(service);

@@ -170,7 +170,8 @@ export function trackConnections(
   const port: Port = { crowd, most, descriptors, held: new Map() };
   // Remove the listener first: after an ignored upgrade, the same socket gets here again.
   server.on("connection", (socket) => {
-    noteArrival();
+    // Those of the apps' port write nothing.
+    if (descriptors === 1) noteArrival();
     const before = connections.get(socket);
     if (before) byLastRequest.remove(before);
     else taken += descriptors;

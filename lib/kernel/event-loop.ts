@@ -1,6 +1,6 @@
 import { setImmediate } from "./system.ts";
 
-/** Resolves in the next tick, after pending timers, commits and I/O. */
+/** Resolves in the next tick, after pending timers and I/O. */
 export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
@@ -21,19 +21,27 @@ const hasArrived = () => {
   arriving -= 1;
 };
 
-/** Notes that a server has accepted a connection. */
+/** Notes that a server has accepted a connection whose requests may write. */
 export function noteArrival(): void {
   arriving += 1;
   setImmediate(() => setImmediate(hasArrived));
 }
 
 /**
- * Runs a callback at the end of this tick, or up to `ticks` later while connections arrive. Node accepts one connection
- * a tick: with a commit in each tick, 32 clients that connect for every POST get 1,500 answers a second instead of
- * 4,500.
+ * Runs a callback for a queue at the end of this tick. While connections arrive and the queue `length` grows, it waits:
+ * three ticks for each growth, and 32 at most. Node accepts one connection a tick: with a commit in each tick, 32 clients
+ * that connect for every POST get 1,500 answers a second instead of 3,700.
  */
-export function afterArrivals(run: () => void, ticks = 32): void {
-  setImmediate(() => (arriving === 0 || ticks === 0 ? run() : afterArrivals(run, ticks - 1)));
+export function afterArrivals(run: () => void, length: () => number): void {
+  let [known, unchanged, ticks] = [length(), 0, 0];
+  const look = () => {
+    unchanged = length() === known ? unchanged + 1 : 0;
+    known = length();
+    ticks += 1;
+    if (arriving === 0 || unchanged > 3 || ticks > 32) run();
+    else setImmediate(look);
+  };
+  setImmediate(look);
 }
 
 /**

@@ -81,7 +81,7 @@ export function createGroupCommit(
   const schedule = () => {
     if (flushScheduled) return;
     flushScheduled = true;
-    afterArrivals(flush);
+    afterArrivals(flush, () => queue.length);
   };
 
   const endSnapshot = () => {
