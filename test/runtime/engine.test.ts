@@ -152,7 +152,8 @@ for (const kind of kinds) {
     assert.deepEqual([next.status, await here.ask(host)], ["active", "200 process"]);
     const { id: back } = expect(await here.call("developer", "POST", `/v1/deployments/${next.id}/rollback`), 201);
     const restored = await endOf(here, "viewer", back);
-    assert.deepEqual([restored.status, await here.ask(host)], ["active", "200 docker"]);
+    const said = String(await here.messages(back));
+    assert.deepEqual([restored.status, await here.ask(host)], ["active", "200 docker"], said);
     await here.service.close();
     assert.deepEqual([await engine.containers(), await engine.networks()], [[], []]);
     // The engine keeps the base image as its cache.
