@@ -3,7 +3,7 @@ import { yieldToEventLoop } from "./event-loop.ts";
 let lines = "";
 let isWatched = false;
 
-/** In bytes. A pipe that processes share takes so many as a whole, so no line is torn. */
+/** In characters, nearly all of one byte. A pipe that processes share takes 4,096 bytes as a whole, so no line is torn. */
 const atOnce = 4096;
 
 function flush(): void {

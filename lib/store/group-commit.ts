@@ -41,11 +41,11 @@ export interface GroupCommit {
 }
 
 /**
- * Group commit. Transactions queued by the end of an event-loop tick run one after the other in one `BEGIN IMMEDIATE`.
- * While connections arrive, the group waits for their requests.
- * One COMMIT, and so one fsync, makes all of them durable; then their promises resolve. If a member fails after it has
- * written, the group is rolled back and runs again with a savepoint for each member, so that only the failed one is
- * undone. (Savepoints from the start would cost a POST 1.08 times the processor time.)
+ * Group commit. Transactions queued by the end of an event-loop tick, or a few ticks later while connections arrive, run
+ * one after the other in one `BEGIN IMMEDIATE`. One COMMIT, and so one fsync, makes all of them durable; then their
+ * promises resolve. If a member fails after it has written, the group is rolled back and runs again with a savepoint for
+ * each member, so that only the failed one is undone. (Savepoints from the start would cost a POST 1.08 times the
+ * processor time.)
  *
  * A member may await only the store, which answers within the same tick. So no other code runs between BEGIN and
  * COMMIT, and no reader sees uncommitted rows. A member that awaits anything else is rolled back with an error.
