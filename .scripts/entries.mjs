@@ -24,8 +24,9 @@ export const external = Object.keys({ ...dependencies, ...peerDependencies }).fi
 export const webFromNode = {
   name: "web-from-node",
   setup({ onLoad }) {
-    const names = ["AbortController", "Headers", "ReadableStream", "Request", "Response", "TextDecoder", "TextEncoder"];
-    const imports = `import { ${names.join(", ")} } from "${resolve("lib/kernel/web.ts")}"; const nodeWeb = { ${names.join(", ")} };\n`;
+    const own = ["AbortController", "ReadableStream", "TextDecoder", "TextEncoder"];
+    const imports = `import { fetchClasses, ${own.join(", ")} } from "${resolve("lib/kernel/web.ts")}"; const nodeWeb = { ...fetchClasses(), ${own.join(", ")} };\n`;
+    const names = [...own, "Headers", "Request", "Response"];
     // srvx declares classes of these names inside functions; it refers to the global ones as `globalThis.Response`.
     const global = new RegExp(`\\bglobalThis\\.(${names.join("|")})\\b(?! = )`, "g");
     onLoad({ filter: /\/node_modules\/(h3|srvx)\/.*\.mjs$/ }, ({ path }) => ({

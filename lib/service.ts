@@ -13,6 +13,7 @@ import type { Options } from "./config/options/options.ts";
 import { parseOptions, type Settings } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
 import { describeProtection } from "./drivers/box/protections.ts";
+import { loadH3 } from "./http/app.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
 import type { Log } from "./kernel/log.ts";
 import { underRules } from "./kernel/validation.ts";
@@ -32,6 +33,7 @@ export type WithKey =
 export async function createService(options?: Options & WithKey): Promise<Service<string>>;
 export async function createService(options?: Options): Promise<Service>;
 export async function createService(options: Options = {}): Promise<Service> {
+  await loadH3();
   return (await beginService(options)).service;
 }
 
@@ -46,7 +48,7 @@ interface Begun {
 
 /**
  * Like `createService`, but also returns warnings for the operator: `notes` first, then those about the database. The
- * log gets them too.
+ * log gets them too. h3 is not loaded, so the first `service.fetch` begins later.
  */
 export async function beginService(options: Options, notes: readonly string[] = []): Promise<Begun> {
   const settings = parseOptions(options);

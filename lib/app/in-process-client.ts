@@ -3,7 +3,7 @@ import { createSender, type Sender } from "../client/send.ts";
 import type { Answer } from "../http/answer.ts";
 import type { App } from "../http/app.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { AbortController, Headers, Request } from "../kernel/web.ts";
+import { AbortController, fetchClasses } from "../kernel/web.ts";
 
 const never = new AbortController().signal;
 
@@ -12,7 +12,7 @@ const never = new AbortController().signal;
  * same checks, rate limits and faults. It never retries, because only an injected fault can break a call.
  */
 export function inProcessSender(app: () => App, clock: () => Clock, apiKey: string | undefined): Sender {
-  const fetchInProcess = (url: string, init: RequestInit) => app().fetch(new Request(url, init));
+  const fetchInProcess = (url: string, init: RequestInit) => app().fetch(new (fetchClasses().Request)(url, init));
   const sender = createSender({ baseUrl: "http://localhost/v1", apiKey, fetch: fetchInProcess, retries: 0 });
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`;
   return {
@@ -41,5 +41,5 @@ export function inProcessSender(app: () => App, clock: () => Clock, apiKey: stri
 const headOf = ({ status, headers, request_id }: Answer) => ({
   status,
   url: "the service",
-  headers: new Headers({ ...headers, "x-request-id": request_id }),
+  headers: new (fetchClasses().Headers)({ ...headers, "x-request-id": request_id }),
 });

@@ -1,17 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { H3, H3Event } from "h3/node";
-import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { createBatchPerTick, createYieldEvery64 } from "../kernel/event-loop.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { ReadableStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
+import type { createH3Routes } from "./h3-routes.ts";
 import type { Handler, Outcome } from "./handler.ts";
 import { createPlainRoutes } from "./plain-routes.ts";
 import {
   contextOfCall,
-  contextOfEvent,
   contextOfSocket,
   contextOfUpgrade,
   type InProcessCall,
@@ -19,7 +17,7 @@ import {
   type RequestContext,
 } from "./request-context.ts";
 import type { Route } from "./route.ts";
-import { refuseUpgrade, send, sent, stamped, whole } from "./send.ts";
+import { refuseUpgrade, stamped, whole, writeAnswer } from "./send.ts";
 
 /** The HTTP interface, for calls in process and for a server. */
 export interface App {
@@ -44,7 +42,18 @@ interface Ports {
   readonly behindProxy: boolean;
 }
 
-/** The interface as an h3 application: h3 finds the route, `handler` answers. */
+let h3: typeof import("./h3-routes.ts") | undefined;
+
+/**
+ * Loads h3 with Node's web classes. Without them, a start takes 10 ms and 5 MB less (`npm run bench -- packed`). Over a
+ * socket, only unusual paths and streams need them. Once they are loaded, `fetch` begins its request at once.
+ */
+export async function loadH3() {
+  h3 ??= await import("./h3-routes.ts");
+  return h3;
+}
+
+/** The interface. Plain paths and h3 find the route, `handler` answers. */
 export function createApp(ports: Ports): App {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
@@ -52,44 +61,38 @@ export function createApp(ports: Ports): App {
    * Created at the first request that needs it. Calls by name do not need it, and creating it is a fifth of the cost of
    * a service that gets only such calls.
    */
-  let app: H3 | undefined;
+  let routes: ReturnType<typeof createH3Routes> | undefined;
+  const routesOf = (loaded: NonNullable<typeof h3>) => {
+    routes ??= loaded.createH3Routes(ports, leave);
+    return routes;
+  };
   const byName = new Map(table.map((route) => [route.name, route]));
   let byPath: Map<string, Route> | undefined;
   const rest = table.at(-1);
   const upgrades = table.filter(({ method }) => method === "UPGRADE");
-  // `handler` instead of `fetch`: every route returns a Response, so h3 has nothing to convert.
-  const routed = (request: Request) => {
-    app ??= routerOf(ports, leave);
-    return app.handler(new H3Event(request)) as Promise<Response>;
-  };
-
   let plain: ReturnType<typeof createPlainRoutes> | undefined;
   const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
-  const answerOf = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<Response> => {
+  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     plain ??= createPlainRoutes(table);
     const found = plain(incoming.method ?? "", incoming.url ?? "");
-    if (!found) {
-      // Parsers of URLs take a backslash for a slash, so a proxy's rule for a path would not see it.
-      incoming.url = incoming.url?.replaceAll("\\", "%5C");
-      return routed(nodeRequest(incoming, outgoing));
-    }
+    if (!found) return routesOf(await loadH3()).handle(incoming, outgoing);
     const { route, params, path, search } = found;
     const context = { incoming, outgoing, path, search, params, behindProxy };
     const request = contextOfSocket(context, route.leavesNoTrace ? otherIds : ids);
-    return send(await handler(request, route), request, leave);
+    const outcome = await handler(request, route);
+    if (!writeAnswer(outcome, request, leave)) await (await loadH3()).sendStream(outcome, request.method, outgoing);
   };
 
   return {
     async fetch(request) {
-      const response = await routed(request);
+      const response = await routesOf(h3 ?? (await loadH3())).fetch(request);
       // Yield only now, so that a request sent before close() also begins before it.
       await pace();
       return response;
     },
     async handle(incoming, outgoing) {
       try {
-        const response = await answerOf(incoming, outgoing);
-        if (response !== sent) await sendNodeResponse(outgoing, response);
+        await respond(incoming, outgoing);
       } catch (error) {
         // A client that disconnects before its response is not an error of the service.
         if (!outgoing.headersSent && !incoming.socket.destroyed)
@@ -127,46 +130,4 @@ export function createApp(ports: Ports): App {
       }
     },
   };
-}
-
-/**
- * srvx parses the Host to normalize a path, and throws for `127.0.0.1:99999`. Any host will do here: only path and
- * query of the URL are used, and the handler checks the Host.
- */
-function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
-  const request: Request & { _url?: URL } = new NodeRequest({ req, res });
-  try {
-    request._url;
-  } catch {
-    request._url = new URL(req.url ?? "/", "http://localhost");
-  }
-  return request;
-}
-
-function routerOf({ table, handler, ids, otherIds, behindProxy }: Ports, leave: (run: () => void) => void): H3 {
-  const app = new H3({ silent: true, allowMalformedURL: true });
-  for (const route of table) {
-    if (route.method === "UPGRADE") continue;
-    const prefix = route.takesSlash ? route : prefixAround(route, table);
-    const serve = async (event: H3Event): Promise<Response> => {
-      const request = contextOfEvent(event, route.leavesNoTrace ? otherIds : ids, behindProxy);
-      // h3 ignores a trailing slash. Here it makes a different path (schema/http.md#the-order-of-checks).
-      const chosen = request.path.endsWith("/") ? prefix : route;
-      return send(await handler(request, chosen), request, leave);
-    };
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    if (route.method === "*") app.all(path, serve);
-    else app.on(route.method, path, serve);
-    // h3 answers HEAD like GET only if no other method has a handler for the path.
-    if (route.method === "GET") app.on("HEAD", path, serve);
-  }
-  return app;
-}
-
-/** The prefix route (`/**`) that covers a route; the route itself if it is a prefix or has none. */
-function prefixAround(route: Route, table: readonly Route[]): Route {
-  if (route.path.endsWith("/**")) return route;
-  const isAround = ({ method, path }: Route) =>
-    method === "*" && path.endsWith("/**") && route.path.startsWith(path.slice(0, -2));
-  return table.find(isAround) ?? route;
 }

@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { H3Event } from "h3";
-import { NodeRequest } from "srvx/node";
 import type { Ids } from "../kernel/ids.ts";
 import { monotonicNow } from "../kernel/system.ts";
 import { AbortController, TextEncoder } from "../kernel/web.ts";
@@ -26,7 +24,7 @@ export interface RequestContext {
   readonly outgoing: ServerResponse | undefined;
   /** The parameters of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The body of a request in process. */
+  /** The body of a request in process; empty for others. */
   body(): Promise<ArrayBuffer>;
   /** Aborted when the client disconnects. */
   signal(): AbortSignal;
@@ -43,7 +41,10 @@ const ownId = /^[A-Za-z0-9._-]{1,128}$/;
 export const idOf = (own: string | undefined, ids: Ids): string =>
   own !== undefined && ownId.test(own) ? own : ids.next("req");
 
-const noQuery = new URLSearchParams();
+export const noQuery = new URLSearchParams();
+
+/** Only requests in process have their body here. */
+const noBody = async () => new ArrayBuffer(0);
 
 /** A routed request over a socket. */
 interface Routed {
@@ -59,7 +60,6 @@ interface Routed {
 export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
   const { incoming, outgoing, path, search, params, behindProxy } = routed;
   const header = (name: string) => incoming.headers[name] as string | undefined;
-  const web = () => new NodeRequest({ req: incoming, res: outgoing });
   return {
     id: idOf(header("x-request-id"), ids),
     method: incoming.method ?? "GET",
@@ -69,37 +69,23 @@ export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
     incoming,
     outgoing,
     params,
-    body: () => web().arrayBuffer(),
-    signal: () => web().signal,
+    body: noBody,
+    signal: () => signalOf(incoming, outgoing),
     header,
     began: monotonicNow(),
   };
 }
 
-/** A request that h3 has routed. */
-export function contextOfEvent(event: H3Event, ids: Ids, behindProxy: boolean): RequestContext {
-  const node = event.runtime?.node;
-  const { pathname: path, search } = event.url;
-  const params = event.context.params ?? {};
-  if (node?.res) {
-    const [incoming, outgoing] = [node.req as IncomingMessage, node.res as ServerResponse];
-    return contextOfSocket({ incoming, outgoing, path, search, params, behindProxy }, ids);
-  }
-  const header = (name: string) => event.req.headers.get(name) ?? undefined;
-  return {
-    id: idOf(header("x-request-id"), ids),
-    method: event.req.method,
-    path,
-    query: () => (search === "" ? noQuery : event.url.searchParams),
-    address: () => undefined,
-    incoming: undefined,
-    outgoing: undefined,
-    params,
-    body: () => event.req.arrayBuffer(),
-    signal: () => event.req.signal,
-    header,
-    began: monotonicNow(),
+/** Aborted when the client disconnects before the answer has ended. */
+function signalOf(incoming: IncomingMessage, outgoing: ServerResponse): AbortSignal {
+  const control = new AbortController();
+  const leave = () => {
+    if (!outgoing.writableEnded) control.abort();
   };
+  outgoing.once("close", leave);
+  // An answer that waits behind another one of its connection is not closed with it.
+  if (outgoing.destroyed || incoming.errored || (incoming.destroyed && !incoming.complete)) leave();
+  return control.signal;
 }
 
 /** An upgrade request. It has no body, and lasts as long as its connection. */
@@ -114,7 +100,7 @@ export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProx
     incoming,
     outgoing: undefined,
     params: {},
-    body: async () => new ArrayBuffer(0),
+    body: noBody,
     signal: () => {
       const control = new AbortController();
       incoming.socket.once("close", () => control.abort());

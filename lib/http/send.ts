@@ -1,40 +1,35 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { ReadableStream, Response } from "../kernel/web.ts";
+import { ReadableStream } from "../kernel/web.ts";
 import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
 import { longestPause_ms } from "./throttle.ts";
-import { WebResponse } from "./web-response.ts";
 
-/** Marks an answer that is already written to its socket. */
-export const sent: Response = new WebResponse(null);
+/** The body for a method. A HEAD shows none, and so ends a stream. */
+export function shownBody({ answer: { body } }: Outcome, method: string): Answer["body"] {
+  if (method !== "HEAD") return body;
+  if (body instanceof ReadableStream) void body.cancel();
+  return null;
+}
 
 /**
- * Sends an answer to its socket. Only streams and calls in process get a Response. Answers to reads are sent together
- * once per tick through `leave`, because waking a client costs the system as much as the rest of an answer: at 32
- * connections a GET takes 0.56 of the processor time (`npm run bench -- http`). Answers to writes are sent together
- * anyway, after their commit.
+ * Writes an answer to its socket. Returns false for a stream and for a call in process, which need a web Response. Answers to
+ * reads are sent together once per tick through `leave`, because waking a client costs the system as much as the rest
+ * of an answer: at 32 connections a GET takes 0.56 of the processor time (`npm run bench -- http`). Answers to writes
+ * are sent together anyway, after their commit.
  */
-export function send(outcome: Outcome, request: RequestContext, leave: (run: () => void) => void): Response {
-  const { status, body } = outcome.answer;
+export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (run: () => void) => void): boolean {
   const { method, outgoing } = request;
-  const shown = method === "HEAD" ? null : body;
-  if (shown === null && body instanceof ReadableStream) void body.cancel();
-  const headers = headersOf(outcome, method);
-  if (!outgoing || shown instanceof ReadableStream) {
-    return new WebResponse(shown, {
-      status,
-      statusText: phraseOf(status),
-      headers: Object.fromEntries(pairsOf(headers)),
-    });
-  }
-  outgoing.writeHead(status, headers);
+  if (!outgoing) return false;
+  const shown = shownBody(outcome, method);
+  if (shown instanceof ReadableStream) return false;
+  outgoing.writeHead(outcome.answer.status, headersOf(outcome, method));
   if (longLengthOf(outcome.answer) > 0) dropIfUnread(outgoing);
   if (method === "GET" || method === "HEAD") leave(() => end(outgoing, shown));
   else end(outgoing, shown);
-  return sent;
+  return true;
 }
 
 /**
@@ -82,7 +77,9 @@ export const pairsOf = (headers: readonly string[]) =>
 
 /** Reads the stream of an answer to its end. Rejects if the stream breaks off. */
 export async function whole(answer: Answer, body: ReadableStream<Uint8Array>): Promise<Answer> {
-  return { ...answer, body: new Uint8Array(await new Response(body).arrayBuffer()) };
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return { ...answer, body: new Uint8Array(Buffer.concat(chunks)) };
 }
 
 /** Refuses an upgrade. Writes the response by hand, because Node provides no response for an upgrade. */

@@ -8,7 +8,7 @@ import { runInThisContext } from "node:vm";
  * which `runInThisContext` does not see. Vitest with happy-dom loses Node's globals, so Request, Response and Headers
  * are happy-dom's there, which work as well.
  */
-const { Headers, Request, Response } = runInThisContext("globalThis") as typeof globalThis;
+const nodeGlobals = runInThisContext("globalThis") as typeof globalThis;
 
 // The only way to get Node's class without a global.
 const AbortController = util.transferableAbortController().constructor as typeof globalThis.AbortController;
@@ -16,7 +16,21 @@ const AbortController = util.transferableAbortController().constructor as typeof
 const { ReadableStream } = streams;
 const { TextDecoder, TextEncoder } = util;
 
-export { AbortController, Headers, ReadableStream, Request, Response, TextDecoder, TextEncoder };
+export { AbortController, ReadableStream, TextDecoder, TextEncoder };
+
+type FetchClasses = Pick<typeof globalThis, "Headers" | "Request" | "Response">;
+let loaded: FetchClasses | undefined;
+
+/**
+ * Node's Headers, Request and Response. Node loads them when they are first read: 10 ms and 5 MB. Kept, so that a later
+ * stub of a test changes nothing.
+ */
+export function fetchClasses(): FetchClasses {
+  if (loaded) return loaded;
+  const { Headers, Request, Response } = nodeGlobals;
+  loaded = { Headers, Request, Response };
+  return loaded;
+}
 
 const nativeSignal = new AbortController().signal.constructor;
 
@@ -40,6 +54,7 @@ const isRequest = (input: string | URL | Request): input is Request =>
 export function ownRequest(input: string | URL | Request, init?: RequestInit): Request | Promise<Request> {
   const signal = init?.signal && ownSignal(init.signal);
   const options = signal ? { ...init, signal } : init;
+  const { Request } = fetchClasses();
   if (input instanceof Request) return init === undefined ? input : new Request(input, options);
   if (!isRequest(input)) return new Request(new URL(String(input), "http://localhost"), options);
   const { method, url, headers } = input;

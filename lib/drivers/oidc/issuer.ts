@@ -2,7 +2,7 @@ import type { ClientAuth, Configuration, CustomFetchOptions } from "openid-clien
 import { milliseconds } from "../../kernel/duration.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import { parseUrl } from "../../kernel/url.ts";
-import { Response } from "../../kernel/web.ts";
+import { fetchClasses } from "../../kernel/web.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { IssuerError, refusalOf, SilentIssuer, shortWords } from "./issuer-error.ts";
 
@@ -84,7 +84,10 @@ export function createIssuer({ issuer, clientId, clientSecret, name }: IssuerOpt
     const pairs = Object.entries(headers ?? {}).flatMap(([key, value]) =>
       [value ?? []].flat().map((one): [string, string] => [key, one]),
     );
-    return new Response(new Uint8Array(bytes), { status: status < 200 ? 502 : status, headers: pairs });
+    return new (fetchClasses().Response)(new Uint8Array(bytes), {
+      status: status < 200 ? 502 : status,
+      headers: pairs,
+    });
   };
 
   const discover = async (): Promise<Configuration> => {

@@ -1,5 +1,5 @@
 import { withCauses } from "../../kernel/causes.ts";
-import { AbortController, Request } from "../../kernel/web.ts";
+import { AbortController, fetchClasses } from "../../kernel/web.ts";
 import type { BackendRequest, BackendResponse } from "./backend-request.ts";
 import { excerptOf, maxRead, parseRetryAfter } from "./http-response.ts";
 import type { OutboundRequest, Sent } from "./outbound.ts";
@@ -47,7 +47,7 @@ export function createFunctionTransport(now: () => string) {
     });
     const respond = async () => {
       const init = { method, headers, body: body ?? null, redirect: "manual", signal: abort.signal } as const;
-      const response = await sink(new Request(url, init));
+      const response = await sink(new (fetchClasses().Request)(url, init));
       // A user's function may return anything; Response.error() has the status 0.
       if (!response?.status || !response.headers) throw new TypeError("the function must answer a Response");
       const header = response.headers.get("retry-after") ?? undefined;

@@ -1,0 +1,125 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { H3, H3Event } from "h3/node";
+import { FastResponse } from "srvx";
+import { NodeRequest, sendNodeResponse } from "srvx/node";
+import type { Ids } from "../kernel/ids.ts";
+import { monotonicNow } from "../kernel/system.ts";
+import { fetchClasses } from "../kernel/web.ts";
+import type { Handler, Outcome } from "./handler.ts";
+import { contextOfSocket, idOf, noQuery, type RequestContext } from "./request-context.ts";
+import type { Route } from "./route.ts";
+import { headersOf, pairsOf, shownBody, writeAnswer } from "./send.ts";
+import { phraseOf } from "./server.ts";
+
+/**
+ * srvx's class costs half as much as Node's. It needs Node's own class, which Vitest hides under happy-dom.
+ */
+const WebResponse: typeof FastResponse =
+  "happyDOM" in globalThis ? (fetchClasses().Response as typeof FastResponse) : FastResponse;
+
+/** Marks an answer that is already written to its socket. */
+const sent: Response = new WebResponse(null);
+
+const responseOf = (outcome: Outcome, method: string): Response =>
+  new WebResponse(shownBody(outcome, method), {
+    status: outcome.answer.status,
+    statusText: phraseOf(outcome.answer.status),
+    headers: Object.fromEntries(pairsOf(headersOf(outcome, method))),
+  });
+
+/** Sends a stream to its socket, no faster than the client reads. */
+export const sendStream = (outcome: Outcome, method: string, outgoing: ServerResponse): Promise<void> =>
+  Promise.resolve(sendNodeResponse(outgoing, responseOf(outcome, method)));
+
+interface Ports {
+  readonly table: readonly Route[];
+  readonly handler: Handler;
+  readonly ids: Ids;
+  readonly otherIds: Ids;
+  readonly behindProxy: boolean;
+}
+
+/** The interface as an h3 application: h3 finds the route, `handler` answers. `leave` sends the answers to reads. */
+export function createH3Routes(ports: Ports, leave: (run: () => void) => void) {
+  const app = routerOf(ports, leave);
+  // `handler` instead of `fetch`: every route returns a Response, so h3 has nothing to convert.
+  const routed = (request: Request) => app.handler(new H3Event(request)) as Promise<Response>;
+  return {
+    fetch: routed,
+    async handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+      // Parsers of URLs take a backslash for a slash, so a proxy's rule for a path would not see it.
+      incoming.url = incoming.url?.replaceAll("\\", "%5C");
+      const response = await routed(nodeRequest(incoming, outgoing));
+      if (response !== sent) await sendNodeResponse(outgoing, response);
+    },
+  };
+}
+
+/**
+ * srvx parses the Host to normalize a path, and throws for `127.0.0.1:99999`. Any host will do here: only path and
+ * query of the URL are used, and the handler checks the Host.
+ */
+function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
+  const request: Request & { _url?: URL } = new NodeRequest({ req, res });
+  try {
+    request._url;
+  } catch {
+    request._url = new URL(req.url ?? "/", "http://localhost");
+  }
+  return request;
+}
+
+function routerOf({ table, handler, ids, otherIds, behindProxy }: Ports, leave: (run: () => void) => void): H3 {
+  const app = new H3({ silent: true, allowMalformedURL: true });
+  for (const route of table) {
+    if (route.method === "UPGRADE") continue;
+    const prefix = route.takesSlash ? route : prefixAround(route, table);
+    const serve = async (event: H3Event): Promise<Response> => {
+      const request = contextOf(event, route.leavesNoTrace ? otherIds : ids, behindProxy);
+      // h3 ignores a trailing slash. Here it makes a different path (schema/http.md#the-order-of-checks).
+      const chosen = request.path.endsWith("/") ? prefix : route;
+      const outcome = await handler(request, chosen);
+      return writeAnswer(outcome, request, leave) ? sent : responseOf(outcome, request.method);
+    };
+    const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    if (route.method === "*") app.all(path, serve);
+    else app.on(route.method, path, serve);
+    // h3 answers HEAD like GET only if no other method has a handler for the path.
+    if (route.method === "GET") app.on("HEAD", path, serve);
+  }
+  return app;
+}
+
+/** The prefix route (`/**`) that covers a route; the route itself if it is a prefix or has none. */
+function prefixAround(route: Route, table: readonly Route[]): Route {
+  if (route.path.endsWith("/**")) return route;
+  const isAround = ({ method, path }: Route) =>
+    method === "*" && path.endsWith("/**") && route.path.startsWith(path.slice(0, -2));
+  return table.find(isAround) ?? route;
+}
+
+/** A request that h3 has routed. */
+function contextOf(event: H3Event, ids: Ids, behindProxy: boolean): RequestContext {
+  const node = event.runtime?.node;
+  const { pathname: path, search } = event.url;
+  const params = event.context.params ?? {};
+  if (node?.res) {
+    const [incoming, outgoing] = [node.req as IncomingMessage, node.res as ServerResponse];
+    return contextOfSocket({ incoming, outgoing, path, search, params, behindProxy }, ids);
+  }
+  const header = (name: string) => event.req.headers.get(name) ?? undefined;
+  return {
+    id: idOf(header("x-request-id"), ids),
+    method: event.req.method,
+    path,
+    query: () => (search === "" ? noQuery : event.url.searchParams),
+    address: () => undefined,
+    incoming: undefined,
+    outgoing: undefined,
+    params,
+    body: () => event.req.arrayBuffer(),
+    signal: () => event.req.signal,
+    header,
+    began: monotonicNow(),
+  };
+}
