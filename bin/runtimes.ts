@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { preparedDisks } from "../lib/app/runtimes.ts";
+import { preparedDisks } from "../lib/app/real-driver.ts";
 import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
 import { reachOf } from "../lib/drivers/box/network.ts";
 import type { Protection } from "../lib/drivers/box/protections.ts";

@@ -1,24 +1,12 @@
-import { mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
 import { runsForReal, type Settings } from "../config/parse-options.ts";
-import { reachOf } from "../drivers/box/network.ts";
-import { createEngineDriver } from "../drivers/containers/containers.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
-import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
-import { createOutbound } from "../drivers/outbound/outbound.ts";
-import { createProcessDriver } from "../drivers/process/process.ts";
-import { createRepositories, type Repositories } from "../drivers/repositories/repositories.ts";
-import type { CodeHost } from "../drivers/runtime/git-command.ts";
-import type { GitGroup } from "../drivers/runtime/limited-git.ts";
-import { createRuntimeList } from "../drivers/runtime/runtime-list.ts";
-import { temporaryFolder } from "../drivers/runtime/temporary-folder.ts";
+import type { Repositories } from "../drivers/repositories/repositories.ts";
 import { type Crowd, keepOpen } from "../http/connections.ts";
 import { type Listening, listen, type Upgrade } from "../http/server.ts";
 import { type AppsProxy, createProxy } from "../proxy/proxy.ts";
-import { dataFolderFor } from "../store/data-files.ts";
-import { repositoryFolderFor } from "../store/repository-files.ts";
 import { takeAppsFolder } from "./apps-folder.ts";
+import type { createRealDriver } from "./real-driver.ts";
 
 /** The runtimes of deployments, and the port of the apps. All states of a service share them. */
 export interface Runtimes {
@@ -47,17 +35,14 @@ const timeouts = { headersTimeout: 60_000, requestTimeout: 0, connectionsCheckin
 /** During shutdown, requests and apps share ten seconds. */
 const closingGrace = "5s";
 
-export function createRuntimes(settings: Settings): Runtimes {
+/** `createReal` is needed only for settings that run real code without a driver of the user. */
+export function createRuntimes(settings: Settings, createReal?: typeof createRealDriver): Runtimes {
   const { deployments, apps, behindProxy } = settings;
   const proxy = createProxy({ behindProxy });
   // With a database file, the apps' folder lies beside it.
   const folder = apps.folder !== undefined && runsForReal(settings) ? takeAppsFolder(apps.folder) : undefined;
-  const real = deployments.driver === undefined && runsForReal(settings) ? realFolders(settings) : undefined;
-  const gitGroup: GitGroup = { entries: [] };
-  const repositories = real && createRepositories(real.repositories, settings.repositories, gitGroup);
-  const driver =
-    deployments.driver ??
-    (real ? realDriver(settings, { ...real, gitGroup, own: repositories?.open }) : simulatedDeployments());
+  const real = createReal?.(settings);
+  const driver = deployments.driver ?? real?.driver ?? simulatedDeployments();
   let server: Listening | undefined;
   const upgrade: Upgrade = (request, socket, head) => {
     keepOpen(request.socket);
@@ -67,7 +52,7 @@ export function createRuntimes(settings: Settings): Runtimes {
   return {
     driver,
     proxy,
-    repositories,
+    repositories: real?.repositories,
     id: folder?.id,
     release: () => folder?.release(),
     localUrl,
@@ -81,76 +66,9 @@ export function createRuntimes(settings: Settings): Runtimes {
         );
     },
     async close() {
-      repositories?.close();
+      real?.repositories.close();
       await server?.close(closingGrace);
       server = undefined;
     },
   };
-}
-
-/** The folders of builds, releases and repositories. */
-function realFolders({ database, apps, repositories }: Settings) {
-  const isLasting = database !== ":memory:";
-  const folder = isLasting ? resolve(apps.folder ?? `${database}-apps`) : temporaryFolder();
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lying =
-    repositories.folder ?? (isLasting ? repositoryFolderFor(database, folder) : join(folder, "repositories"));
-  return { isLasting, folder, repositories: resolve(lying), data: resolve(dataFolderFor(database, folder)) };
-}
-
-interface Folders {
-  readonly isLasting: boolean;
-  readonly folder: string;
-  readonly data: string;
-  readonly own: CodeHost["own"] | undefined;
-  readonly gitGroup: GitGroup;
-}
-
-/** The file systems for builds that the operator names. */
-export const preparedDisks = ({ buildDisks, buildDisk, concurrency }: Settings["deployments"]) =>
-  buildDisks === undefined ? undefined : { folder: resolve(buildDisks), count: concurrency, bytes: buildDisk };
-
-function realDriver(
-  { mode, strict, outbound, deployments, codeHost: given }: Settings,
-  { isLasting, folder, data, own, gitGroup }: Folders,
-): DeploymentDriver {
-  const {
-    isolation,
-    users,
-    reach,
-    appMemory,
-    dataLimit,
-    healthTimeout,
-    buildVariables,
-    buildTimeout,
-    buildMemory,
-    buildDisk,
-    registries,
-  } = deployments;
-  const codeHost: CodeHost = { ...given, ...(own && { own }) };
-  const common = {
-    codeHost,
-    gitGroup,
-    appMemory_bytes: appMemory,
-    healthTimeout_ms: healthTimeout,
-    dataLimit_bytes: dataLimit,
-    dataFolder: data,
-    buildVariables,
-    limits: { timeout_ms: buildTimeout, memory_bytes: buildMemory, disk_bytes: buildDisk },
-  };
-  const network = strict ? closedOutbound : createOutbound({ mode, allow: outbound.allow });
-  const leavesDockerfiles = deployments.runtime.includes("engine");
-  const made = deployments.runtime.map((name) =>
-    name === "engine"
-      ? createEngineDriver(folder, { registries, outbound: network, isLasting, ...common })
-      : createProcessDriver(folder, {
-          isolation,
-          users,
-          reach: reachOf(reach, outbound.allow),
-          disks: preparedDisks(deployments),
-          leavesDockerfiles,
-          ...common,
-        }),
-  );
-  return createRuntimeList(made);
 }

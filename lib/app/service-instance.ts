@@ -16,7 +16,7 @@ import type { InstanceContext } from "./instance-context.ts";
 import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { lookAhead } from "./preview.ts";
-import { createRuntimes } from "./runtimes.ts";
+import { createRuntimes, type Runtimes } from "./runtimes.ts";
 import { discardState, shutDown } from "./shutdown.ts";
 import { createSnapshotList, type Snapshot, type SnapshotList } from "./snapshot-list.ts";
 import { imagesOf, reallyRuns, tooLarge } from "./snapshot-refusals.ts";
@@ -81,9 +81,9 @@ const mutedSettings = (settings: Settings): Settings => ({
   generations: { ...settings.generations, driver: undefined, backends: {}, media: "fast" },
 });
 
-export function createServiceInstance(settings: Settings, inherited?: Inheritance): ServiceInstance {
-  const snapshots = createSnapshotList(inherited?.snapshots);
-  let first = inherited?.first;
+export function createServiceInstance(settings: Settings, runtimes: Runtimes, parent?: Inheritance): ServiceInstance {
+  const snapshots = createSnapshotList(parent?.snapshots);
+  let first = parent?.first;
   let state: HostState | undefined;
   /** Replaced states that are still ending. */
   const discarding = new Set<Promise<void>>();
@@ -133,12 +133,12 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
   };
 
   const copy = async (snapshot: Snapshot, given: Partial<Inheritance> & { isFrozen?: boolean }) => {
-    const { isMuted = inherited?.isMuted === true, isFrozen, ...more } = given;
+    const { isMuted = parent?.isMuted === true, isFrozen, ...more } = given;
     // Browsers do not send the world header, so a world has no dashboard.
     const inMemory = { ...settings, database: ":memory:", ...(more.world && { dashboard: false as const }) };
-    const forked = createServiceInstance(isMuted ? mutedSettings(inMemory) : inMemory, {
-      ...{ sinks: isMuted ? createSinks() : context.sinks, snapshots, first, isMuted, ...more },
-    });
+    const own = isMuted ? mutedSettings(inMemory) : inMemory;
+    const sinks = isMuted ? createSinks() : context.sinks;
+    const forked = createServiceInstance(own, createRuntimes(own), { sinks, snapshots, first, isMuted, ...more });
     await forked.load(snapshot, openImage(snapshot.database), current().foundation, isFrozen);
     return forked;
   };
@@ -169,19 +169,19 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
 
   const warn = (error: unknown) => current().foundation.log.warn("a world has failed", { reason: reasonOf(error) });
   const context: InstanceContext = {
-    worlds: inherited?.world?.worlds ?? createWorlds(makeWorld, warn),
-    isWorld: inherited?.world !== undefined,
-    isMuted: inherited?.isMuted ?? false,
+    worlds: parent?.world?.worlds ?? createWorlds(makeWorld, warn),
+    isWorld: parent?.world !== undefined,
+    isMuted: parent?.isMuted ?? false,
     forks,
     preview,
     deliverInEveryOrder,
-    listening: inherited?.world?.listening ?? [],
+    listening: parent?.world?.listening ?? [],
     hosts:
-      inherited?.world?.hosts ??
+      parent?.world?.hosts ??
       createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     mayBeReached: mayBeReached(settings),
-    sinks: inherited?.sinks.copy() ?? createSinks(),
-    runtimes: createRuntimes(settings),
+    sinks: parent?.sinks.copy() ?? createSinks(),
+    runtimes,
     iso: () => current().foundation.clock.iso(),
     snapshots: {
       async snapshot(given) {
@@ -232,8 +232,8 @@ export function createServiceInstance(settings: Settings, inherited?: Inheritanc
       // Refuses new requests at once, even while a restore is running.
       current().wiring.closing.abort(shuttingDown());
       // Forks share the user's driver, so only the service that received the driver closes it.
-      const closeDriver = async () => (inherited ? undefined : settings.generations.driver?.close?.());
-      const isFork = inherited !== undefined;
+      const closeDriver = async () => (parent ? undefined : settings.generations.driver?.close?.());
+      const isFork = parent !== undefined;
       shutdown ??= restoring.then(async () => {
         const listening = context.isWorld ? [] : context.listening;
         const end = shutDown(current(), listening, context.runtimes, { isFork });
