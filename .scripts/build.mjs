@@ -5,7 +5,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { dirname, join, normalize, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import { entries, external, webFromNode } from "./entries.mjs";
+import { entries, external, serviceInOneChunk, webFromNode } from "./entries.mjs";
 import { writePage } from "./page.mjs";
 
 const out = "dist";
@@ -25,7 +25,8 @@ const { metafile } = await build({
   sourcesContent: false,
   metafile: true,
   external,
-  plugins: [webFromNode],
+  plugins: [webFromNode, serviceInOneChunk],
+  logOverride: { "ignored-bare-import": "silent" },
   // Node decodes and parses every byte at each start. Names are kept for stack traces.
   minifyWhitespace: true,
   minifySyntax: true,

@@ -35,3 +35,31 @@ export const webFromNode = {
     }));
   },
 };
+
+/** Modules that load after the service, or that need most of it. */
+const besideService = [
+  "bin/doctor.ts",
+  "bin/keys.ts",
+  "bin/mail.ts",
+  "bin/seed.ts",
+  "lib/app/real-driver.ts",
+  "lib/drivers/tracing/opentelemetry.ts",
+  "lib/http/h3-routes.ts",
+  "lib/store/open-postgres.ts",
+].map((file) => resolve(file));
+
+/**
+ * esbuild makes a chunk of the files that are reached from the same entries and dynamic imports, and each chunk costs
+ * a start 0.5 ms. Here, modules that import parts of the service are made to import all of it, so that they do not split
+ * it: 34 chunks instead of 54. The import itself is dropped, because the service has no side effects.
+ */
+export const serviceInOneChunk = {
+  name: "service-in-one-chunk",
+  setup({ onLoad }) {
+    onLoad({ filter: /\/(?:bin|lib)\/.*\.ts$/ }, ({ path }) =>
+      besideService.includes(path)
+        ? { contents: `${readFileSync(path, "utf8")}\nimport "${resolve("lib/service.ts")}";\n`, loader: "ts" }
+        : undefined,
+    );
+  },
+};
