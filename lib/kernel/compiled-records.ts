@@ -34,7 +34,7 @@ export interface WrittenField {
   readonly name: string;
   readonly optional: boolean;
   /** Whether null is a valid value. If not, an optional field that is null is left out. */
-  readonly nullable: boolean;
+  readonly nullable: () => boolean;
   /** Writes the value; undefined if any value is written unchanged. */
   readonly write: ((value: unknown) => string) | undefined;
 }
@@ -60,7 +60,7 @@ function compile(fields: readonly WrittenField[]): (record: object) => string {
   const add = (field: WrittenField, i: number) => {
     const addition = `text += "," + ${key(field)} + ${value(field, i)};`;
     if (!field.optional) return addition;
-    return `if (from[${quoted(field.name)}] ${field.nullable ? "!== undefined" : "!= null"}) ${addition}`;
+    return `if (from[${quoted(field.name)}] ${field.nullable() ? "!== undefined" : "!= null"}) ${addition}`;
   };
   const [first] = fields;
   // Nearly every record begins with its id, so the text rarely has to be cut.

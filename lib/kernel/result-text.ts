@@ -57,7 +57,7 @@ const object = (entries: Record<string, Schema>): Writer =>
     Object.entries(entries).map(([name, of]) => ({
       name,
       optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",
-      nullable: v.is(of, null),
+      nullable: () => v.is(of, null),
       write: writer(of as SchemaParts),
     })),
   );

@@ -1,9 +1,11 @@
-import { nextTick } from "node:process";
 import type { Duplex } from "node:stream";
 import { DefaultQueryExecutor, PostgresAdapter, PostgresQueryCompiler, QueryCreator } from "kysely";
 import type { Client, ClientConfig, Query, QueryConfig, QueryResult } from "pg";
 import type { QueryBuilder } from "./engine.ts";
 import type { Tables } from "./tables.ts";
+
+// Kept, because fake timers of tests replace it. An import of node:process would open stdin at every start.
+const { nextTick } = process;
 
 /** Kysely only compiles SQL here. It has no connection. */
 const executor = new DefaultQueryExecutor(new PostgresQueryCompiler(), new PostgresAdapter(), {
