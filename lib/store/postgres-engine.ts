@@ -72,7 +72,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     if (link.obstacle) throw stopped(link.obstacle);
     const client = await link.take();
     const { begin, unlock } = lockingOf(scope, client.escapeLiteral.bind(client));
-    const { connection, begin: open } = connectionFor(client);
+    const { connection, flush, begin: open } = connectionFor(client);
     const transaction = open(typeof scope === "object" ? scope.organization_id : undefined);
     try {
       const locked = client.query(begin);
@@ -85,6 +85,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
       if (event) follow(event.id);
       const ended: Ended[] = [];
       for (const work of works) ended.push(await runIn(transaction, connection, work, works.length === 1));
+      flush();
       const { messages } = transaction;
       if (transaction.failure) throw transaction.failure;
       const sending = sendingOf(messages, link.name, client.escapeLiteral.bind(client));

@@ -1,8 +1,9 @@
 import type { Client, QueryConfig, QueryResult } from "pg";
-import type { Connection } from "./engine.ts";
+import type { Connection, Statement } from "./engine.ts";
 import { type Answers, isRead, readOnce } from "./group-reads.ts";
-import { type BoundStatement, queryOf, type Runner } from "./postgres.ts";
+import { queryOf, type Runner } from "./postgres.ts";
 import type { Ended, Work } from "./postgres-groups.ts";
+import { createInserts } from "./postgres-inserts.ts";
 import { lockOf } from "./postgres-locks.ts";
 
 const done = Promise.resolve();
@@ -14,11 +15,13 @@ type Ask = (
   answered: (error: Error | null, result: QueryResult) => void,
 ) => void;
 
-/** Runs statements on a connection or a pool. `send` is for statements whose result no caller awaits. */
+type Send = Statement["send"];
+
+/** Runs statements on a connection or a pool. `sending` is for statements whose result no caller awaits. */
 export const connectionOf = (
   runner: Runner,
   texts: Set<string>,
-  send: (query: BoundStatement) => Promise<unknown> = runner.query,
+  sending: (text: string) => Send = (text) => (parameters) => runner.query(queryOf(text, parameters)),
 ): Pick<Connection, "statement"> => ({
   statement(text) {
     texts.add(text);
@@ -27,7 +30,7 @@ export const connectionOf = (
       all: async (parameters) => (await run(parameters)).rows,
       first: async (parameters) => (await run(parameters)).rows[0],
       run: async (parameters) => (await run(parameters)).rowCount ?? 0,
-      send: (parameters) => send(queryOf(text, parameters)),
+      send: sending(text),
     };
   },
 });
@@ -46,12 +49,26 @@ export interface Open {
   readonly answers: Answers | undefined;
 }
 
+/** Locks limits for the open transaction. */
+const lockingLimits =
+  (runner: Runner, open: () => Open): NonNullable<Connection["lockLimit"]> =>
+  async (limit) => {
+    const own = open();
+    if (!own.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
+    // Do not wait while an earlier member holds row locks: the holder of this lock may be waiting for those rows.
+    const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
+    if (rows[0]?.["taken"] === true) return;
+    own.failure = new Error("the lock of a limit is taken");
+    throw own.failure;
+  };
+
 /** A connection that runs one transaction after the other. */
 export function writingConnection(client: Client, texts: Set<string>) {
   const ask = client.query.bind(client) as Ask;
   let open: Open;
   const runner: Runner = {
     query(query) {
+      inserts.flush();
       // A result may arrive after its transaction has ended.
       const own = open;
       const { statement, values } = typeof query === "string" ? { statement: query, values: [] } : query;
@@ -66,24 +83,29 @@ export function writingConnection(client: Client, texts: Set<string>) {
     },
   };
   /** Creates no promise: most write requests would have several (a POST takes 0.9 of the processor time). */
-  const send = ({ statement, values }: BoundStatement) => {
+  const send = (text: string, parameters: readonly unknown[]) => {
     const own = open;
-    own.hasWritten = true;
+    const { statement, values } = queryOf(text, parameters);
     ask(statement, values, (error) => {
       if (error) own.failure ??= error;
     });
-    return done;
   };
-  const lockLimit: Connection["lockLimit"] = async (limit) => {
-    if (!open.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
-    // Do not wait while an earlier member holds row locks: the holder of this lock may be waiting for those rows.
-    const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
-    if (rows[0]?.["taken"] === true) return;
-    open.failure = new Error("the lock of a limit is taken");
-    throw open.failure;
+  const inserts = createInserts(send);
+  const sending = (text: string): Send => {
+    const add = inserts.adding(text);
+    return (parameters) => {
+      if (!open.hasWritten) inserts.beginMember();
+      open.hasWritten = true;
+      if (add) add(parameters);
+      else {
+        inserts.flush();
+        send(text, parameters);
+      }
+      return done;
+    };
   };
   const connection: Connection = {
-    statement: readOnce(connectionOf(runner, texts, send).statement, () => open.answers),
+    statement: readOnce(connectionOf(runner, texts, sending).statement, () => open.answers),
     get newest() {
       return open.newest;
     },
@@ -91,11 +113,14 @@ export function writingConnection(client: Client, texts: Set<string>) {
     get group() {
       return open.group;
     },
-    lockLimit,
+    lockLimit: lockingLimits(runner, () => open),
   };
   return {
     connection,
+    /** Sends the inserts that wait. */
+    flush: inserts.flush,
     begin(organization_id: string | undefined): Open {
+      inserts.drop();
       const group = organization_id === undefined ? undefined : { organization_id };
       open = {
         messages: [],
