@@ -62,19 +62,14 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
     tail = Uint8Array.from(digits);
     write();
   };
-  const follow = (id: string) => {
-    const digits = [...id.slice(id.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
-    set(createdAtOf(id), digits.slice(10));
-  };
-  if (after !== undefined) follow(after);
   // The highest bit of the first digit stays free, so that counting up never overflows within a millisecond.
   const renew = (now: number) =>
     set(
       now,
       random.bytes(16).map((byte, i) => (i === 0 ? byte & 15 : byte & 31)),
     );
-  const count = () => {
-    for (let i = 15; i >= 0; i--) {
+  const count = (place = 15) => {
+    for (let i = place; i >= 0; i--) {
       if (tail[i] !== 31) {
         tail[i] = (tail[i] ?? 0) + 1;
         if (i < 15) write();
@@ -83,6 +78,17 @@ export function createIds(clock: Clock, random: Random, after?: string): Ids {
       tail[i] = 0;
     }
   };
+  /**
+   * Jumps to a random place above `id`. If two processes counted up from one identifier, they would make the same ones
+   * in that millisecond.
+   */
+  const follow = (id: string) => {
+    const digits = [...id.slice(id.indexOf("_") + 1)].map((digit) => crockford.indexOf(digit));
+    const below = random.bytes(7).map((byte) => byte & 31);
+    set(createdAtOf(id), [...Array.from({ length: 9 }, (_, i) => digits[10 + i] ?? 0), ...below]);
+    count(8);
+  };
+  if (after !== undefined) follow(after);
   return {
     next(prefix) {
       const now = clock.now();

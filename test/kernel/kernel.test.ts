@@ -126,6 +126,32 @@ describe("identifiers", () => {
     );
   });
 
+  test("generators that follow each other in one millisecond never make the same identifier", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(2), fc.nat(2), fc.nat(40)), { maxLength: 60 }), (steps) => {
+        const processes = ["a", "b", "c"].map((seed) =>
+          createIds(
+            shows(() => 0),
+            createRandom(seed),
+          ),
+        );
+        const made: string[] = [];
+        const newest = ["", "", ""];
+        for (const [process, organization, count] of steps) {
+          const ids = processes[process];
+          if (newest[organization]) ids?.follow(newest[organization]);
+          for (let i = 0; i <= count; i++) {
+            const id = ids?.next("evt") ?? "";
+            assert.ok(id > (newest[organization] ?? ""), "an organization's identifiers are in order");
+            newest[organization] = id;
+            made.push(id);
+          }
+        }
+        assert.equal(new Set(made).size, made.length);
+      }),
+    );
+  });
+
   test("a hundred thousand in one millisecond are in order, and all contain that millisecond", () => {
     const ids = createIds(
       shows(() => Date.UTC(2026, 0, 1)),
