@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { createBatchPerTick, createYieldEvery64 } from "../kernel/event-loop.ts";
-import type { Ids } from "../kernel/ids.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { ReadableStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
-import type { createH3Routes } from "./h3-routes.ts";
-import type { Handler, Outcome } from "./handler.ts";
+import type { createH3Routes, RoutePorts } from "./h3-routes.ts";
+import type { Outcome } from "./handler.ts";
 import { createPlainRoutes } from "./plain-routes.ts";
 import {
   contextOfCall,
@@ -31,15 +30,8 @@ export interface App {
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => Promise<void>;
 }
 
-interface Ports {
-  /** Every route. A prefix comes after the routes below it. */
-  readonly table: readonly Route[];
-  readonly handler: Handler;
-  readonly ids: Ids;
-  /** The ids of requests that the journal leaves out. */
-  readonly otherIds: Ids;
+interface Ports extends RoutePorts {
   readonly log: Log;
-  readonly behindProxy: boolean;
 }
 
 let h3: typeof import("./h3-routes.ts") | undefined;

@@ -31,16 +31,18 @@ const responseOf = (outcome: Outcome, method: string): Response =>
 export const sendStream = (outcome: Outcome, method: string, outgoing: ServerResponse): Promise<void> =>
   Promise.resolve(sendNodeResponse(outgoing, responseOf(outcome, method)));
 
-interface Ports {
+export interface RoutePorts {
+  /** Every route. A prefix comes after the routes below it. */
   readonly table: readonly Route[];
   readonly handler: Handler;
   readonly ids: Ids;
+  /** The ids of requests that the journal leaves out. */
   readonly otherIds: Ids;
   readonly behindProxy: boolean;
 }
 
 /** The interface as an h3 application: h3 finds the route, `handler` answers. `leave` sends the answers to reads. */
-export function createH3Routes(ports: Ports, leave: (run: () => void) => void) {
+export function createH3Routes(ports: RoutePorts, leave: (run: () => void) => void) {
   const app = routerOf(ports, leave);
   // `handler` instead of `fetch`: every route returns a Response, so h3 has nothing to convert.
   const routed = (request: Request) => app.handler(new H3Event(request)) as Promise<Response>;
@@ -69,7 +71,7 @@ function nodeRequest(req: IncomingMessage, res: ServerResponse): Request {
   return request;
 }
 
-function routerOf({ table, handler, ids, otherIds, behindProxy }: Ports, leave: (run: () => void) => void): H3 {
+function routerOf({ table, handler, ids, otherIds, behindProxy }: RoutePorts, leave: (run: () => void) => void): H3 {
   const app = new H3({ silent: true, allowMalformedURL: true });
   for (const route of table) {
     if (route.method === "UPGRADE") continue;

@@ -70,21 +70,21 @@ export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
     outgoing,
     params,
     body: noBody,
-    signal: () => signalOf(incoming, outgoing),
+    signal: () => signalOf(outgoing),
     header,
     began: monotonicNow(),
   };
 }
 
 /** Aborted when the client disconnects before the answer has ended. */
-function signalOf(incoming: IncomingMessage, outgoing: ServerResponse): AbortSignal {
+function signalOf(outgoing: ServerResponse): AbortSignal {
   const control = new AbortController();
   const leave = () => {
     if (!outgoing.writableEnded) control.abort();
   };
   outgoing.once("close", leave);
-  // An answer that waits behind another one of its connection is not closed with it.
-  if (outgoing.destroyed || incoming.errored || (incoming.destroyed && !incoming.complete)) leave();
+  // The client may have left before this was asked.
+  if (outgoing.destroyed) leave();
   return control.signal;
 }
 

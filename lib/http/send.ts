@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { arrayBuffer } from "node:stream/consumers";
 import { ReadableStream } from "../kernel/web.ts";
 import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
@@ -15,10 +16,10 @@ export function shownBody({ answer: { body } }: Outcome, method: string): Answer
 }
 
 /**
- * Writes an answer to its socket. Returns false for a stream and for a call in process, which need a web Response. Answers to
- * reads are sent together once per tick through `leave`, because waking a client costs the system as much as the rest
- * of an answer: at 32 connections a GET takes 0.56 of the processor time (`npm run bench -- http`). Answers to writes
- * are sent together anyway, after their commit.
+ * Writes an answer to its socket. Returns false for a stream and for a call in process, which need a web Response.
+ * Answers to reads are sent together once per tick through `leave`, because waking a client costs the system as much as
+ * the rest of an answer: at 32 connections a GET takes 0.56 of the processor time (`npm run bench -- http`). Answers to
+ * writes are sent together anyway, after their commit.
  */
 export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (run: () => void) => void): boolean {
   const { method, outgoing } = request;
@@ -77,9 +78,7 @@ export const pairsOf = (headers: readonly string[]) =>
 
 /** Reads the stream of an answer to its end. Rejects if the stream breaks off. */
 export async function whole(answer: Answer, body: ReadableStream<Uint8Array>): Promise<Answer> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return { ...answer, body: new Uint8Array(Buffer.concat(chunks)) };
+  return { ...answer, body: new Uint8Array(await arrayBuffer(body)) };
 }
 
 /** Refuses an upgrade. Writes the response by hand, because Node provides no response for an upgrade. */
