@@ -8,6 +8,7 @@ export async function between(t: TestContext, url: string, change: (data: Buffer
   const sockets = new Set<Socket>();
   let isSilent = false;
   let waits = 0;
+  let sent = "";
   const server = createServer((socket) => {
     const database = createConnection(Number(target.port), "127.0.0.1");
     for (const one of [socket, database]) {
@@ -17,6 +18,7 @@ export async function between(t: TestContext, url: string, change: (data: Buffer
     let isAnswered = false;
     socket.on("data", (data) => {
       isAnswered = false;
+      sent += data.toString("latin1");
       return isSilent || database.write(data);
     });
     database.on("data", (data) => {
@@ -37,6 +39,8 @@ export async function between(t: TestContext, url: string, change: (data: Buffer
     url: Object.assign(new URL(url), { port: String(port) }).href,
     /** How often the service has waited for an answer, on any connection. */
     waits: () => waits,
+    /** All that the service has sent so far. */
+    sent: () => sent,
     /** With `true`, drops all data from now on, without an error. */
     silence(silent: boolean) {
       isSilent = silent;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import type { Connection } from "../../lib/store/engine.ts";
 import { openPostgres } from "../../lib/store/open-postgres.ts";
@@ -94,7 +94,8 @@ test("a user who is suspended in a group makes no later change in it", async (t)
   assert.equal((await late.answer).status, 401);
 });
 
-test("a POST of a deployment waits for the database three times: for its key, for its reads, for its writes", async (t) => {
+/** A service whose deployments wait for a day. */
+async function queueing(t: TestContext) {
   const { url, start, key } = await severalServices(t, 1);
   const network = await between(t, url);
   const day_ms = 86_400_000;
@@ -103,13 +104,30 @@ test("a POST of a deployment waits for the database three times: for its key, fo
   const service = await start({ database: network.url, deployments: { driver }, rateLimit: 1_000_000 });
   const project_id = (await call(service, key, "POST", "/v1/projects", { name: "web", region: "eu-west-1" })).body.id;
   const source = { type: "git", repo: "acme/web", branch: "main" };
+  const body = { project_id, environment: "production", source };
+  return { network, post: () => call(service, key, "POST", "/v1/deployments", body) };
+}
+
+test("a POST of a deployment waits for the database three times: for its key, for its reads, for its writes", async (t) => {
+  const { network, post } = await queueing(t);
   // The service has other work too, so some POSTs count more.
   const waits: number[] = [];
   for (let i = 0; i < 20; i++) {
     const before = network.waits();
-    const body = { project_id, environment: "production", source };
-    assert.equal((await call(service, key, "POST", "/v1/deployments", body)).status, 201);
+    assert.equal((await post()).status, 201);
     waits.push(network.waits() - before);
   }
   assert.equal(Math.min(...waits), 3, waits.join());
+});
+
+test("deployments that are created together are stored with one statement for each table", async (t) => {
+  const { network, post } = await queueing(t);
+  await post();
+  const before = network.sent().length;
+  const answers = await Promise.all(Array.from({ length: 9 }, post));
+  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201]));
+  const sent = network.sent().slice(before);
+  // The first of the nine goes alone, and the other eight together.
+  for (const table of ["deployments", "deployment_logs", "events"])
+    assert.match(sent, new RegExp(`insert into "${table}" [^;]*?values (?:\\([^)]*\\), ){7}\\([^)]*\\)\0`), table);
 });
