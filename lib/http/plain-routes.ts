@@ -23,8 +23,12 @@ interface Below {
  */
 export function createPlainRoutes(table: readonly Route[]) {
   // A fixed path wins over a parameter, for any method.
-  const fixedBelow = (parent: string) =>
-    new Set(table.filter(({ path }) => path.startsWith(parent)).map(({ path }) => path.slice(parent.length)));
+  const fixedBelow = new Map<string, Set<string>>();
+  for (const { path } of table) {
+    const end = path.lastIndexOf("/") + 1;
+    const parent = path.slice(0, end);
+    fixedBelow.set(parent, (fixedBelow.get(parent) ?? new Set()).add(path.slice(end)));
+  }
   const byMethod = new Map<string, { readonly whole: Map<string, Route>; readonly below: Map<string, Below> }>();
   for (const route of table) {
     if (route.method === "*" || route.method === "UPGRADE") continue;
@@ -32,7 +36,8 @@ export function createPlainRoutes(table: readonly Route[]) {
     for (const method of route.method === "GET" ? ["GET", "HEAD"] : [route.method]) {
       const { whole, below } = byMethod.get(method) ?? { whole: new Map(), below: new Map() };
       byMethod.set(method, { whole, below });
-      if (parent !== undefined && name !== undefined) below.set(parent, { route, name, fixed: fixedBelow(parent) });
+      const fixed = fixedBelow.get(parent ?? "");
+      if (parent && name && fixed) below.set(parent, { route, name, fixed });
       else if (!/[{*]/.test(route.path)) whole.set(route.path, route);
     }
   }

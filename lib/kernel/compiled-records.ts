@@ -44,11 +44,11 @@ export interface WrittenField {
  * undefined. A record that is a string is already JSON, from a column or the database. Compiled at the first record,
  * because a service uses few of its operations (1 % of the profile of a start).
  */
-export function compileWriter(fields: readonly WrittenField[]): (record: unknown) => string {
+export function compileWriter(fields: () => readonly WrittenField[]): (record: unknown) => string {
   let write: ((record: object) => string) | undefined;
   return (record) => {
     if (typeof record === "string") return record;
-    write ??= compile(fields);
+    write ??= compile(fields());
     return write(record as object);
   };
 }

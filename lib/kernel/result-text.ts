@@ -53,7 +53,7 @@ function plain(schema: SchemaParts): Writer {
 }
 
 const object = (entries: Record<string, Schema>): Writer =>
-  compileWriter(
+  compileWriter(() =>
     Object.entries(entries).map(([name, of]) => ({
       name,
       optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",

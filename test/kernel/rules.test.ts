@@ -107,11 +107,11 @@ describe("the text of a result", () => {
     assert.equal(write('{"a":null}'), '{"a":null}');
   });
 
-  test("a schema without a fixed set of keys is refused at declaration", () => {
+  test("a schema without a fixed set of keys is refused", () => {
     const one = v.object({ a: v.string() });
     assert.throws(() => writerOf(v.union([one, v.string()])), /is not supported; use one object/);
     assert.throws(
-      () => writerOf(v.object({ list: v.array(v.intersect([one, one])) })),
+      () => writerOf(v.object({ list: v.array(v.intersect([one, one])) }))({ list: [] }),
       /is not supported; use one object/,
     );
   });
