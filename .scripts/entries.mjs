@@ -24,9 +24,9 @@ export const external = Object.keys({ ...dependencies, ...peerDependencies }).fi
 export const webFromNode = {
   name: "web-from-node",
   setup({ onLoad }) {
-    const own = ["AbortController", "ReadableStream", "TextDecoder", "TextEncoder"];
-    const imports = `import { fetchClasses, ${own.join(", ")} } from "${resolve("lib/kernel/web.ts")}"; const nodeWeb = { ...fetchClasses(), ${own.join(", ")} };\n`;
-    const names = [...own, "Headers", "Request", "Response"];
+    const own = ["AbortController", "TextDecoder", "TextEncoder"];
+    const imports = `import { fetchClasses, readableStreamClass, ${own.join(", ")} } from "${resolve("lib/kernel/web.ts")}"; const nodeWeb = { ...fetchClasses(), ReadableStream: readableStreamClass(), ${own.join(", ")} };\n`;
+    const names = [...own, "Headers", "ReadableStream", "Request", "Response"];
     // srvx declares classes of these names inside functions; it refers to the global ones as `globalThis.Response`.
     const global = new RegExp(`\\bglobalThis\\.(${names.join("|")})\\b(?! = )`, "g");
     onLoad({ filter: /\/node_modules\/(h3|srvx)\/.*\.mjs$/ }, ({ path }) => ({

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { systemTimer } from "../lib/kernel/clock.ts";
 
 /**
@@ -13,5 +12,5 @@ import { systemTimer } from "../lib/kernel/clock.ts";
  * first answer would come 10 ms later. (Worker threads start a few ms later.)
  */
 export function stopPretenuring(): void {
-  systemTimer("1s", () => setFlagsFromString("--no-allocation-site-pretenuring"));
+  systemTimer("1s", () => process.getBuiltinModule("node:v8").setFlagsFromString("--no-allocation-site-pretenuring"));
 }

@@ -6,7 +6,7 @@ import type { RequestContext } from "../http/request-context.ts";
 import { notHere, type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import { whileRead } from "../http/unread-stream.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
-import { ReadableStream } from "../kernel/web.ts";
+import { isStream } from "../kernel/web.ts";
 import { matches, rangeOf } from "./byte-range.ts";
 
 /** Files are untrusted content: browsers must not run them or guess another type. */
@@ -66,7 +66,7 @@ export function assetRoutes(
     return {
       status,
       headers: file,
-      body: bytes instanceof ReadableStream ? whileRead(bytes, outgoing) : bytes,
+      body: isStream(bytes) ? whileRead(bytes, outgoing) : bytes,
       request_id,
     };
   };

@@ -12,7 +12,7 @@ import { allowLongBody } from "../http/server.ts";
 import { whileRead } from "../http/unread-stream.ts";
 import { Problem } from "../kernel/errors.ts";
 import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
-import { ReadableStream } from "../kernel/web.ts";
+import { createReadableStream } from "../kernel/web.ts";
 import { createDeploymentsOfPush } from "./deployments-of-push.ts";
 import { pushAnswer } from "./push-answer.ts";
 
@@ -103,7 +103,7 @@ async function* whileValid(request: RequestContext, watch: (lost: () => void) =>
 
 const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) => {
   let hasBegun = false;
-  return new ReadableStream<Uint8Array>(
+  return createReadableStream<Uint8Array>(
     {
       async pull(controller) {
         hasBegun = true;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { createBatchPerTick, createYieldEvery64 } from "../kernel/event-loop.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { ReadableStream } from "../kernel/web.ts";
+import { isStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
 import type { createH3Routes, RoutePorts } from "./h3-routes.ts";
 import type { Outcome } from "./handler.ts";
@@ -97,7 +97,7 @@ export function createApp(ports: Ports): App {
       if (!route) throw new TypeError(`no operation is called ${id}`);
       const { answer } = await handler(contextOfCall(call, ids), route);
       await pace();
-      return answer.body instanceof ReadableStream ? await whole(answer, answer.body) : answer;
+      return isStream(answer.body) ? await whole(answer, answer.body) : answer;
     },
     answer(request, { method, path }) {
       byPath ??= new Map(table.map((route) => [`${route.method} ${route.path}`, route]));

@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Operation } from "../kernel/operation.ts";
 import type { LongList } from "../kernel/page.ts";
-import { ReadableStream, TextEncoder } from "../kernel/web.ts";
+import { createReadableStream, TextEncoder } from "../kernel/web.ts";
 import { type Answer, json, type Writer } from "./answer.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { longestPause_ms, take, takeTurn, waitForTurn, whileWanted } from "./throttle.ts";
@@ -152,7 +152,7 @@ function inPieces(
   };
   let drop = (_reason: string) => {};
 
-  return new ReadableStream<Uint8Array>(
+  return createReadableStream<Uint8Array>(
     {
       start(controller) {
         drop = (reason) => {

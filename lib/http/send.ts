@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { arrayBuffer } from "node:stream/consumers";
-import { ReadableStream } from "../kernel/web.ts";
+import { isStream } from "../kernel/web.ts";
 import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -11,7 +11,7 @@ import { longestPause_ms } from "./throttle.ts";
 /** The body for a method. A HEAD shows none, and so ends a stream. */
 export function shownBody({ answer: { body } }: Outcome, method: string): Answer["body"] {
   if (method !== "HEAD") return body;
-  if (body instanceof ReadableStream) void body.cancel();
+  if (isStream(body)) void body.cancel();
   return null;
 }
 
@@ -25,7 +25,7 @@ export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (r
   const { method, outgoing } = request;
   if (!outgoing) return false;
   const shown = shownBody(outcome, method);
-  if (shown instanceof ReadableStream) return false;
+  if (isStream(shown)) return false;
   outgoing.writeHead(outcome.answer.status, headersOf(outcome, method));
   if (longLengthOf(outcome.answer) > 0) dropIfUnread(outgoing);
   if (method === "GET" || method === "HEAD") leave(() => end(outgoing, shown));
@@ -54,7 +54,7 @@ function end(outgoing: ServerResponse, body: string | Uint8Array | null): void {
 export function headersOf(outcome: Outcome, method: string): string[] {
   const { status, headers, body } = outcome.answer;
   const all = stamped(outcome);
-  const isOpen = body instanceof ReadableStream || headers["content-length"] !== undefined;
+  const isOpen = isStream(body) || headers["content-length"] !== undefined;
   const isEmpty = body === null && (method === "HEAD" || status === 204 || status === 304);
   if (!isOpen && !isEmpty) all.push("content-length", body === null ? "0" : String(Buffer.byteLength(body)));
   return all;

@@ -2,7 +2,7 @@ import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
-import { ReadableStream, TextEncoder } from "../kernel/web.ts";
+import { createReadableStream, TextEncoder } from "../kernel/web.ts";
 import type { Cancellation } from "./cancellation.ts";
 import { take, takeTurn } from "./throttle.ts";
 
@@ -69,7 +69,7 @@ export function eventStream(
     }
   };
 
-  return new ReadableStream<Uint8Array>(
+  return createReadableStream<Uint8Array>(
     {
       start(controller) {
         const drop = (reason: string) => {

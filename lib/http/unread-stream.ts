@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { systemTimer } from "../kernel/clock.ts";
-import { ReadableStream } from "../kernel/web.ts";
+import { createReadableStream } from "../kernel/web.ts";
 
 /** A part of the stream may wait in buffers of a proxy, so a slow client needs longer than for a list. */
 const longestPause = "2m";
@@ -16,7 +16,7 @@ export function whileRead(
   if (!outgoing) return body;
   const reader = body.getReader();
   let stopTimer = () => {};
-  return new ReadableStream(
+  return createReadableStream(
     {
       async pull(controller) {
         stopTimer();

@@ -5,7 +5,7 @@ import type { Window } from "../http/rate-limit.ts";
 import { isVersioned, type RequestContext } from "../http/request-context.ts";
 import type { Route } from "../http/route.ts";
 import { headersOf, pairsOf, stamped } from "../http/send.ts";
-import { ReadableStream } from "../kernel/web.ts";
+import { createReadableStream, isStream } from "../kernel/web.ts";
 import type { Fault, Faults } from "./faults.ts";
 
 interface Ports {
@@ -73,7 +73,7 @@ function overridden(outcome: Outcome, { method }: RequestContext, headers: Fault
 /** Breaks the connection and returns the error that `fetch` in process rejects with. */
 function broken({ incoming }: RequestContext, signal: AbortSignal, answer?: Answer): unknown {
   // Nobody will read this stream, so its source must not wait for a reader.
-  if (answer?.body instanceof ReadableStream) void answer.body.cancel();
+  if (answer && isStream(answer.body)) void answer.body.cancel();
   incoming?.socket.destroy();
   return signal.aborted ? signal.reason : new TypeError("fetch failed", { cause: otherSideClosed() });
 }
@@ -101,7 +101,7 @@ function truncated(outcome: Outcome, request: RequestContext, route: Route, sign
 /** Half of a body, then an error. */
 function half(bytes: Buffer, { incoming }: RequestContext): ReadableStream<Uint8Array> {
   let isSent = false;
-  return new ReadableStream<Uint8Array>(
+  return createReadableStream<Uint8Array>(
     {
       async pull(controller) {
         if (isSent) {

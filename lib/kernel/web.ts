@@ -1,6 +1,7 @@
-import * as streams from "node:stream/web";
+import type { UnderlyingSource } from "node:stream/web";
 import * as util from "node:util";
 import { runInThisContext } from "node:vm";
+import { webStreams } from "./late-modules.ts";
 
 /*
  * Node's own web classes. The environments jsdom and happy-dom of Vitest and Jest replace the globals: Node refuses
@@ -13,10 +14,20 @@ const nodeGlobals = runInThisContext("globalThis") as typeof globalThis;
 // The only way to get Node's class without a global.
 const AbortController = util.transferableAbortController().constructor as typeof globalThis.AbortController;
 
-const { ReadableStream } = streams;
 const { TextDecoder, TextEncoder } = util;
 
-export { AbortController, ReadableStream, TextDecoder, TextEncoder };
+export { AbortController, TextDecoder, TextEncoder };
+
+export const readableStreamClass = () => webStreams().ReadableStream;
+
+export const createReadableStream = <T>(
+  source: UnderlyingSource<T>,
+  strategy?: QueuingStrategy<T>,
+): ReadableStream<T> => new (readableStreamClass())(source, strategy) as ReadableStream<T>;
+
+/** Whether a body is a stream. */
+export const isStream = <T>(body: T): body is Extract<T, ReadableStream> =>
+  typeof body === "object" && body !== null && "getReader" in body;
 
 type FetchClasses = Pick<typeof globalThis, "Headers" | "Request" | "Response">;
 let loaded: FetchClasses | undefined;

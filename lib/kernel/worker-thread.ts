@@ -1,4 +1,5 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { workerThreads } from "./late-modules.ts";
 
 /**
  * Starts a worker from its bundle entry (`dist/lib/NAME.js`) or, in the sources, from `file`, relative to the
@@ -6,6 +7,7 @@ import { Worker } from "node:worker_threads";
  * does not cover workers.
  */
 export function startWorker(name: string, importer: string, file: string, workerData?: unknown): Worker {
+  const { Worker } = workerThreads();
   if (!importer.endsWith(".ts"))
     return new Worker(new URL(`../lib/${name}.js`, importer), { execArgv: [], workerData });
   const [tsx, source] = [import.meta.resolve("tsx/esm/api"), new URL(file, importer).href];

@@ -1,6 +1,6 @@
 import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
-import { request as sendSecurely } from "node:https";
 import type { Duplex } from "node:stream";
+import { https } from "../kernel/late-modules.ts";
 import { joinSmallChunks } from "../kernel/small-chunks.ts";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 
@@ -63,7 +63,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     const headers = service?.headers ?? requestHeaders(request, upstream);
     const repeatable = isRepeatable(request);
     if (!repeatable) headers.push("Connection", "close");
-    const asked = (service?.isSecure ? sendSecurely : send)(options(request, headers, upstream));
+    const asked = (service?.isSecure ? https().request : send)(options(request, headers, upstream));
     const stopTimer = service?.timer((error) => asked.destroy(error)) ?? (() => {});
     asked.once("close", stopTimer);
     const leave = () => {
@@ -173,7 +173,7 @@ export function forwardUpgrade(
   return new Promise((resolve) => {
     const headers = upstream.service?.headers ?? requestHeaders(request, upstream);
     headers.push("Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? "websocket");
-    const asked = (upstream.service?.isSecure ? sendSecurely : send)({
+    const asked = (upstream.service?.isSecure ? https().request : send)({
       ...options(request, headers, upstream),
       agent: false,
     });

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { ReadableStream } from "../kernel/web.ts";
+import { createReadableStream } from "../kernel/web.ts";
 import type { Assets } from "./asset-files.ts";
 import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";
@@ -58,7 +58,7 @@ export function assetsInDatabase(store: Store): Assets {
     async read(name, start, end) {
       if (end - start < part_bytes) return read(name, start, end);
       let part = Math.floor(start / part_bytes);
-      return new ReadableStream({
+      return createReadableStream({
         async pull(controller) {
           controller.enqueue(await slice(name, part, start, end));
           part += 1;

@@ -5,10 +5,11 @@ import {
   type IncomingHttpHeaders,
   type IncomingMessage,
 } from "node:http";
-import { request as httpsRequest, type RequestOptions } from "node:https";
+import type { RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
 import { sameAddress } from "../../kernel/ip-address.ts";
+import { https } from "../../kernel/late-modules.ts";
 import { joinSmallChunks } from "../../kernel/small-chunks.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { excerptOf, readBody } from "./http-response.ts";
@@ -148,7 +149,7 @@ export function sendRequest(request: HttpRequest): Promise<HttpResult> {
   const { cancellation } = request;
   if (cancellation.cancelled) return Promise.resolve(failed(String(cancellation.reason)));
   return new Promise((resolve) => {
-    const sending = (request.target.secure ? httpsRequest : httpRequest)(optionsOf(request));
+    const sending = (request.target.secure ? https().request : httpRequest)(optionsOf(request));
     const connection: Connection = { connected: false, reused: undefined };
     let responded: (() => HttpResult) | undefined;
     let interimResponses = 0;

@@ -174,7 +174,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if ("problem" in target) return failed(`the URL ${target.problem}`);
     const way = wayTo(target, isForwarded);
     return tryAddresses(target, cancellation, way, async (address, connectTimeout_ms) => {
-      const { keepAlive, single, plain } = connections;
+      const { keepAlive, single, plain } = connections.agents();
       const agent = target.secure ? keepAlive : plain;
       const request = {
         method: "POST",

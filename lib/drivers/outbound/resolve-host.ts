@@ -1,11 +1,11 @@
-import { lookup } from "node:dns/promises";
 import { systemTimer } from "../../kernel/clock.ts";
+import { dns } from "../../kernel/late-modules.ts";
 
 /** The addresses of a host name. Rejects if it has none. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 const systemLookup: ResolveHost = async (host) =>
-  (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+  (await dns().lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
 
 /**
  * RFC 6761: names below `localhost` always resolve to this machine. Few systems implement this rule, and a name server

@@ -1,4 +1,5 @@
-import { Resolver } from "node:dns/promises";
+import type { Resolver } from "node:dns/promises";
+import { dns } from "../../kernel/late-modules.ts";
 
 /** The TXT records of a name; empty if it has none. Rejects if no name server answers. */
 export type TextRecords = (name: string) => Promise<readonly string[]>;
@@ -7,10 +8,15 @@ const isAbsent = (error: unknown) => ["ENOTFOUND", "ENODATA"].includes((error as
 
 /** Queries these name servers (`address` or `address:port`), by default the machine's. Does not cache. */
 export function createTextRecords(servers: readonly string[]): TextRecords {
-  const resolver = new Resolver({ timeout: 2_000, tries: 2 });
-  if (servers.length > 0) resolver.setServers(servers);
+  let resolver: Resolver | undefined;
+  const createResolver = () => {
+    const created = new (dns().Resolver)({ timeout: 2_000, tries: 2 });
+    if (servers.length > 0) created.setServers(servers);
+    return created;
+  };
   return async (name) => {
     try {
+      resolver ??= createResolver();
       return (await resolver.resolveTxt(name)).map((parts) => parts.join(""));
     } catch (error) {
       if (isAbsent(error)) return [];

@@ -1,4 +1,4 @@
-import { deflateSync } from "node:zlib";
+import { zlib } from "../../kernel/late-modules.ts";
 
 /**
  * Whether a painting thread may be terminated, in memory that it shares with its painter. If Node terminates a thread
@@ -27,7 +27,7 @@ export function deflate(data: Uint8Array, level: number): Uint8Array {
   // Sleeps until the thread is terminated.
   if (Atomics.compareExchange(own, 0, free, compressing) === stopping) Atomics.wait(own, 0, stopping);
   try {
-    return deflateSync(data, { level });
+    return zlib().deflateSync(data, { level });
   } finally {
     Atomics.store(own, 0, free);
   }
