@@ -11,6 +11,7 @@ import { writerOf } from "../../lib/kernel/result-text.ts";
 import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../lib/kernel/roles.ts";
 import { isTerminal, type Machine } from "../../lib/kernel/state-machine.ts";
 import type { Schema } from "../../lib/kernel/validation.ts";
+import { operations } from "../../lib/operations.ts";
 import { lifecycle as projects } from "../../lib/projects/states.ts";
 import { lifecycle as users } from "../../lib/users/states.ts";
 
@@ -105,6 +106,23 @@ describe("the text of a result", () => {
     assert.equal(write({ a: "", b: Object.freeze({ c: 0, d: 1 }) }), '{"a":"","b":{"c":0}}');
     assert.equal(write({ a: "é\u2028\ud800", b: '{"c":0}' }), '{"a":"é\u2028\\ud800","b":{"c":0}}');
     assert.equal(write('{"a":null}'), '{"a":null}');
+  });
+
+  type Parts = Schema & {
+    readonly entries?: Record<string, Schema>;
+    readonly item?: Schema;
+    readonly wrapped?: Schema;
+    readonly pipe?: readonly Schema[];
+  };
+  test("every result of an operation can be written, with all that lies inside it", () => {
+    const visit = (schema: Schema): void => {
+      writerOf(schema);
+      const { entries = {}, item, wrapped, pipe } = schema as Parts;
+      for (const inner of [...Object.values(entries), item, wrapped, pipe?.[0]]) if (inner) visit(inner);
+    };
+    const results = operations.flatMap(({ result }) => result ?? []);
+    assert.ok(results.length > 0);
+    for (const result of results) visit(result);
   });
 
   test("a schema without a fixed set of keys is refused", () => {
