@@ -147,6 +147,13 @@ test("start verifies domains where there are several organizations, unless the o
   assert.equal(await statusIn(["acme"], { verify: true }), "pending");
 });
 
+test("a name server has a port between 1 and 65535", async () => {
+  for (const server of ["192.0.2.53:0", "192.0.2.53:65536", "[2001:db8::53]:0", "ns.example.com"])
+    await assert.rejects(createService({ domains: { servers: [server] } }), /must be the address of a name server/);
+  for (const server of ["192.0.2.53", "192.0.2.53:1", "[2001:db8::53]:65535"])
+    await (await createService({ domains: { servers: [server] }, logLevel: "silent" })).close();
+});
+
 test("each environment of a long list has its own domains, as its own answer has", async (t) => {
   const here = await world(t, { rateLimit: 1_000_000 });
   const id = await projectOf(here, "owner");

@@ -5,8 +5,9 @@ import { option } from "./option-types.ts";
 const server = v.pipe(
   v.string("must be a string"),
   v.check((text) => {
-    const [, bracketed, plain = text] = /^(?:\[(.+)\]|([\d.]+))(?::\d{1,5})?$/.exec(text) ?? [];
-    return parseAddress(bracketed ?? plain) !== undefined;
+    const [, bracketed, plain = text, port = "53"] = /^(?:\[(.+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
+    // Node ends the process for port 0, and takes 65536 as 53.
+    return parseAddress(bracketed ?? plain) !== undefined && Number(port) >= 1 && Number(port) <= 65_535;
   }, "must be the address of a name server, such as 192.0.2.53 or [2001:db8::53]:5353"),
 );
 
