@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { systemTimer } from "../lib/kernel/clock.ts";
 
 /**
@@ -9,8 +10,8 @@ import { systemTimer } from "../lib/kernel/clock.ts";
  *
  * Node warns of flags that change after the start. V8 reads this one at each collection and each compilation, and both
  * of its values are right at any time. But once it changes, V8 refuses the cached code of Node's own modules, so the
- * first answer would come 10 ms later. (Worker threads start a few ms later.)
+ * first answer would come 10 ms later. (Worker threads start a few ms later, and so does what `kernel/late-modules` loads.)
  */
 export function stopPretenuring(): void {
-  systemTimer("1s", () => process.getBuiltinModule("node:v8").setFlagsFromString("--no-allocation-site-pretenuring"));
+  systemTimer("1s", () => setFlagsFromString("--no-allocation-site-pretenuring"));
 }

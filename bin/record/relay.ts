@@ -86,7 +86,7 @@ function createUpstream(upstream: string, afterPatience: NonNullable<RelayOption
     close: pool.close,
     of: (request: IncomingMessage, more: Pick<Service, "onAnswer" | "onFailure">): Upstream => ({
       port,
-      agent: isSecure ? pool.agents().keepAlive : pool.agents().plain,
+      agent: isSecure ? pool.secure().keepAlive : pool.plain,
       behindProxy: false,
       hidesAuthorization: false,
       service: {

@@ -34,20 +34,23 @@ function createKeepAliveAgent(options: AgentOptions): Agent {
 
 /** The connections of requests. The mode `start` checks certificates; `ca` replaces Node's authorities. */
 export function createConnectionPool(mode: "dev" | "start", ca: readonly string[] | undefined) {
-  let opened: ReturnType<typeof createAgents> | undefined;
-  const agents = () => {
-    opened ??= createAgents({ rejectUnauthorized: mode === "start", ...(ca ? { ca: [...ca] } : {}) });
+  const plain = new HttpAgent();
+  let opened: ReturnType<typeof createSecureAgents> | undefined;
+  const secure = () => {
+    opened ??= createSecureAgents({ rejectUnauthorized: mode === "start", ...(ca ? { ca: [...ca] } : {}) });
     return opened;
   };
   return {
-    agents,
+    /** A new connection per request, without TLS. */
+    plain,
+    secure,
     /** A new connection per request to a backend. */
-    forBackend: (secure: boolean): HttpAgent => (secure ? agents().backend : agents().plain),
+    forBackend: (isSecure: boolean): HttpAgent => (isSecure ? secure().backend : plain),
     close: () => opened?.keepAlive.destroy(),
   };
 }
 
-function createAgents(tls: AgentOptions) {
+function createSecureAgents(tls: AgentOptions) {
   const { Agent } = https();
   return {
     /** Connections that stay open for the next request. */
@@ -59,8 +62,6 @@ function createAgents(tls: AgentOptions) {
     }),
     /** A new TLS connection per request. */
     single: new Agent({ ...tls, keepAlive: false }),
-    /** A new connection per request, without TLS. */
-    plain: new HttpAgent(),
     /** Requests to backends carry the operator's key, so their certificates are checked in the mode dev too. */
     backend: new Agent({ ...tls, rejectUnauthorized: true, keepAlive: false }),
   };

@@ -108,7 +108,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const { resolve, noneAfter } = createHostResolver(options.resolve);
   const clock = createClock("real");
   const requests = createRequestsInFlight();
-  const connections = createConnectionPool(mode, options.ca);
+  const pool = createConnectionPool(mode, options.ca);
   let closed = false;
 
   /** Runs a request within its timeout. A thrown error becomes the result's error. */
@@ -174,8 +174,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if ("problem" in target) return failed(`the URL ${target.problem}`);
     const way = wayTo(target, isForwarded);
     return tryAddresses(target, cancellation, way, async (address, connectTimeout_ms) => {
-      const { keepAlive, single, plain } = connections.agents();
-      const agent = target.secure ? keepAlive : plain;
+      const agent = target.secure ? pool.secure().keepAlive : pool.plain;
       const request = {
         method: "POST",
         target,
@@ -190,7 +189,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       } as const;
       const result = await sendRequest(request);
       // Deliveries are at least once, so a request is resent if the receiver may have read it but did not respond.
-      return result.retry === "new_connection" ? sendRequest({ ...request, agent: single }) : result;
+      return result.retry === "new_connection" ? sendRequest({ ...request, agent: pool.secure().single }) : result;
     });
   };
 
@@ -205,7 +204,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     const trusted = trustedOrigins.map((origin) => hostPortOf(new URL(origin)));
     const withTrusted = { ranges: allowed.ranges, targets: [...allowed.targets, ...trusted] };
     const isOpen = (address: string) => isAllowed(isOfCaller ? mode : "start", withTrusted, address, target);
-    const agent = connections.forBackend(target.secure);
+    const agent = pool.forBackend(target.secure);
     return tryAddresses(target, cancellation, { choose: allIf(isOpen) }, (address, connectTimeout_ms) =>
       sendRequest({ method, target, headers, body, agent, cancellation, max_bytes, address, connectTimeout_ms }),
     );
@@ -244,7 +243,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     async close() {
       closed = true;
       requests.cancelAll("shutting down");
-      connections.close();
+      pool.close();
     },
   };
 }
