@@ -49,17 +49,12 @@ export function operationRoutes<Services>({
 const hasSlash = ({ path }: RequestContext) => path.endsWith("/");
 
 /** Explains to callers with a key why a path with a trailing slash does not exist. */
-function refusingSlash(route: Route, { byKey }: Pick<Authenticator, "byKey">): Route {
-  const { method, path, name, access } = route;
-  return {
-    method,
-    path,
-    name,
-    takesSlash: true,
-    access: access === byKey ? byKey : (request) => (hasSlash(request) ? byKey(request) : access(request)),
-    answer(request: RequestContext, authentication) {
-      if (hasSlash(request)) throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
-      return route.answer(request, authentication);
-    },
-  };
-}
+const refusingSlash = (route: Route, { byKey }: Pick<Authenticator, "byKey">): Route => ({
+  ...route,
+  takesSlash: true,
+  access: (request) => (hasSlash(request) ? byKey(request) : route.access(request)),
+  answer(request: RequestContext, authentication) {
+    if (hasSlash(request)) throw new Problem("not_found", "this path does not exist; leave out the slash at its end");
+    return route.answer(request, authentication);
+  },
+});

@@ -36,8 +36,8 @@ export function createPlainRoutes(table: readonly Route[]) {
     for (const method of route.method === "GET" ? ["GET", "HEAD"] : [route.method]) {
       const { whole, below } = byMethod.get(method) ?? { whole: new Map(), below: new Map() };
       byMethod.set(method, { whole, below });
-      const fixed = fixedBelow.get(parent ?? "");
-      if (parent && name && fixed) below.set(parent, { route, name, fixed });
+      if (parent !== undefined && name !== undefined)
+        below.set(parent, { route, name, fixed: fixedBelow.get(parent) ?? new Set() });
       else if (!/[{*]/.test(route.path)) whole.set(route.path, route);
     }
   }
