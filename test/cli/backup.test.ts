@@ -3,6 +3,7 @@ import {
   appendFileSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -173,8 +174,14 @@ test("a seed is checked, and makes a new database", async (t) => {
   ).stderr;
   assert.match(narrow, /of a user with the role viewer\. Its scopes are projects:read\. It/);
   assert.equal((await run(["mail", "--database", database])).stdout, "No e-mail has been sent yet.\n");
+  // Otherwise it would ask the emulator at the default address, which a developer may be running.
+  const home = join(folder, "home");
+  mkdirSync(join(home, "svc-server"), { recursive: true });
+  const profiles = { default: { url: "http://127.0.0.1:1", api_key: "sk_live_demo_owner" } };
+  writeFileSync(join(home, "svc-server/profiles.json"), JSON.stringify(profiles), { mode: 0o600 });
+  const nobody = { XDG_CONFIG_HOME: home, APPDATA: home };
   assert.match(
-    (await run(["mail"], folder)).stderr,
+    (await run(["mail"], folder, nobody)).stderr,
     /svc-data cannot be used: it does not exist; name it with --database\. A server in memory \(svc-server dev\) has no file: svc-server mail --url URL/,
   );
   const again = await run(["seed", demo, "--database", database]);
