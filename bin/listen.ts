@@ -91,6 +91,8 @@ function parseEvents(text: string): string[] {
   return wanted;
 }
 
+const warn = (sentence: string) => void process.stderr.write(`${sentence}\n`);
+
 /** Runs `work` after a delay. A system timer runs a minute at most, so longer delays use several. */
 function after(wait: number, work: () => void): void {
   systemTimer(wait, () => (wait > 60_000 ? after(wait - 60_000, work) : work()));
@@ -114,11 +116,11 @@ async function run(given: Given): Promise<void> {
   };
   const { hostname } = new URL(to);
   if (!isLoopbackName(hostname) && !hostname.endsWith(".localhost"))
-    process.stderr.write(`Warning: ${hostname} is another machine; event data will leave this one.\n`);
+    warn(`Warning: ${hostname} is another machine; event data will leave this one.`);
   exitOnSignal();
   const connection = connectionOf(given);
   try {
-    for await (const serviceEvent of followEvents(connection, connected)) {
+    for await (const serviceEvent of followEvents(connection, connected, warn)) {
       if (wanted && !wanted.includes(serviceEvent.event)) continue;
       await post(serviceEvent);
     }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createRelay, type Socket } from "node:net";
 import { join, resolve } from "node:path";
@@ -157,7 +157,7 @@ test("more than a stream goes back is read from the list, in order and once", as
   const open = new Promise<void>((resolve) => {
     begun = resolve;
   });
-  const events = followEvents(place, begun);
+  const events = followEvents(place, begun, () => {});
   const heard: string[] = [];
   const hear = async (count: number) => {
     while (heard.length < count) heard.push((await events.next()).value.id);
@@ -171,6 +171,35 @@ test("more than a stream goes back is read from the list, in order and once", as
   lead(here.port);
   await hear(1002);
   assert.deepEqual(heard, [...new Set(heard)].sort());
+});
+
+test("a reset of the service is told, and later events are heard", async (t) => {
+  const here = await listeningWorld(t);
+  const place = { url: `http://127.0.0.1:${here.port}`, apiKey: keyOf("viewer"), keySource: "the seed" };
+  const make = (name: string) => here.call("owner", "POST", "/v1/projects", { name, region: "eu-west-1" });
+  const heard = new EventEmitter();
+  const said: string[] = [];
+  const events = followEvents(
+    place,
+    () => heard.emit("begun"),
+    (sentence) => {
+      said.push(sentence);
+      heard.emit(sentence);
+    },
+  );
+  const begun = once(heard, "begun");
+  const first = events.next();
+  await begun;
+  await here.service.clock.advance("1h");
+  await make("before");
+  assert.equal((await first).value.data["name"], "before");
+  const again = once(heard, "Connected again.");
+  const next = events.next();
+  await here.service.reset();
+  await again;
+  await make("afterwards");
+  assert.equal((await next).value.data["name"], "afterwards");
+  assert.match(said.join("\n"), /^The stream broke off.*\nThe service was reset or restored.*\nConnected again\.$/);
 });
 
 test("listen refuses wrong input, and says what would be right", async (t) => {
