@@ -8,7 +8,7 @@ import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
 import { type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
-import { fieldOf, formatAnswer, isRecord, say } from "./output.ts";
+import { fieldOf, formatAnswer, isRecord, lostKey, say, saySecret, sayToReader } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
 /** Prints to stderr that a manual clock blocks a call, unless the call returns quickly. */
@@ -63,7 +63,7 @@ async function callAll(
   const list = (given: Readonly<Record<string, unknown>>) => client.call(id, given) as Promise<Page<unknown>>;
   try {
     for await (const record of client.paginate(list, { per_page: 100, ...input }))
-      say(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
+      await sayToReader(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
   } catch (error) {
     throw await explainedError(error, connection);
   }
@@ -89,7 +89,8 @@ async function call(args: Given): Promise<void> {
   if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
   const answer = await answering.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
   const text = printed(answer, args);
-  if (text !== "") say(text);
+  if (id === "keys.create") await saySecret(text, lostKey(`call keys.revoke ${(answer as { id: string }).id}`));
+  else if (text !== "") say(text);
   if (input["wait"] !== undefined) requireSuccess(id, answer);
 }
 
@@ -146,7 +147,9 @@ const logs = command(
       : client.paginate(client.deployments.logs, { id, per_page: 1000 });
     try {
       for await (const entry of entries)
-        say(args["json"] ? JSON.stringify(entry) : `${entry.timestamp}  ${entry.level.padEnd(5)}  ${entry.message}`);
+        await sayToReader(
+          args["json"] ? JSON.stringify(entry) : `${entry.timestamp}  ${entry.level.padEnd(5)}  ${entry.message}`,
+        );
     } catch (error) {
       throw explainedError(error, connection);
     }

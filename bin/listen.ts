@@ -8,11 +8,11 @@ import { parseDuration } from "../lib/kernel/duration.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { parseUrl } from "../lib/kernel/url.ts";
 import { version } from "../lib/kernel/version.ts";
-import { UsageError } from "./arguments.ts";
+import { type EndedWith, UsageError } from "./arguments.ts";
 import { connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given } from "./define-command.ts";
 import { followEvents, type ServiceEvent } from "./event-stream.ts";
-import { say } from "./output.ts";
+import { sayToReader } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
 const args: ArgsDef = {
@@ -103,7 +103,11 @@ async function run(given: Given): Promise<void> {
   const delays = given["retries"] === undefined ? [] : parseRetries(String(given["retries"]));
   const wanted = given["events"] === undefined ? undefined : parseEvents(String(given["events"]));
   const secret = process.env.SVC_WEBHOOK_SECRET || `whsec_${createRandom().alphanumeric(32)}`;
-  const write = (about: object, words: string) => say(given["json"] ? JSON.stringify(about) : words);
+  const write = (about: object, words: string) =>
+    void sayToReader(given["json"] ? JSON.stringify(about) : words).catch(({ outcome }: EndedWith) => {
+      if (outcome.message) process.stderr.write(outcome.message);
+      process.exit(outcome.code);
+    });
   const connected = () =>
     write({ event: "forwarding", to, secret }, `Forwarding to ${to}, signed with ${secret}. Press Ctrl+C to stop.`);
   const post = async (serviceEvent: ServiceEvent, attempt = 1): Promise<void> => {
