@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer as createRelay, type Socket } f
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { followEvents } from "../../bin/event-stream.ts";
-import { verifySignature } from "../../lib/index.ts";
+import { verifySignature, verifyStandardWebhook } from "../../lib/index.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { launch, stream, temporaryFolder } from "../helpers/program.ts";
@@ -16,13 +16,20 @@ const demo = resolve("fixtures/demo.json");
 
 /** A receiver on this machine, over plain http: the first delivery fails. */
 async function receiver(t: TestContext) {
-  const got: { event: string; attempt: string; isSigned: boolean }[] = [];
+  const got: { event: string; attempt: string; isSigned: boolean; isStandard: boolean }[] = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { "x-service-event": event, "x-service-signature": signature } = request.headers;
     const attempt = String(request.headers["x-service-attempt"]);
-    got.push({ event: String(event), attempt, isSigned: verifySignature("whsec_demo", body, String(signature)) });
+    const isSigned = verifySignature("whsec_demo", body, String(signature));
+    const headers = new Headers(request.headers as Record<string, string>);
+    got.push({
+      event: String(event),
+      attempt,
+      isSigned,
+      isStandard: verifyStandardWebhook("whsec_demo", body, headers),
+    });
     response.writeHead(got.length === 1 ? 500 : 204).end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -82,7 +89,7 @@ test("listen forwards signed events to a receiver over plain http, retries, and 
   const { got, to } = await receiver(t);
   const { next, stop, ended } = listening(
     t,
-    to.replace("http://", ""),
+    to.replace("http://127.0.0.1:", ""),
     server.url,
     server.api_key,
     "--events",
@@ -90,7 +97,11 @@ test("listen forwards signed events to a receiver over plain http, retries, and 
     "--retries",
     "1ms,2h",
   );
-  assert.deepEqual(await next(), { event: "forwarding", to, secret: "whsec_demo" });
+  assert.deepEqual(await next(), {
+    event: "forwarding",
+    to: to.replace("127.0.0.1", "localhost"),
+    secret: "whsec_demo",
+  });
   const send = (path: string, body: object) => post(server.url, server.api_key, path, body);
   const { id: project_id } = await send("/projects", { name: "one", region: "eu-west-1" });
   const source = { type: "git", repo: "acme/web", branch: "main" };
@@ -107,9 +118,9 @@ test("listen forwards signed events to a receiver over plain http, retries, and 
     ],
   );
   assert.deepEqual(got, [
-    { event: "project.created", attempt: "1", isSigned: true },
-    { event: "project.created", attempt: "2", isSigned: true },
-    { event: "user.invited", attempt: "1", isSigned: true },
+    { event: "project.created", attempt: "1", isSigned: true, isStandard: true },
+    { event: "project.created", attempt: "2", isSigned: true, isStandard: true },
+    { event: "user.invited", attempt: "1", isSigned: true, isStandard: true },
   ]);
   stop("SIGINT");
   assert.deepEqual(await ended, { code: 0, errors: "" });
