@@ -239,7 +239,7 @@ test("listen refuses wrong input, and says what would be right", async (t) => {
     ],
     [["--forward-to", "ftp://localhost"], {}, 2, /--forward-to must be a URL/],
     [[...to, "--retries", "30s,soon"], {}, 2, /--retries must be durations such as 30s,2m,10m, not "soon"/],
-    [to, { SVC_URL: "http://127.0.0.1:1" }, 1, /cannot be reached; is the server running/],
+    [to, { SVC_URL: "http://127.0.0.1:2" }, 1, /cannot be reached; is the server running/],
   ];
   for (const [words, more, code, sentence] of cases) {
     const { status, stderr } = await runHere(["listen", ...words], home, { ...env, ...more });
