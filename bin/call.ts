@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import type { Page } from "../lib/client/answers.ts";
 import { pathExamples } from "../lib/client/typed-client.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
@@ -8,7 +7,8 @@ import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
 import { type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
-import { fieldOf, formatAnswer, isRecord, say } from "./output.ts";
+import { printLog } from "./logs.ts";
+import { fieldOf, formatAnswer, isRecord, lostKey, say, saySecret, sayToReader } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
 /** Prints to stderr that a manual clock blocks a call, unless the call returns quickly. */
@@ -63,9 +63,20 @@ async function callAll(
   const list = (given: Readonly<Record<string, unknown>>) => client.call(id, given) as Promise<Page<unknown>>;
   try {
     for await (const record of client.paginate(list, { per_page: 100, ...input }))
-      say(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
+      await sayToReader(printed(record, { ...args, json: args["field"] === undefined || args["json"] }));
   } catch (error) {
     throw await explainedError(error, connection);
+  }
+}
+
+/** Prints the entries of a log as they are written. */
+async function follow(input: Readonly<Record<string, unknown>>, connection: Connection, args: Given): Promise<void> {
+  const [id, name] = [String(input["id"]), input["name"]];
+  exitOnSignal();
+  try {
+    await printLog(clientOf(connection).followLogs(name === undefined ? id : { id, name: String(name) }), args);
+  } catch (error) {
+    throw explainedError(error, connection);
   }
 }
 
@@ -84,12 +95,14 @@ async function call(args: Given): Promise<void> {
       `${id} needs ${missing}: svc-server call ${[id, ...Object.values(pathExamples(id))].join(" ")}`,
     );
   const connection = connectionOf(args);
+  if (input["follow"] === true) return follow(input, connection, args);
   if (args["all"]) return callAll(operation, input, connection, args);
   const answering = clientOf(connection).call(id, input);
   if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
   const answer = await answering.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
   const text = printed(answer, args);
-  if (text !== "") say(text);
+  if (id === "keys.create") await saySecret(text, lostKey(`call keys.revoke ${(answer as { id: string }).id}`));
+  else if (text !== "") say(text);
   if (input["wait"] !== undefined) requireSuccess(id, answer);
 }
 
@@ -127,35 +140,3 @@ export const users = command(
   },
   { more: true },
 );
-
-const logs = command(
-  "logs",
-  "Print the log of a deployment.",
-  {
-    id: { type: "positional", description: "The deployment's identifier." },
-    follow: { type: "boolean", description: "Follow the log until the deployment has ended." },
-    ...connectionArgs,
-  },
-  async (args) => {
-    const connection = connectionOf(args);
-    const client = clientOf(connection);
-    const id = String(args["id"]);
-    if (args["follow"]) exitOnSignal();
-    const entries = args["follow"]
-      ? client.followLogs(id)
-      : client.paginate(client.deployments.logs, { id, per_page: 1000 });
-    try {
-      for await (const entry of entries)
-        say(args["json"] ? JSON.stringify(entry) : `${entry.timestamp}  ${entry.level.padEnd(5)}  ${entry.message}`);
-    } catch (error) {
-      throw explainedError(error, connection);
-    }
-  },
-);
-export const deployments = defineCommand({
-  meta: {
-    name: "deployments",
-    description: "Read the log of a deployment. For all other operations, see svc-server call.",
-  },
-  subCommands: { logs },
-});

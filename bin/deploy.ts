@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { ArgsDef } from "citty";
 import type { Client } from "../lib/client.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
@@ -9,6 +9,7 @@ import { command, type Given } from "./define-command.ts";
 import { type Commit, commitOf } from "./deployed-commit.ts";
 import { createGit, type Git } from "./git.ts";
 import { say } from "./output.ts";
+import { findProject, partOf, projectOf } from "./project-name.ts";
 import { failOnSignal } from "./signals.ts";
 
 const deployArgs: ArgsDef = {
@@ -27,24 +28,9 @@ const deployArgs: ArgsDef = {
   ...connectionArgs,
 };
 
-/** The minimum length of a project's name. */
-const shortestName = 3;
-
-/** Converts a name to a part of a repository name: letters and digits with single hyphens between them. */
-const partOf = (name: string): string =>
-  name
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, 64)
-    .replace(/^-|-$/g, "") || "app";
-
 /** The project's name, and the repository on the service that receives its commits. */
 async function targetOf(client: Client, folder: string, given: unknown) {
-  const wanted = given === undefined ? partOf(basename(folder)) : String(given);
-  if (given === undefined && wanted.length < shortestName)
-    throw new UsageError(`the name of the folder, ${wanted}, is too short for a project; name one with --project`);
+  const wanted = projectOf(folder, given, "--project");
   const { organization } = await client.me.get();
   const project = wanted.startsWith("proj_") ? (await client.projects.get({ id: wanted })).name : wanted;
   return { project, repo: `${partOf(organization.name)}/${partOf(project)}` };
@@ -106,10 +92,8 @@ async function deployStored(
   { project, environment, repo, branch }: Target,
   show: (line: string) => void,
 ) {
-  let project_id: string | undefined;
-  for await (const { id, name } of client.paginate(client.projects.list, {}))
-    if (name.toLowerCase() === project.toLowerCase()) project_id = id;
-  project_id ??= (await client.projects.create({ name: project, region: "local" })).id;
+  const project_id =
+    (await findProject(client, project)) ?? (await client.projects.create({ name: project, region: "local" })).id;
   const source = { type: "git", repo, branch } as const;
   const { id } = await client.deployments.create({ project_id, environment, source });
   show(`Deployment ${id} of a commit that the service already has, to ${environment} of ${project}`);

@@ -4,6 +4,7 @@ import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
 import { describeProtection, type Protection } from "../lib/drivers/box/protections.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
+import { refusalOf } from "../lib/kernel/refused-ports.ts";
 import { version } from "../lib/kernel/version.ts";
 import { settleSwitch } from "../lib/store/atomic-switch.ts";
 import { checkSums, checksumFileOf } from "../lib/store/checksums.ts";
@@ -118,6 +119,8 @@ const ofFile: Readonly<Record<string, Check>> = {
 
 const ofServer: Readonly<Record<string, Check>> = {
   async port({ port, host, database }) {
+    const refusal = refusalOf(port, "--port");
+    if (refusal) throw new Error(refusal);
     if (await isPortFree(port, host))
       return port === 0 ? `${host}, a free port is available` : `${host}, port ${port} is free`;
     const server = isPostgres(database) ? undefined : runningServer(database);

@@ -1,7 +1,7 @@
 import { on } from "node:events";
 import * as v from "valibot";
 import { type Client, ClientProblem } from "../lib/client.ts";
-import { event } from "../lib/events/schema.ts";
+import { beforeFirst, event } from "../lib/events/schema.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { codes } from "../lib/live/subscriber.ts";
 import { baseOf, type Connection, clientOf } from "./connection.ts";
@@ -90,20 +90,20 @@ async function eventsAfter(client: Client, after: string): Promise<ServiceEvent[
   return events;
 }
 
-/** An id that sorts before every event. */
-const beforeFirst = `evt_${"0".repeat(26)}`;
+const newest = async (client: Client) => (await client.events.list({ per_page: 1 })).data[0]?.id ?? beforeFirst;
 
 /**
  * Yields a service's events from now on, each once and in order, even across broken connections and restarts of the
- * service. Calls `connected` once no later event can be missed. Throws {ClientProblem} when the key stops working.
+ * service. Calls `connected` once no later event can be missed, and `say` when the stream breaks off and when it goes
+ * on. Throws {ClientProblem} when the key stops working.
  */
 export async function* followEvents(
   connection: Connection,
   connected: () => void,
+  say: (sentence: string) => void,
 ): AsyncGenerator<ServiceEvent, never, void> {
   const client = clientOf(connection);
-  let last = (await client.events.list({ per_page: 1 })).data[0]?.id ?? beforeFirst;
-  const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
+  let last = await newest(client);
   let opened = connected;
   for (let attempts = 0; ; attempts++) {
     const stream = readStream(connection, last, () => {
@@ -119,6 +119,11 @@ export async function* followEvents(
     const refusal = permanentError(next.value);
     if (refusal) throw refusal;
     const { code, reason } = next.value;
+    if (code === codes.unknown) {
+      say("The service was reset or restored; going on with its new events.");
+      last = await newest(client);
+      continue;
+    }
     if (attempts === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
     if (code === codes.tooFar)
       for (const missed of await eventsAfter(client, last)) {

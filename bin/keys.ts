@@ -12,7 +12,7 @@ import { databaseOf, parseWhole, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json } from "./define-command.ts";
-import { say, table } from "./output.ts";
+import { lostKey, say, saySecret, table } from "./output.ts";
 
 const organizationOf = ({ organization }: Given) =>
   organization === undefined ? {} : { organization: String(organization) };
@@ -72,8 +72,8 @@ const create = command(
         ...(expires !== undefined && { expires_at: isoOf(expires) }),
         ...(rate_limit !== undefined && { rate_limit }),
       });
-      if (args.json) return say(JSON.stringify(made));
-      say(made.key);
+      await saySecret(args.json ? JSON.stringify(made) : made.key, lostKey(`keys revoke ${made.id}`));
+      if (args.json) return;
       process.stderr.write(
         `\nThis is ${made.id}, of a user with the role ${role}. Its scopes are ${given.join(", ")}${given.includes("*") ? ": everything that the role may do" : ""}. It is shown only once; store it with your secrets.\n`,
       );

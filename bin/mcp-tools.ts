@@ -23,7 +23,9 @@ const destructive: readonly string[] = ["archive", "cancel", "reset", "restart",
 /** Merges parameters and body into one object, because many clients refuse a schema that is not one plain object. */
 function inputSchemaOf(fields: Input): ToolInfo["inputSchema"] {
   const parts = partsOf(fields);
-  const properties = parts.names.map((name) => {
+  // The result of a tool comes at once, so no tool can follow a log.
+  const names = parts.names.filter((name) => name !== "follow");
+  const properties = names.map((name) => {
     const [first, ...others] = (parts.of(name)?.["anyOf"] ?? []) as Input[];
     return [name, others.length > 0 ? { anyOf: [first, ...others] } : first];
   });

@@ -1,5 +1,31 @@
-/** Prints one or more lines. */
+import { EndedWith } from "./arguments.ts";
+
+/** Prints one or more lines. A command that cannot print them does its work all the same; `svc-server` says it then. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+type Unwritten = NodeJS.ErrnoException;
+
+/** Whether the reader of stdout, such as head, has left. That is no failure. */
+export const hasReaderLeft = ({ code }: Unwritten) => code === "EPIPE" || code === "EOF";
+
+export const describeUnwritten = ({ message }: Unwritten) => `the output could not be written: ${message}`;
+
+/** Prints, and resolves when it is written. Else it rejects with the end of the command. */
+const written = (text: string, endOf: (error: Unwritten) => EndedWith) =>
+  new Promise<void>((resolve, reject) => {
+    process.stdout.write(`${text}\n`, (error) => (error ? reject(endOf(error)) : resolve()));
+  });
+
+/** Prints for a command that does nothing else: it ends with its reader. */
+export const sayToReader = (text: string) =>
+  written(text, (error) => (hasReaderLeft(error) ? new EndedWith(0) : new EndedWith(1, describeUnwritten(error))));
+
+export const lostKey = (revoke: string) =>
+  `the new key is lost. Revoke it with svc-server ${revoke}, and create another`;
+
+/** Prints what is shown only once. If it is lost, the error says what to do. */
+export const saySecret = (text: string, remedy: string) =>
+  written(text, (error) => new EndedWith(1, `${describeUnwritten(error)}; ${remedy}`));
 
 /** `1 user`, `2 users`: for plurals that end in s. */
 export const counted = (count: number, plural: string) => `${count} ${count === 1 ? plural.replace(/s$/, "") : plural}`;

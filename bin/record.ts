@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { parseHttpUrl } from "../lib/drivers/outbound/target.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
+import { refusalOf } from "../lib/kernel/refused-ports.ts";
 import { parseWhole, UsageError } from "./arguments.ts";
 import { baseOf } from "./connection.ts";
 import { command, json } from "./define-command.ts";
@@ -125,6 +126,8 @@ export const record = command(
     const relay = await openRelay({ upstream, port, host, onExchange }).catch((error: NodeJS.ErrnoException) => {
       throw error.code === "EADDRINUSE" ? new Error(portInUse(port)) : error;
     });
+    const refusal = refusalOf(port, "--port");
+    if (refusal) warn(refusal);
     const end = stopped();
     const base_url = `${relay.url}/v1`;
     say(

@@ -3,12 +3,14 @@ import { mayBeReached, parseOptions, runsForReal, type Settings } from "../lib/c
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
+import { createClock, systemTimer } from "../lib/kernel/clock.ts";
+import { createLog } from "../lib/kernel/log.ts";
+import { standardErrorSink } from "../lib/kernel/standard-error.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
-import { isMissing } from "../lib/store/database-url.ts";
+import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
 import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError, withRepeats } from "./arguments.ts";
 import { banner } from "./banner.ts";
-import { say } from "./output.ts";
+import { say, saySecret } from "./output.ts";
 import { stopPretenuring } from "./pretenuring.ts";
 import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
@@ -63,7 +65,12 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
     api_key: service.apiKey,
     apps_url: service.appsUrl,
   };
-  say(
+  const remedy =
+    isNew && address.api_key
+      ? `the new API key is lost. Create another with svc-server keys create --database ${withoutPassword(database)}`
+      : `the service is at ${url}`;
+  // The service runs all the same.
+  saySecret(
     json
       ? JSON.stringify({ event: "listening", ...address })
       : banner({
@@ -76,7 +83,8 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
           warnings,
           color: process.stdout.isTTY === true,
         }),
-  );
+    remedy,
+  ).catch(({ message }) => createLog("error", standardErrorSink(createClock("real").iso)).error(message));
   await end;
   if (json) say(JSON.stringify({ event: "stopped" }));
 }

@@ -2,6 +2,7 @@ import type { ArgsDef } from "citty";
 import { allOptions, BadOptions, variableOf } from "../lib/config/parse-options.ts";
 import type { Options } from "../lib/index.ts";
 import { nearestName } from "../lib/kernel/did-you-mean.ts";
+import { refusalOf } from "../lib/kernel/refused-ports.ts";
 import { brokenOption, fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
 
 /** Server options that createService() does not have: the listen address and the configuration file. */
@@ -54,11 +55,17 @@ export function configuration(mode: Mode, args: Readonly<Record<string, unknown>
   const options: Tree = { ...defaults[mode], ...file, mode };
   const settings = settingsOf(args);
   for (const { path, value } of settings) put(options, path.split("."), value);
+  const listens = port ?? filePort ?? 7400;
+  const ports = [refusalOf(listens, "--port"), refusalOf(Number((options as Options).apps?.port), "--apps-port")];
   return {
     options: options as Options,
-    port: port ?? filePort ?? 7400,
+    port: listens,
     host: given("host").text ?? fileHost ?? "127.0.0.1",
-    notes: [...misspelledVariables(), ...(mode === "start" && given("seed").text === "demo" ? [demoSeed] : [])],
+    notes: [
+      ...misspelledVariables(),
+      ...ports.filter((note) => note !== undefined),
+      ...(mode === "start" && given("seed").text === "demo" ? [demoSeed] : []),
+    ],
     explainedError(error) {
       if (!(error instanceof BadOptions)) return error;
       const setting = settings.find((one) => `${error.path}.`.startsWith(`${one.path}.`));

@@ -3,9 +3,9 @@ import { BadOptions, type Settings } from "../config/parse-options.ts";
 import { type Clock, createClock } from "../kernel/clock.ts";
 import { formatDuration } from "../kernel/duration.ts";
 import { createIds } from "../kernel/ids.ts";
-import { createLog, type Log, type LogSink, lineSink } from "../kernel/log.ts";
+import { createLog, type Log, type LogSink } from "../kernel/log.ts";
 import { createRandom } from "../kernel/random.ts";
-import { writeLine } from "../kernel/standard-error.ts";
+import { standardErrorSink } from "../kernel/standard-error.ts";
 import { type Assets, assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { assetsInDatabase } from "../store/asset-rows.ts";
 import { copySetting, unfinished } from "../store/copy-mark.ts";
@@ -202,7 +202,7 @@ function logOf({ logger, logLevel }: Settings, store: Store, clock: Clock): Log 
       // A request must not fail because a log entry could not be written.
     }
   };
-  const take: LogSink = logger ? toLogger : lineSink({ json: !process.stderr.isTTY, now: clock.iso, write: writeLine });
+  const take: LogSink = logger ? toLogger : standardErrorSink(clock.iso);
   // A user's logger filters levels itself.
   return createLog(logger ? "debug" : logLevel, (...entry) => (store.retired ? undefined : take(...entry)));
 }

@@ -4,7 +4,7 @@ import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import type { StreamEntry } from "../kernel/stream.ts";
+import { resumeLog, type StreamEntry } from "../kernel/stream.ts";
 import type { Store } from "../store/store.ts";
 import { appsRepository } from "./repository.ts";
 
@@ -126,8 +126,10 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
       after: string | undefined,
     ): AsyncGenerator<StreamEntry, object | undefined> {
       const changes = changesOf();
-      let last = after;
       try {
+        const { log_entries = 0 } = (await rows().find(key)) ?? {};
+        let { last, told } = resumeLog(after, Number(log_entries), clock.iso());
+        if (told) yield told;
         for (;;) {
           const place = { after: last, page: 1, per_page: batch };
           const { organization_id, project_id, environment } = key;

@@ -175,7 +175,12 @@ export function appsService(given: Ports) {
       }
       const filters = { organization_id, project_id, environment };
       // The log grows while it is read.
-      return paginateLong(query, "environment logs", filters, rows().logs, { key: "seq", first: 32, most: keptLines });
+      return paginateLong(query, "environment logs", filters, rows().logs, {
+        key: "seq",
+        first: 32,
+        keepsLast: true,
+        most: keptLines,
+      });
     },
 
     runSchedule: schedules.run,

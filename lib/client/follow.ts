@@ -3,14 +3,14 @@ import type { CallOptions, Request, Sender } from "./send.ts";
 import { eventsOf } from "./sse.ts";
 
 /**
- * The entries of a resumable stream, up to its `end` event. After a broken connection it resumes after the last entry
- * received, at most three times in a row.
+ * The entries of a resumable stream, up to its `end` event, whose data it returns. After a broken connection it resumes
+ * after the last entry received, at most three times in a row.
  */
 export async function* follow(
   { send, sleep }: Sender,
   request: Request,
   options: CallOptions,
-): AsyncGenerator<unknown> {
+): AsyncGenerator<unknown, unknown> {
   let last: string | undefined;
   for (let lost = 0; lost <= 3; lost++) {
     if (lost > 0) await sleep(250 * 2 ** lost, options.signal);
@@ -22,7 +22,7 @@ export async function* follow(
       });
     try {
       for await (const { event, data, id } of eventsOf(chunksOf(response.body))) {
-        if (event === "end") return;
+        if (event === "end") return JSON.parse(data);
         if (event === "problem") throw problemOf(response, { error: JSON.parse(data) });
         last = id ?? last;
         lost = 0;

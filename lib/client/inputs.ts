@@ -1118,7 +1118,7 @@ export interface EventsStreamInput {
    */
   events?: string | undefined;
   /**
-   * The last event that you received; all later events are sent first. Without it, only new events are sent.
+   * The last event that you received; all later events are sent first. `evt_00000000000000000000000000` stands for the beginning. Without it, only new events are sent.
    * @example "evt_01KAJK2M00EVT0000000000000"
    */
   after?: string | undefined;

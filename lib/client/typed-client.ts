@@ -33,15 +33,25 @@ export type Client = Calls & {
    * @throws {TypeError} for a feature whose records have no final state.
    */
   waitUntilDone<F extends Work>(feature: F, id: string, options?: WaitOptions): Promise<Answer<`${F}.get`>>;
-  /** The entries of a deployment's log as they are written, until the deployment has ended. */
-  followLogs(id: string, options?: CallOptions): AsyncGenerator<LogEntry>;
+  /**
+   * The entries of a log as they are written: of a deployment, until it has ended, or of the app of an environment,
+   * until the environment is deleted. Returns the status with which the stream ended.
+   */
+  followLogs(
+    of: string | { readonly id: string; readonly name: string },
+    options?: CallOptions,
+  ): AsyncGenerator<LogEntry, { status: string } | undefined>;
   /** Calls any operation by name, for programs that know the name only at run time. Returns the flat form. */
   call(id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<unknown>;
 };
 
 /** A client on top of a sender: every operation as a typed call, and helpers built on them. */
 export function clientOver(sender: Sender): Client {
-  const call: Client["call"] = async (id, input, given) => sender.call(requestOf(id, input), given);
+  const call: Client["call"] = async (id, input, given) => {
+    if (input?.["follow"] === true)
+      throw new TypeError(`${id} is a stream with follow; read it with followLogs of the client`);
+    return sender.call(requestOf(id, input), given);
+  };
   const features: Record<string, Record<string, unknown>> = {};
   for (const [feature, verbs] of Object.entries(calls)) {
     const methods = Object.keys(verbs).map((verb) => [
@@ -63,7 +73,10 @@ export function clientOver(sender: Sender): Client {
     paginate,
     // The service shapes its responses by the schemas that these types are generated from.
     waitUntilDone: waitUntilDone as never,
-    followLogs: (id, given = {}) => follow(sender, requestOf("deployments.logs", { id, follow: true }), given) as never,
+    followLogs: (of, given = {}) => {
+      const [id, key] = typeof of === "string" ? ["deployments.logs", { id: of }] : ["environments.logs", of];
+      return follow(sender, requestOf(id, { ...key, follow: true }), given) as never;
+    },
   };
   return { ...features, ...more } as Client;
 }

@@ -12,7 +12,7 @@ export interface DeliveryRequest {
 }
 
 interface Parts {
-  readonly delivery: Row<"deliveries">;
+  readonly delivery: Pick<Row<"deliveries">, "id" | "event" | "tries" | "target" | "body">;
   readonly format: DeliveryFormat;
   /** The current secrets: a new secret also signs retries. */
   readonly settings: Settings;

@@ -5,7 +5,7 @@ import { notFound } from "../kernel/errors.ts";
 import { withoutEscapeSequences } from "../kernel/escape-sequences.ts";
 import { hideValues } from "../kernel/secret-values.ts";
 import { isTerminal } from "../kernel/state-machine.ts";
-import type { StreamEntry } from "../kernel/stream.ts";
+import { resumeLog, type StreamEntry } from "../kernel/stream.ts";
 import type { Row } from "../store/tables.ts";
 import type { deploymentsRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
@@ -85,10 +85,13 @@ export async function* followLogs(
   { organization_id, id }: { organization_id: string; id: string },
   changesOf: () => ChangeSubscription,
   after: string | undefined,
+  clock: Clock,
 ): AsyncGenerator<StreamEntry, object | undefined> {
   const changes = changesOf();
-  let last = after;
   try {
+    const { log_entries = 0 } = (await rows.find({ organization_id, id })) ?? {};
+    let { last, told } = resumeLog(after, log_entries, clock.iso());
+    if (told) yield told;
     for (;;) {
       // Reads the state before the log: the log is complete once the deployment has ended.
       const deployment = await rows.find({ organization_id, id });

@@ -171,11 +171,12 @@ export function deploymentsService(ports: Ports) {
       const { organization_id } = await get(caller, id);
       if (follow) {
         const changes = () => waiting.changes({ organization_id, id }, signal());
-        return new Stream(followLogs(deployments(), { organization_id, id }, changes, parseLastEventId(resume)));
+        return new Stream(followLogs(deployments(), { organization_id, id }, changes, parseLastEventId(resume), clock));
       }
       return paginateLong(query, "logs", { organization_id, deployment_id: id }, deployments().logs, {
         key: "seq",
         first: 32,
+        keepsLast: true,
       });
     },
 

@@ -9,6 +9,9 @@ export const organizationsBatch = 8;
 export function eventsRepository(query: Queries) {
   return {
     insert: query.insert("events"),
+    find: query.first((db, p: { organization_id: string; id: string }) =>
+      db.selectFrom("events").select("id").where("organization_id", "=", p.organization_id).where("id", "=", p.id),
+    ),
     /** No index contains the name, so listing a rare event scans the table in batches. */
     list: query.pages({ table: "events", within: ["organization_id"], filters: ["event"], indexes: [[]] }),
     /** The newest event of each organization, for the streams of this process. */

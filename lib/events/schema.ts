@@ -25,6 +25,9 @@ export const streamNames = ["*", ...Object.keys(catalog), ...Object.values(state
 
 const known = streamNames.slice(1).join(", ");
 
+/** The id that stands for the beginning: it sorts before every event. */
+export const beforeFirst = `evt_${"0".repeat(26)}`;
+
 /** `?events=deployment.started,project.created&after=evt_…` */
 export const streamQuery = v.object({
   events: v.optional(
@@ -42,7 +45,7 @@ export const streamQuery = v.object({
   after: v.optional(
     field(
       v.pipe(v.string("must be given once"), v.regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/, "must be the id of an event")),
-      "The last event that you received; all later events are sent first. Without it, only new events are sent.",
+      `The last event that you received; all later events are sent first. \`${beforeFirst}\` stands for the beginning. Without it, only new events are sent.`,
     ),
   ),
 });

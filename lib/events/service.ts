@@ -5,6 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import type { EventName } from "./catalog.ts";
 import { eventsRepository } from "./repository.ts";
+import { beforeFirst } from "./schema.ts";
 
 /** Lists every field, because live streams send the view as it is. */
 const view = ({ id, event, timestamp, data }: Row<"events">) => ({
@@ -28,8 +29,9 @@ export function eventsService({ store }: { store: Store }) {
       return mapPage(await paginate(page, "events", filters, events().list), view);
     },
 
-    /** At most `limit` events after this one, oldest first. */
+    /** At most `limit` events after this one, oldest first; undefined if the organization has no such event. */
     async since(organization_id: string, after: string, limit: number) {
+      if (after !== beforeFirst && !(await events().find({ organization_id, id: after }))) return undefined;
       const rows = await events().since.rows({ organization_id }, { after, page: 1, per_page: limit - 1 });
       return rows.map(view);
     },

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { Change } from "../events/change-feed.ts";
 import type { LoggedRequest } from "../http/request-log.ts";
 import { type Clock, parseInstant } from "../kernel/clock.ts";
+import { invalid } from "../kernel/errors.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check, oneOf, record } from "../kernel/validation.ts";
 
@@ -106,6 +107,8 @@ export function createJournal(clock: Clock, added: () => void): Journal {
     },
     list(query = {}) {
       const { since, kind } = check(journalQuery, query);
+      if (Number(since) > seq)
+        throw invalid("since", `must be at most ${seq}, the newest entry: a reset or a restore ends the later ones`);
       const from = typeof since === "string" ? (parseInstant(since) ?? 0) : undefined;
       const isNew = (entry: JournalEntry) =>
         from === undefined ? entry.seq > Number(since ?? 0) : Date.parse(entry.at) >= from;

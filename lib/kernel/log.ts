@@ -42,19 +42,17 @@ export const requestMessage = "request";
 interface LineSettings {
   readonly json: boolean;
   readonly now: () => string;
-  /** Entries about requests may wait for the end of the tick. */
-  readonly write: (line: string, mayWait: boolean) => void;
+  /** Entries about requests may wait for the end of the tick. `lossOf` is the entry about lines that were lost. */
+  readonly write: (line: string, mayWait: boolean, lossOf: (lines: number) => string) => void;
 }
 
 /** Writes one line for each entry, as JSON or as text. */
-export const lineSink =
-  ({ json, now, write }: LineSettings): LogSink =>
-  (level, message, fields) => {
-    const line = json
-      ? JSON.stringify({ at: now(), level, message, ...fields })
-      : readable(now(), level, message, fields);
-    write(line, message === requestMessage);
-  };
+export function lineSink({ json, now, write }: LineSettings): LogSink {
+  const lineOf = (...[level, message, fields]: Parameters<LogSink>) =>
+    json ? JSON.stringify({ at: now(), level, message, ...fields }) : readable(now(), level, message, fields);
+  const lossOf = (lines: number) => lineOf("warn", "lines of this log could not be written", { lines });
+  return (level, message, fields) => write(lineOf(level, message, fields), message === requestMessage, lossOf);
+}
 
 /** Values are quoted and escaped, so that a line break or a colour code in one cannot forge an entry. */
 function readable(at: string, level: string, message: string, fields: Fields): string {

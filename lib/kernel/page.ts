@@ -75,6 +75,8 @@ interface LongOptions<R> {
   readonly isPaged?: boolean;
   /** The size of the first batch. */
   readonly first?: number;
+  /** Whether the last items always stay. Then a cursor without items behind it is of a state that was replaced. */
+  readonly keepsLast?: boolean;
   /** A list that grows meanwhile ends after this many items. */
   readonly most?: number;
   /** The share of a batch that an item takes. A batch ends before the item that exceeds 1, but has at least one. */
@@ -114,8 +116,9 @@ export function paginateLong<F extends object, R extends object>(
   list: string,
   filters: F,
   source: ListSource<F, R>,
-  { key = "id" as keyof R & string, isPaged, first = 128, most = Number.POSITIVE_INFINITY, weigh }: LongOptions<R> = {},
+  options: LongOptions<R> = {},
 ): LongList<R> {
+  const { key = "id" as keyof R & string, isPaged, first = 128, most = Number.POSITIVE_INFINITY, weigh } = options;
   const scope = scopeOf(list, filters);
   const isWhole = !isPaged && query.per_page === undefined && query.cursor === undefined;
   const position = positionOf(query.cursor, scope, query.per_page ?? defaultSize);
@@ -127,6 +130,7 @@ export function paginateLong<F extends object, R extends object>(
     return async (size = first): Promise<Batch<R>> => {
       const per_page = Math.min(size, wanted - count);
       const rows = await source.rows(filters, { after, page, per_page });
+      if (options.keepsLast && rows.length === 0 && after !== undefined) throw unknownCursor();
       const items = rows.slice(0, weigh ? lightest(rows, per_page, weigh) : per_page);
       const hasMore = rows.length > items.length;
       count += items.length;
@@ -158,12 +162,14 @@ function cursorOf(after: string, page: number, scope: string): string {
   return `${body}.${checksum(scope, body)}`;
 }
 
+const unknownCursor = () => invalid("cursor", "must be a next_cursor from this list, with the same filters");
+
 function positionOf(cursor: string | undefined, scope: string, per_page: number): Position {
   if (cursor === undefined) return { after: undefined, page: 1, per_page };
   const [body = "", sum] = cursor.split(".");
   const [, page, after] = /^(\d{1,9})~(.{1,64})$/s.exec(Buffer.from(body, "base64url").toString()) ?? [];
   if (after === undefined || sum !== checksum(scope, body) || cursor !== `${body}.${sum}`) {
-    throw invalid("cursor", "must be a next_cursor from this list, with the same filters");
+    throw unknownCursor();
   }
   return { after, page: Number(page), per_page };
 }

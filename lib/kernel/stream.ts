@@ -23,6 +23,17 @@ export interface FollowOptions {
   readonly signal: () => AbortSignal;
 }
 
+/**
+ * Where a followed log of `count` entries resumes. It cannot resume after an entry that it never had, as the client knows
+ * a state that a reset or a restore has replaced. Then an entry says so, and the log resumes after its last entry.
+ */
+export function resumeLog(after: string | undefined, count: number, timestamp: string) {
+  if (after === undefined || Number(after) < count) return { last: after };
+  const last = count > 0 ? String(count - 1) : undefined;
+  const message = `This log has no entry ${after}: the service was reset or restored. New entries follow`;
+  return { last, told: { id: last ?? "", record: { timestamp, level: "warn", message } } };
+}
+
 /** The entry after which a followed log resumes. Throws `validation_failed` for anything but an entry's id. */
 export function parseLastEventId(id: string | undefined): string | undefined {
   if (id !== undefined && !/^\d{1,9}$/.test(id))

@@ -36,6 +36,7 @@ export const codes = {
   slow: 1013,
   unauthorized: 4401,
   forbidden: 4403,
+  unknown: 4404,
   tooFar: 4410,
   limited: 4429,
 };

@@ -117,14 +117,24 @@ export function createLiveRoute({
     for (const one of open) if (!known.has(one)) one.close(codes.leaving, leaving());
   });
 
+  /** The first ping tells clients that the stream has begun. */
+  const begin = (subscriber: Subscriber) => subscriber.socket.ping();
+
   /** Sends the events after the given one, then new messages. */
   const replay = async (subscriber: Subscriber, { organization_id }: Caller, after: string) => {
     subscriber.hold();
     const past = await events.since(organization_id, after, mostReplayed + 1);
+    // Its later events would be wrong: the id is of a state that a reset or a restore has replaced.
+    if (!past)
+      return subscriber.close(
+        codes.unknown,
+        `there is no event ${after}; after a reset or restore, connect again without after`,
+      );
     if (past.length > mostReplayed)
       return subscriber.close(codes.tooFar, `more than ${mostReplayed} events since then; read GET /v1/events`);
     for (const message of past) subscriber.send(message, JSON.stringify(message));
     subscriber.resume(past.at(-1)?.id ?? after);
+    begin(subscriber);
   };
 
   const subscribe = (
@@ -148,9 +158,7 @@ export function createLiveRoute({
       mine.receivers.delete(subscriber);
       if (mine.receivers.size === 0) byOrganization.delete(caller.organization_id);
     });
-    // The first ping tells clients that the stream has begun.
-    subscriber.socket.ping();
-    if (after === undefined) return;
+    if (after === undefined) return begin(subscriber);
     replay(subscriber, caller, after).catch((error) => {
       log.error("a stream could not replay events", { request_id, reason: reasonOf(error) });
       subscriber.close(codes.failed, "the service failed");

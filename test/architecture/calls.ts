@@ -83,8 +83,6 @@ const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/containers/engine-api.ts": "speaks to the container engine over its unix socket",
   "lib/drivers/runtime/health.ts": "asks an app on this machine whether it is healthy",
   "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",
-  "bin/listen.ts":
-    "posts to the receiver that the person at the keyboard names, mostly on this machine over plain http",
 };
 
 const sql =

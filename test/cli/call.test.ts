@@ -95,7 +95,7 @@ test("a wrong name ends with 2 and suggests the nearest right name; a refused ca
   assert.match(none.stderr, /\(unauthorized.*\n {2}Set SVC_API_KEY, or save a key with: svc-server login/);
   const secure = await run(["call", "me.get", "--url", String(env.SVC_URL).replace("http:", "https:")], home, env);
   assert.match(secure.stderr, /cannot be reached; it does not speak TLS: try http:/);
-  const down = await run(["call", "me.get", "--url", "http://127.0.0.1:1"], home, env);
+  const down = await run(["call", "me.get", "--url", "http://127.0.0.1:2"], home, env);
   assert.deepEqual([down.status, /cannot be reached; is the server running/.test(down.stderr)], [1, true]);
 });
 

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { configuration } from "../../bin/server-options.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { stream, temporaryFolder } from "../helpers/program.ts";
 
@@ -103,4 +104,14 @@ test("doctor asks the model servers of the options", async (t) => {
   assert.deepEqual([wrong.status, /SVC_CLOCK must be real/.test(wrong.stderr)], [2, true], "wrong usage");
   assert.match(wrong.stdout, /"check":"options","ok":false,"says":"SVC_CLOCK must be real in the mode start"/);
   assert.ok(!existsSync(join(folder, "svc.db")) && !existsSync(join(folder, "svc-data")), "nothing is made");
+});
+
+test("a port that browsers refuse is named by doctor, and by a start", async (t) => {
+  const sentence =
+    "browsers and most HTTP clients refuse the port 6000, as the Fetch Standard says; choose another with";
+  const port = "6000";
+  const { status, stdout } = await run(["doctor"], temporaryFolder(t), { SVC_PORT: port });
+  assert.deepEqual([status, stdout.includes(`WRONG  port           ${sentence} --port`)], [1, true], stdout);
+  assert.deepEqual(configuration("dev", { port }).notes, [`${sentence} --port`]);
+  assert.deepEqual(configuration("start", { "apps-port": port }).notes, [`${sentence} --apps-port`]);
 });

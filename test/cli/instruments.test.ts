@@ -151,7 +151,7 @@ test("what is wrong is said with what would be right, before anything is sent", 
     [["snapshots", "create", "--nam", "a"], /unknown option --nam; did you mean --name\?/],
   ]);
   await refuses(here, 1, [
-    [["faults", "list"], /cannot be reached; is the server running there\?/, { SVC_URL: "http://127.0.0.1:1" }],
+    [["faults", "list"], /cannot be reached; is the server running there\?/, { SVC_URL: "http://127.0.0.1:2" }],
   ]);
   const { run } = await desk(t);
   for (const [words, sentence] of [

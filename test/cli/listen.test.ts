@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect, createServer as createRelay, type Socket } from "node:net";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { followEvents } from "../../bin/event-stream.ts";
-import { verifySignature } from "../../lib/index.ts";
+import { verifySignature, verifyStandardWebhook } from "../../lib/index.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { launch, stream, temporaryFolder } from "../helpers/program.ts";
@@ -16,13 +16,20 @@ const demo = resolve("fixtures/demo.json");
 
 /** A receiver on this machine, over plain http: the first delivery fails. */
 async function receiver(t: TestContext) {
-  const got: { event: string; attempt: string; isSigned: boolean }[] = [];
+  const got: { event: string; attempt: string; isSigned: boolean; isStandard: boolean }[] = [];
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { "x-service-event": event, "x-service-signature": signature } = request.headers;
     const attempt = String(request.headers["x-service-attempt"]);
-    got.push({ event: String(event), attempt, isSigned: verifySignature("whsec_demo", body, String(signature)) });
+    const isSigned = verifySignature("whsec_demo", body, String(signature));
+    const headers = new Headers(request.headers as Record<string, string>);
+    got.push({
+      event: String(event),
+      attempt,
+      isSigned,
+      isStandard: verifyStandardWebhook("whsec_demo", body, headers),
+    });
     response.writeHead(got.length === 1 ? 500 : 204).end();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -82,7 +89,7 @@ test("listen forwards signed events to a receiver over plain http, retries, and 
   const { got, to } = await receiver(t);
   const { next, stop, ended } = listening(
     t,
-    to.replace("http://", ""),
+    to.replace("http://127.0.0.1:", ""),
     server.url,
     server.api_key,
     "--events",
@@ -90,7 +97,11 @@ test("listen forwards signed events to a receiver over plain http, retries, and 
     "--retries",
     "1ms,2h",
   );
-  assert.deepEqual(await next(), { event: "forwarding", to, secret: "whsec_demo" });
+  assert.deepEqual(await next(), {
+    event: "forwarding",
+    to: to.replace("127.0.0.1", "localhost"),
+    secret: "whsec_demo",
+  });
   const send = (path: string, body: object) => post(server.url, server.api_key, path, body);
   const { id: project_id } = await send("/projects", { name: "one", region: "eu-west-1" });
   const source = { type: "git", repo: "acme/web", branch: "main" };
@@ -107,9 +118,9 @@ test("listen forwards signed events to a receiver over plain http, retries, and 
     ],
   );
   assert.deepEqual(got, [
-    { event: "project.created", attempt: "1", isSigned: true },
-    { event: "project.created", attempt: "2", isSigned: true },
-    { event: "user.invited", attempt: "1", isSigned: true },
+    { event: "project.created", attempt: "1", isSigned: true, isStandard: true },
+    { event: "project.created", attempt: "2", isSigned: true, isStandard: true },
+    { event: "user.invited", attempt: "1", isSigned: true, isStandard: true },
   ]);
   stop("SIGINT");
   assert.deepEqual(await ended, { code: 0, errors: "" });
@@ -157,7 +168,7 @@ test("more than a stream goes back is read from the list, in order and once", as
   const open = new Promise<void>((resolve) => {
     begun = resolve;
   });
-  const events = followEvents(place, begun);
+  const events = followEvents(place, begun, () => {});
   const heard: string[] = [];
   const hear = async (count: number) => {
     while (heard.length < count) heard.push((await events.next()).value.id);
@@ -171,6 +182,35 @@ test("more than a stream goes back is read from the list, in order and once", as
   lead(here.port);
   await hear(1002);
   assert.deepEqual(heard, [...new Set(heard)].sort());
+});
+
+test("a reset of the service is told, and later events are heard", async (t) => {
+  const here = await listeningWorld(t);
+  const place = { url: `http://127.0.0.1:${here.port}`, apiKey: keyOf("viewer"), keySource: "the seed" };
+  const make = (name: string) => here.call("owner", "POST", "/v1/projects", { name, region: "eu-west-1" });
+  const heard = new EventEmitter();
+  const said: string[] = [];
+  const events = followEvents(
+    place,
+    () => heard.emit("begun"),
+    (sentence) => {
+      said.push(sentence);
+      heard.emit(sentence);
+    },
+  );
+  const begun = once(heard, "begun");
+  const first = events.next();
+  await begun;
+  await here.service.clock.advance("1h");
+  await make("before");
+  assert.equal((await first).value.data["name"], "before");
+  const again = once(heard, "Connected again.");
+  const next = events.next();
+  await here.service.reset();
+  await again;
+  await make("afterwards");
+  assert.equal((await next).value.data["name"], "afterwards");
+  assert.match(said.join("\n"), /^The stream broke off.*\nThe service was reset or restored.*\nConnected again\.$/);
 });
 
 test("listen refuses wrong input, and says what would be right", async (t) => {
@@ -199,7 +239,7 @@ test("listen refuses wrong input, and says what would be right", async (t) => {
     ],
     [["--forward-to", "ftp://localhost"], {}, 2, /--forward-to must be a URL/],
     [[...to, "--retries", "30s,soon"], {}, 2, /--retries must be durations such as 30s,2m,10m, not "soon"/],
-    [to, { SVC_URL: "http://127.0.0.1:1" }, 1, /cannot be reached; is the server running/],
+    [to, { SVC_URL: "http://127.0.0.1:2" }, 1, /cannot be reached; is the server running/],
   ];
   for (const [words, more, code, sentence] of cases) {
     const { status, stderr } = await runHere(["listen", ...words], home, { ...env, ...more });

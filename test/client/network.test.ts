@@ -7,6 +7,7 @@ import { build } from "esbuild";
 import fc from "fast-check";
 import { eventsOf } from "../../lib/client/sse.ts";
 import { createClient } from "../../lib/client.ts";
+import { refusedPorts } from "../../lib/kernel/refused-ports.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf, world } from "../helpers/test-service.ts";
 
@@ -31,6 +32,23 @@ test("a server that is down", async () => {
   await once(server, "close");
   const client = createClient({ baseUrl: `http://127.0.0.1:${port}/v1`, ...hasty });
   await assert.rejects(client.me.get(), { code: "unreachable", status: 0, message: /cannot be reached/ });
+});
+
+test("a port that fetch refuses, and a name that nobody knows", async () => {
+  for (const port of refusedPorts)
+    await assert.rejects(createClient({ baseUrl: `http://127.0.0.1:${port}/v1`, ...hasty }).me.get(), {
+      code: "unreachable",
+      message: `http://127.0.0.1:${port}/v1 cannot be reached; fetch refuses the port ${port}, as browsers do: the server needs another`,
+    });
+  const fetch = async () => {
+    const cause = Object.assign(new Error("getaddrinfo ENOTFOUND svc.test"), { code: "ENOTFOUND" });
+    throw new TypeError("fetch failed", { cause });
+  };
+  await assert.rejects(createClient({ baseUrl: "https://svc.test/v1", ...hasty, fetch }).me.get(), {
+    code: "unreachable",
+    message:
+      "https://svc.test/v1 cannot be reached; the name svc.test was not found: check the address, and the network",
+  });
 });
 
 test("a server that never answers", async (t) => {

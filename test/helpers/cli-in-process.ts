@@ -18,6 +18,7 @@ export async function runHere(
     process[name].write = ((chunk: unknown, ...more: never[]) => {
       if (typeof chunk !== "string") return write.call(process[name], chunk as Uint8Array, ...more);
       written[name] += chunk;
+      (more.at(-1) as (() => void) | undefined)?.();
       return true;
     }) as typeof write;
     return () => {

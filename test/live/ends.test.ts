@@ -112,3 +112,27 @@ test("a slow reader is closed, and its unsent messages are bounded", async (t) =
   client.resume();
   assert.equal((await closed)[0], 1013);
 });
+
+test("an `after` that the present state never gave closes with 4404, and the beginning is always known", async (t) => {
+  const here = await listeningWorld(t);
+  const newest = async () => expect(await here.call("owner", "GET", "/v1/events"), 200).data[0]?.id;
+  await here.call("stranger", "POST", "/v1/projects", { name: "theirs", region: "eu" });
+  const theirs = expect(await here.call("stranger", "GET", "/v1/events"), 200).data[0].id;
+  await here.service.clock.advance("1h");
+  await here.project("before");
+  const lost = await newest();
+  const all = openStream(t, here, `?after=evt_${"0".repeat(26)}`);
+  assert.equal((await all.until(1))[0].id, lost);
+  await here.service.reset();
+  const refused = async (after: string) => {
+    const { code, reason } = await openStream(t, here, `?after=${after}`).closed;
+    assert.equal(code, 4404);
+    assert.match(reason, /^there is no event evt_\w+; .* connect again without after$/);
+  };
+  await refused(lost);
+  await here.service.clock.advance("2h");
+  await here.project("later");
+  assert.ok((await newest()) > lost);
+  await refused(lost);
+  await refused(theirs);
+});

@@ -7,10 +7,10 @@ import { program, temporaryFolder } from "../helpers/program.ts";
 import { app, runtimeWorld } from "../helpers/running-apps.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 
-/** Runs `svc-server deploy` while this process serves. */
-const deploy = (url: string, words: readonly string[], key = keyOf("owner"), cwd?: string) =>
+/** Runs a command while this process serves. */
+const command = (url: string, words: readonly string[], key = keyOf("owner"), cwd?: string) =>
   new Promise<{ code: number | null; out: string; errors: string }>((resolve) => {
-    const child = spawn(process.execPath, [program, "deploy", ...words], {
+    const child = spawn(process.execPath, [program, ...words], {
       cwd,
       env: { ...process.env, SVC_URL: url, SVC_API_KEY: key },
       stdio: ["ignore", "pipe", "pipe"],
@@ -28,7 +28,7 @@ const deploy = (url: string, words: readonly string[], key = keyOf("owner"), cwd
 async function world(t: TestContext) {
   const here = await runtimeWorld(t);
   const { url } = await here.service.listen();
-  const run = (words: readonly string[], key?: string, cwd?: string) => deploy(url, words, key, cwd);
+  const run = (words: readonly string[], key?: string, cwd?: string) => command(url, ["deploy", ...words], key, cwd);
   return { ...here, url, deploy: run };
 }
 
@@ -79,6 +79,10 @@ test("a repository is deployed as its last commit, and stays as it is", async (t
   assert.match(errors, /uncommitted changes are not deployed/);
   assert.deepEqual(stateOf(folder), before);
   assert.equal(await here.ask("production-web.localhost"), "200 one");
+  await here.printed(JSON.parse(out).project_id, /listening as one/);
+  const printed = await command(here.url, ["logs"], undefined, folder);
+  assert.deepEqual([printed.code, printed.errors], [0, ""]);
+  assert.match(printed.out, /^\S+Z {2}info {3}listening as one\s*$/m);
 
   // A subfolder deploys like any folder; a checkout without history sends only its files.
   here.repos.commit("me/web", { "site/index.html": "site" });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { gitHost } from "../helpers/git-host.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
@@ -31,4 +32,16 @@ test("branches that deploy nothing do not keep a push from deploying the default
   assert.match(text, /^remote: Live at http:\/\/production-hello\.localhost/m);
   assert.doesNotMatch(text, /its other branches/);
   assert.equal(deployments, 1);
+});
+
+test("a push of many chunks gathers no listeners", async (t) => {
+  const here = await gitHost(t);
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on("warning", note);
+  t.after(() => process.off("warning", note));
+  here.repos.commit("me/large", { "index.html": "one", "noise.bin": randomBytes(8 * 1024 * 1024).toString("base64") });
+  const { code, text } = await here.push("me/large", "owner");
+  assert.equal(code, 0, text);
+  assert.deepEqual(warnings, []);
 });

@@ -8,6 +8,7 @@ import { wantedNode } from "../../lib/drivers/process/node-version.ts";
 import { watchSilence } from "../../lib/drivers/process/silence.ts";
 import { monotonicNow } from "../../lib/kernel/system.ts";
 import { isInRange } from "../../lib/kernel/version-range.ts";
+import { missingNamespaces } from "../helpers/closed-network.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
 test("A range of versions holds what npm's own reading of it holds", () => {
@@ -55,13 +56,13 @@ test("The first file that names a Node decides, and a word that means none leave
   assert.equal(wantedNode(root, undefined)?.from, ".tool-versions");
 });
 
-test("A step that prints nothing says what it waits for", async () => {
-  // The program speaks itself: a new process bears the name of the shell at first.
-  const child = spawn("sh", ["-c", `perl -e '$| = 1; print "begun"; sleep 1234' & wait`], { detached: true });
+/** What is said about a shell command that has printed a word and then nothing. */
+async function saidAbout(command: string): Promise<string> {
+  const child = spawn("sh", ["-c", command], { detached: true });
   try {
     await once(child.stdout, "data");
     const heard = monotonicNow();
-    const message = await new Promise<string>((resolve) => {
+    return await new Promise<string>((resolve) => {
       const stop = watchSilence("Building", {
         pid: child.pid,
         heard_at: () => heard,
@@ -73,11 +74,23 @@ test("A step that prints nothing says what it waits for", async () => {
         after_ms: 20,
       });
     });
-    assert.match(
-      message,
-      /^Building has printed nothing for 0 s: it waits for "perl -e \$\| = 1; print "begun"; sleep \[redacted\]"; .*buildVariables/,
-    );
   } finally {
     process.kill(-(child.pid ?? 0), "SIGKILL");
   }
+}
+
+test("A step that prints nothing says what it waits for", async () => {
+  // The program speaks itself: a new process bears the name of the shell at first.
+  assert.match(
+    await saidAbout(`perl -e '$| = 1; print "begun"; sleep 1234' & wait`),
+    /^Building has printed nothing for 0 s: it waits for "perl -e \$\| = 1; print "begun"; sleep \[redacted\]"; .*buildVariables/,
+  );
+});
+
+test("The program that connects a box is none of those that it waits for", {
+  skip: missingNamespaces() ?? false,
+}, async () => {
+  const boxed = `unshare --user --net perl -e '$| = 1; <>; print "begun"; sleep 9'`;
+  const said = await saidAbout(`perl -e '$| = 1; print "\\n"; sleep 8; print "pasta"' | ${boxed}`);
+  assert.match(said, /: it waits for "perl -e \$\| = 1; <>; print "begun"; sleep 9", connected to nothing; /);
 });

@@ -111,7 +111,6 @@ test("of one kind, and since an entry or an instant", async (t) => {
     "deployment active",
   ]);
   assert.deepEqual(await words("?since=2026-01-01T00:00:06Z&kind=event"), ["deployment.succeeded"]);
-  assert.deepEqual(await words("?since=1000"), []);
   assert.deepEqual(here.service.journal.list({ kind: "try", since: 12 }).map(word), ["try 2 200"]);
 });
 
@@ -128,6 +127,7 @@ test("a wrong query is 422 with its place", async (t) => {
   for (const [query, place] of [
     ["?since=yesterday", "since"],
     ["?since=-1", "since"],
+    ["?since=1000", "since"],
     ["?since=1&since=2", "since"],
     ["?kind=mail", "kind"],
     ["?kind=", "kind"],

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { withSnapshots } from "../helpers/engine.ts";
 import { newestFirst, walk, withProjects } from "../helpers/pagination.ts";
 import { anyText, runs } from "../helpers/properties.ts";
 import { expect, type Who, type World, world } from "../helpers/test-service.ts";
@@ -84,6 +85,18 @@ test("a cursor goes with any per_page", async (t) => {
   const cursor = await cursorOf(here, "owner", events);
   for (const size of [1, 2, 50])
     expect(await here.call("owner", "GET", at(events, `cursor=${cursor}&per_page=${size}`)), 200);
+});
+
+test("a cursor of a log that a restore has made shorter is 422", withSnapshots, async (t) => {
+  const here = await world(t);
+  const { id } = await here.deploy((await here.project()).id);
+  const before = await here.service.snapshot();
+  await here.service.clock.advance("1m");
+  const path = `/v1/deployments/${id}/logs`;
+  const cursor = await cursorOf(here, "owner", path);
+  expect(await here.call("owner", "GET", at(path, `cursor=${cursor}`)), 200);
+  await here.service.restore(before.id);
+  await refused(here, "owner", path, cursor);
 });
 
 test("a cursor can be used again, and gives the same page", async (t) => {

@@ -35,18 +35,19 @@ const networkOf = (pid: number | "self") => {
   }
 };
 
-/** Names the innermost processes of a step and their connections. */
+/** Names the innermost processes of a step and their connections, without the program that connects their box. */
 function waitsFor(pid: number, hide: (text: string) => string): string {
   const below = descendantsOf(pid);
-  const innermost = below.filter((one) => !below.some(({ parent }) => parent === one.pid));
+  const leaves = below.filter((one) => !below.some(({ parent }) => parent === one.pid));
+  const boxed = leaves.filter(({ pid }) => ![undefined, networkOf("self")].includes(networkOf(pid)));
+  const isOwn = boxed.length > 0;
+  const innermost = isOwn ? boxed : leaves;
   const commands = innermost
     .slice(-mostRead)
     .map((one) => commandOf(one.pid))
     .filter((text) => text !== "");
-  const last = innermost.at(-1)?.pid;
   // The machine's network also contains connections of other programs.
-  const isOwn = last !== undefined && networkOf(last) !== networkOf("self");
-  const places = isOwn ? [...new Set(connectedTo(last))].slice(0, 3) : [];
+  const places = [...new Set(boxed.slice(-1).flatMap((one) => connectedTo(one.pid)))].slice(0, 3);
   const runs = commands.slice(-2).map((text) => `"${hide(text).slice(0, longest)}"`);
   const network = places.length > 0 ? `, connected to ${places.join(" and ")}` : ", connected to nothing";
   return `it waits for ${runs.join(" and ") || "a process that has ended"}${isOwn ? network : ""}`;

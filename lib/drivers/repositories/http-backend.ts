@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
+import { AbortController } from "../../kernel/web.ts";
 import { type GitGroup, startGit } from "../runtime/limited-git.ts";
 import { signalProcess } from "../runtime/process-table.ts";
 import { fetchBody } from "./fetch-body.ts";
@@ -106,8 +107,13 @@ const headersIn = (head: string): Record<string, string> =>
   );
 
 /** Resolves when git accepts more input or has closed it. */
-const taken = (stdin: NodeJS.WritableStream): Promise<unknown> =>
-  Promise.race([once(stdin, "drain"), once(stdin, "close")]).catch(() => {});
+async function taken(stdin: NodeJS.WritableStream): Promise<void> {
+  const over = new AbortController();
+  const one = (event: string) => once(stdin, event, { signal: over.signal });
+  await Promise.race([one("drain"), one("close")]).catch(() => {});
+  // The other one would leave its listeners.
+  over.abort();
+}
 
 /**
  * Streams the body to git. If git stops reading, the rest is dropped, so the client can read the response. Rejects if the

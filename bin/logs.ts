@@ -1,0 +1,96 @@
+import { resolve } from "node:path";
+import { defineCommand } from "citty";
+import type { Client, LogEntry } from "../lib/client.ts";
+import { EndedWith } from "./arguments.ts";
+import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
+import { command, type Given } from "./define-command.ts";
+import { sayToReader } from "./output.ts";
+import { findProject, projectOf } from "./project-name.ts";
+import { exitOnSignal } from "./signals.ts";
+
+/** Why the log of an app has ended. A deployment's log ends with the state of the deployment. */
+const ends: Readonly<Record<string, string>> = {
+  deleted: "the environment was deleted",
+  simulated: "deployments are simulated here, so no app runs and prints",
+};
+
+/** Prints the entries of a log as they arrive. Returns how many there were. */
+export async function printLog(entries: AsyncGenerator<LogEntry, { status: string } | undefined>, args: Given) {
+  for (let count = 0; ; count++) {
+    const { value, done } = await entries.next();
+    if (done) {
+      const end = ends[value?.status ?? ""];
+      if (end) say(end);
+      return count;
+    }
+    const { timestamp, level, message } = value;
+    await sayToReader(args["json"] ? JSON.stringify(value) : `${timestamp}  ${level.padEnd(5)}  ${message}`);
+  }
+}
+
+const say = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
+
+const follow = (description: string) => ({ type: "boolean", description }) as const;
+
+async function withClient(args: Given, work: (client: Client) => Promise<unknown>): Promise<void> {
+  const connection = connectionOf(args);
+  if (args["follow"]) exitOnSignal();
+  try {
+    await work(clientOf(connection));
+  } catch (error) {
+    throw explainedError(error, connection);
+  }
+}
+
+const ofDeployment = command(
+  "logs",
+  "Print the log of a deployment.",
+  {
+    id: { type: "positional", description: "The deployment's identifier." },
+    follow: follow("Follow the log until the deployment has ended."),
+    ...connectionArgs,
+  },
+  (args) =>
+    withClient(args, (client) => {
+      const id = String(args["id"]);
+      return printLog(
+        args["follow"] ? client.followLogs(id) : client.paginate(client.deployments.logs, { id, per_page: 1000 }),
+        args,
+      );
+    }),
+);
+
+export const deployments = defineCommand({
+  meta: {
+    name: "deployments",
+    description: "Read the log of a deployment. For all other operations, see svc-server call.",
+  },
+  subCommands: { logs: ofDeployment },
+});
+
+export const logs = command(
+  "logs",
+  "Print what the app of an environment has printed, the last 10,000 lines: svc-server logs web --follow.",
+  {
+    project: {
+      type: "positional",
+      description: "The name or id of the project (the name of the current folder).",
+      required: false,
+    },
+    environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
+    follow: follow("Print new lines as they come, until you stop it."),
+    ...connectionArgs,
+  },
+  (args) =>
+    withClient(args, async (client) => {
+      const project = projectOf(resolve("."), args["project"], "svc-server logs PROJECT");
+      const id = project.startsWith("proj_") ? project : await findProject(client, project);
+      if (id === undefined) throw new EndedWith(1, `there is no project ${project}; see svc-server call projects.list`);
+      const key = { id, name: String(args["environment"] ?? "production") };
+      const entries = args["follow"]
+        ? client.followLogs(key)
+        : client.paginate(client.environments.logs, { ...key, per_page: 1000 });
+      const count = await printLog(entries, args);
+      if (count === 0 && !args["follow"]) say("no app has printed anything there yet");
+    }),
+);
