@@ -17,7 +17,7 @@ interface Ports {
   readonly mode: "dev" | "start";
   readonly publicUrl: string | undefined;
   readonly behindProxy: boolean;
-  readonly authenticator: Pick<Authenticator, "byAddress">;
+  readonly authenticator: Pick<Authenticator, "bySignIn">;
   /** Finds the caller by the session token in `start`, by the name of a person in `dev`. */
   readonly identify: Identify;
   readonly watch: WatchKey;
@@ -84,7 +84,7 @@ export function createDashboardAccess(ports: Ports) {
   /** A visit through a link or redirect from any site. It counts toward the rate limit of the address. */
   const visit: Access = (request) => {
     requireHere(request);
-    return authenticator.byAddress(request);
+    return authenticator.bySignIn(request);
   };
 
   const tokenOf = async (request: RequestContext): Promise<string | undefined> => {
@@ -115,7 +115,7 @@ export function createDashboardAccess(ports: Ports) {
       byAddress(request: RequestContext) {
         requireHere(request);
         refuseForeign(request);
-        return authenticator.byAddress(request);
+        return authenticator.bySignIn(request);
       },
       confirmed: confirmedBy(identify, false),
       watch: ({ token }: Authentication, lost: () => void) =>
