@@ -6,7 +6,7 @@ import {
   unauthenticated,
 } from "../http/authenticate.ts";
 import type { WatchKey } from "../http/cancellation.ts";
-import { isLoopbackName, requireNear } from "../http/hosts.ts";
+import { isForeign, isLoopbackName, requireNear } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import type { Access } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
@@ -62,12 +62,8 @@ export function createDashboardAccess(ports: Ports) {
    * `Origin`.
    */
   const refuseForeign = (request: RequestContext): void => {
-    const origin = request.header("origin");
-    const site = request.header("sec-fetch-site");
-    const own = `${isHttps(request) ? "https" : "http"}://${hostOf(request)}`;
-    const isOwn =
-      origin === undefined ? site === undefined || site === "same-origin" || site === "none" : origin === own;
-    if (!isOwn) throw new Problem("insufficient_role", "pages of other origins must not use the dashboard");
+    if (isForeign(request, `${isHttps(request) ? "https" : "http"}://${hostOf(request)}`))
+      throw new Problem("insufficient_role", "pages of other origins must not use the dashboard");
   };
 
   const requireHere = (request: RequestContext): void => {
