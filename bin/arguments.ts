@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { isTooDeep, mostLevels } from "../lib/kernel/size-limits.ts";
 import { packageFile } from "../lib/kernel/version.ts";
 import { databaseRule, isOtherUrl, isPostgres, withoutPassword } from "../lib/store/database-url.ts";
 
@@ -180,15 +181,23 @@ export function readJson(path: string, what: string): unknown {
   return parseJson(text, `the ${what} file ${path}`);
 }
 
+/** Returns a value of JSON, unless it has so many levels that a program cannot go through them. */
+export function refuseDeep<T>(value: T, what: string): T {
+  if (isTooDeep(value)) throw new UsageError(`${what} must not be nested deeper than ${mostLevels} levels`);
+  return value;
+}
+
 function parseJson(text: string, what: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     const lines = text.slice(0, syntaxErrorAt(text)).split("\n");
     throw new UsageError(
       `${what} is not valid JSON: see line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`,
     );
   }
+  return refuseDeep(value, what);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { published } from "../lib/openapi/service.ts";
-import { UsageError } from "./arguments.ts";
+import { refuseDeep, UsageError } from "./arguments.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -140,12 +140,14 @@ function typed(text: string, schema: Json, place: string): unknown {
 }
 
 function parsed(text: string, types: ReadonlySet<unknown>, place: string, mayBeText = false): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     if (mayBeText) return text;
     throw new UsageError(`${place} must be ${[...types].map(withArticle).join(" or ")}, not "${text}"`);
   }
+  return refuseDeep(value, place);
 }
 
 type Tree = { [name: string]: unknown };
@@ -194,11 +196,12 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string,
 }
 
 function bodyOf(path: string): object {
+  let body: unknown;
   try {
-    const body: unknown = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8"));
-    if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
+    body = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8"));
   } catch (error) {
     throw new UsageError(`the body ${path} cannot be read as JSON: ${(error as Error).message}`);
   }
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) return refuseDeep(body, `the body ${path}`);
   throw new UsageError(`the body ${path} must be a JSON object`);
 }

@@ -54,7 +54,8 @@ async function push(
     line(text) {
       if (!text.startsWith("remote:")) return;
       const said = text.slice("remote:".length).replace(/^ /, "").trimEnd();
-      deployment_id = /^Deployment (dep_[0-9A-Z]+): /.exec(said)?.[1] ?? deployment_id;
+      // The first: the log follows it, in which an app may print anything.
+      deployment_id ??= /^Deployment (dep_[0-9A-Z]+): /.exec(said)?.[1];
       show(said);
     },
   });
@@ -122,7 +123,7 @@ async function deployFolder(args: Given): Promise<void> {
   const { code, said, ...pushed } = await push(git, connection, commit, { repo, options, show });
   const explained = <T>(work: Promise<T>) =>
     work.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
-  const isStored = code === 0 && /^Everything up-to-date$/m.test(said);
+  const isStored = code === 0 && pushed.deployment_id === undefined && /^Everything up-to-date$/m.test(said);
   const deployment_id = isStored
     ? await explained(deployStored(client, { project, environment, repo, branch: commit.branch }, show))
     : pushed.deployment_id;

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UsageError } from "./arguments.ts";
 import type { Git } from "./git.ts";
+import { viewRepository } from "./repository-view.ts";
 
 /** The commit to push for a folder. */
 export interface Commit {
@@ -41,24 +42,23 @@ export async function commitOf(
     return stdout.trim();
   };
   await must(["init", "--quiet", "--bare", "--template=", "--", scratch]);
+  const view = await viewRepository(git, folder, join(scratch, "view"));
   const read = async (...words: string[]) => {
-    const { code, stdout } = await git(["-C", folder, ...words], { there: true });
+    if (!view) return undefined;
+    const { code, stdout } = await git(["-C", folder, ...words], { env: view.env });
     return code === 0 ? stdout : undefined;
   };
   const there = async (...words: string[]) => (await read(...words))?.trim();
-  // If git refuses a repository, such as one that another user owns, this reports the reason.
-  if (existsSync(join(folder, ".git"))) await must(["-C", folder, "rev-parse", "--git-dir"], { there: true });
-  const top = await there("rev-parse", "--show-toplevel");
-  const head = top === undefined ? undefined : await there("rev-parse", "--verify", "--quiet", "HEAD^{commit}");
+  const head = await there("rev-parse", "--verify", "--quiet", "HEAD^{commit}");
   const commitTree = (tree: string) => must(["commit-tree", tree, "-m", `Deployed by ${name}`], { env: identity });
 
-  if (top !== undefined && head !== undefined && realpathSync(top) === realpathSync(folder)) {
-    const objects = (await there("rev-parse", "--path-format=absolute", "--git-path", "objects")) ?? "";
+  if (view && head !== undefined && view.top === realpathSync(folder)) {
     // One quoted path per line, because a path may contain a colon, a quote or a line break.
-    writeFileSync(join(scratch, "objects/info/alternates"), `${quoted(objects)}\n`);
+    writeFileSync(join(scratch, "objects/info/alternates"), `${quoted(view.objects)}\n`);
     const branch = (await there("symbolic-ref", "--quiet", "--short", "HEAD")) ?? usualBranch;
-    const isDirty = (await there("status", "--porcelain", "--untracked-files=normal")) !== "";
-    const note = isDirty ? "uncommitted changes are not deployed" : undefined;
+    // Git reads the work of a submodule by the submodule's own settings.
+    const changes = await there("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty");
+    const note = changes ? "uncommitted changes are not deployed" : undefined;
     // A shallow clone, as in CI, cannot be pushed. Its files become a new commit.
     if ((await there("rev-parse", "--is-shallow-repository")) === "true")
       return { sha: await commitTree(`${head}^{tree}`), branch, isForced: true, note };

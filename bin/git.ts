@@ -5,8 +5,6 @@ interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly config?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Whether to use the repository of the folder (`-C`) instead of git's own scratch repository. */
-  readonly there?: boolean;
   /** Called with each line of stderr. */
   readonly line?: (text: string) => void;
 }
@@ -41,10 +39,7 @@ export function createGit(scratch: string) {
     ),
   ) as Record<string, string>;
 
-  return async (
-    words: readonly string[],
-    { env = {}, config = {}, input = "", there = false, line }: GitOptions = {},
-  ) => {
+  return async (words: readonly string[], { env = {}, config = {}, input = "", line }: GitOptions = {}) => {
     const settings = Object.entries({ ...fixed, ...config });
     const variables: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
     for (const [i, [name, value]] of settings.entries()) {
@@ -57,7 +52,7 @@ export function createGit(scratch: string) {
         LC_ALL: "C",
         GIT_TERMINAL_PROMPT: "0",
         GIT_OPTIONAL_LOCKS: "0",
-        ...(!there && { GIT_DIR: scratch }),
+        GIT_DIR: scratch,
         ...variables,
         ...env,
       },

@@ -87,7 +87,9 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
       proxy: ports.proxy,
       appsUrl: ports.appsUrl,
       domains: domainsOf(settings.apps),
-      ownHost: settings.publicUrl && new URL(settings.publicUrl).hostname,
+      ownHosts: [settings.publicUrl ?? [], settings.hosts.map((host) => `http://${host}`)]
+        .flat()
+        .map((url) => new URL(url).hostname),
       textRecords: createTextRecords(settings.domains.servers),
       verifies: async (tx, id) =>
         settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),

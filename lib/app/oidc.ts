@@ -48,9 +48,9 @@ export function waysInTable(
   const issuer = createIssuer({ ...client, name }, outbound);
   const begin = createOidcPeople({ ...features, oidc });
   const ports = { mode, access, publicUrl, issuer, encryption, random, clock, log, sessions, begin };
-  const clientOf = ({ incoming, id: request_id }: RequestContext) => ({
+  const clientOf = ({ incoming, auditId }: RequestContext) => ({
     address: incoming && wholeAddress(incoming, behindProxy),
-    request_id,
+    request_id: auditId(),
   });
   const onRefused: OnRefused = async ({ organization_id, user_id }, client) =>
     features.audit.recordRefusedSignIn({

@@ -15,8 +15,8 @@ interface Ports {
   readonly queue: Queue;
   /** The parent domains of the hosts that the service itself assigns. */
   readonly domains: readonly string[];
-  /** The host of `publicUrl`, which is reserved: no app may use it. */
-  readonly ownHost: string | undefined;
+  /** The hosts of the service itself, which no app may use. */
+  readonly ownHosts: readonly string[];
   readonly textRecords: TextRecords;
   /** Whether a domain of this organization must be verified before it serves. */
   readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
@@ -42,7 +42,7 @@ export const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
 
 /** The host names of environments. Several environments may wait for one name; it serves one of them. */
 export function createDomains(ports: Ports) {
-  const { store, clock, queue, domains, ownHost, textRecords, verifies, changed } = ports;
+  const { store, clock, queue, domains, ownHosts, textRecords, verifies, changed } = ports;
   const rows = store.using(appsRepository);
 
   /** The end of another organization's reservation of a host; undefined if there is none. */
@@ -64,7 +64,7 @@ export function createDomains(ports: Ports) {
     const domain = domains.find((one) => name === one || name.endsWith(`.${one}`));
     if (domain !== undefined)
       throw invalid(`domains.${i}`, `must not be ${domain} or below it: the service assigns those hosts itself`);
-    if (name === ownHost) throw invalid(`domains.${i}`, "must not be the host of this service");
+    if (ownHosts.includes(name)) throw invalid(`domains.${i}`, "must not be the host of this service");
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined) throw new Problem("domain_taken", reason);
   };

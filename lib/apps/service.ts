@@ -27,7 +27,7 @@ import { createRestarts } from "./restarts.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSeveralServers } from "./several-servers.ts";
 import { type Access, type AppKey, createSupervisor, type Supervisor } from "./supervisor.ts";
-import { createAppUrls } from "./urls.ts";
+import { createAppUrls, hostsUnder } from "./urls.ts";
 
 type Deployment = AppKey & { readonly id: string };
 /** The workers and schedules of a release. */
@@ -58,8 +58,8 @@ interface Addresses {
   readonly appsUrl: () => string | undefined;
   /** The domains of the options `apps.domain` and `apps.url`. */
   readonly domains: readonly string[];
-  /** The host of `publicUrl`, which is reserved: no app may use it. */
-  readonly ownHost: string | undefined;
+  /** The hosts of the service itself, which no app may use. */
+  readonly ownHosts: readonly string[];
   readonly textRecords: TextRecords;
   /** Whether a domain of this organization must be verified before it serves. */
   readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
@@ -119,7 +119,7 @@ export function appsService(given: Ports) {
   const pruneReleases = releasePruner({ ...ports, keep });
   const changed = accessChanges({ ...ports, rows, accessOf, supervisor, placement });
   const domains = createDomains({ ...ports, changed });
-  const giveHost = hostGiver({ ...ports, rows, domains });
+  const giveHost = hostGiver({ ...ports, rows, kept: domains.keptFor });
   const ensure = async (tx: Tx, key: AppKey) => (runtimeName() === undefined ? undefined : giveHost(tx, key));
   return {
     ensure,
@@ -205,19 +205,21 @@ const afterCommits = (log: Log) => (tx: Tx, what: string, run: () => Promise<unk
       .catch((error) => log.error(`${what} failed`, { reason: reasonOf(error) }));
   });
 
-type HostPorts = Pick<Ports, "projectName"> & {
-  readonly rows: (tx: Tx) => ReturnType<typeof appsRepository>;
-  readonly domains: Pick<ReturnType<typeof createDomains>, "keptFor">;
-};
+type HostPorts = Pick<Ports, "projectName"> &
+  Pick<Addresses, "domains" | "ownHosts"> & {
+    readonly rows: (tx: Tx) => ReturnType<typeof appsRepository>;
+    readonly kept: ReturnType<typeof createDomains>["keptFor"];
+  };
 /** Assigns an environment its host if it has none. */
 const hostGiver =
-  ({ rows, domains, projectName }: HostPorts) =>
+  ({ rows, kept, projectName, domains, ownHosts }: HostPorts) =>
   async (tx: Tx, key: AppKey): Promise<void> => {
     if (await rows(tx).find(key)) return;
     const { organization_id, project_id, environment } = key;
     const project = (await projectName(tx, organization_id, project_id)) ?? "";
     for (const slug of labelsOf(environment, project, `${project_id} ${environment}`)) {
-      if ((await rows(tx).withSlug({ slug })) || (await domains.keptFor(tx, key, slug))) continue;
+      if (hostsUnder(domains, slug).some((host) => ownHosts.includes(host))) continue;
+      if ((await rows(tx).withSlug({ slug })) || (await kept(tx, key, slug))) continue;
       const row = { organization_id, project_id, environment, slug, deployment_id: null, log_entries: 0 };
       return void (await rows(tx).insert({ ...row, runtime_id: null, data_bytes: null, workers: null }));
     }

@@ -15,6 +15,7 @@ type Deployment = Environment & { readonly id: string; readonly status: string }
 interface Ports {
   readonly store: Store;
   readonly domains: readonly string[];
+  readonly ownHosts: readonly string[];
   readonly schedules: Pick<Schedules, "ofRange">;
   readonly placement: Placement;
 }
@@ -67,7 +68,7 @@ const hostOfApps = ({ apps_url }: Row<"runtimes">) => (apps_url === "" ? [] : [n
 
 /** The addresses of apps: their hosts, and the URLs that callers see. */
 export function createAppUrls(ports: Ports) {
-  const { store, domains, placement } = ports;
+  const { store, domains, ownHosts, placement } = ports;
   const live = placement.live;
   const { runtimeName } = placement;
   const rows = store.using(appsRepository);
@@ -84,7 +85,8 @@ export function createAppUrls(ports: Ports) {
       hosts: [
         ...hostsUnder(domains, slug),
         ...(await rows(tx).domainsOf(key)).filter(({ status }) => status === "active").map(({ name }) => name),
-      ],
+        // Given before the service had this host.
+      ].filter((host) => !ownHosts.includes(host)),
       protection: protectionOf((await rows(tx).protectOf(key))?.protect),
     }),
 

@@ -27,7 +27,10 @@ export const auditEntry = field(
       "How the change came in: the interface, the dashboard, a hook of a code host, such as for a pull request, or a command.",
     ),
     address: field(v.nullable(v.string()), "The network address of the client; null for a call in the process."),
-    request_id: field(v.nullable(v.string()), "The request, as in the header `X-Request-Id`."),
+    request_id: field(
+      v.nullable(v.string()),
+      "The request, as in the header `X-Request-Id`; if the caller has set that header, another id.",
+    ),
   }),
   "A change that succeeded, or a sign-in that was refused.",
 );

@@ -1171,7 +1171,7 @@ export interface AuditEntry {
    */
   address: string | null;
   /**
-   * The request, as in the header `X-Request-Id`.
+   * The request, as in the header `X-Request-Id`; if the caller has set that header, another id.
    * @example "req_01KAJK2M00REQ0000000000000"
    */
   request_id: string | null;

@@ -6,6 +6,7 @@ import { newIntegration } from "../integrations/schema.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { parseInstant } from "../kernel/clock.ts";
 import type { Detail } from "../kernel/errors.ts";
+import { isTooDeep, mostLevels } from "../kernel/size-limits.ts";
 import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
 import { fixedKey, keyName, keyScopes } from "../keys/schema.ts";
 import { organizationName, plans } from "../organizations/schema.ts";
@@ -98,6 +99,7 @@ export class BadSeed extends Error {
 
 /** Parses a seed. Throws {BadSeed}, which names every wrong place and the rule for it. */
 export function parseSeed(given: unknown): ParsedSeed {
+  if (isTooDeep(given)) throw new BadSeed([`it must not be nested deeper than ${mostLevels} levels`]);
   const result = v.safeParse(seed, given);
   const mistakes = new Map<string, string>();
   const add = (place: string, message: string) => {

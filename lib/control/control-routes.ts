@@ -1,7 +1,7 @@
 import { createWriter } from "../http/answer.ts";
 import { unauthenticated } from "../http/authenticate.ts";
 import { parseBody, readBody } from "../http/body.ts";
-import { requireNear } from "../http/hosts.ts";
+import { isForeign, requireNear } from "../http/hosts.ts";
 import { queryOf, type RequestContext } from "../http/request-context.ts";
 import { type Access, type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
@@ -74,10 +74,10 @@ async function bodyOf(request: RequestContext, schema: Schema, rules: Rules): Pr
   return check(schema, (bytes && parseBody(bytes, false)) ?? {}, rules);
 }
 
-/** Browsers send `Origin` with the requests of a page. Only pages of this address are allowed. */
-function refuseForeign({ header }: RequestContext): void {
-  const origin = header("origin");
-  if (origin === undefined || origin === `http://${header("host")}`) return;
+/** Only pages of this address are allowed. */
+function refuseForeign(request: RequestContext): void {
+  if (!isForeign(request, `http://${request.header("host")}`)) return;
+  const origin = request.header("origin") ?? "other origins";
   throw new Problem(
     "insufficient_role",
     `pages of ${origin.slice(0, 200)} must not use the control interface, and the option cors does not open it; call it from a program`,

@@ -6,7 +6,7 @@ import {
   unauthenticated,
 } from "../http/authenticate.ts";
 import type { WatchKey } from "../http/cancellation.ts";
-import { isLoopbackName, requireNear } from "../http/hosts.ts";
+import { isForeign, isLoopbackName, requireNear } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import type { Access } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
@@ -17,7 +17,7 @@ interface Ports {
   readonly mode: "dev" | "start";
   readonly publicUrl: string | undefined;
   readonly behindProxy: boolean;
-  readonly authenticator: Pick<Authenticator, "byAddress">;
+  readonly authenticator: Pick<Authenticator, "bySignIn">;
   /** Finds the caller by the session token in `start`, by the name of a person in `dev`. */
   readonly identify: Identify;
   readonly watch: WatchKey;
@@ -62,12 +62,8 @@ export function createDashboardAccess(ports: Ports) {
    * `Origin`.
    */
   const refuseForeign = (request: RequestContext): void => {
-    const origin = request.header("origin");
-    const site = request.header("sec-fetch-site");
-    const own = `${isHttps(request) ? "https" : "http"}://${hostOf(request)}`;
-    const isOwn =
-      origin === undefined ? site === undefined || site === "same-origin" || site === "none" : origin === own;
-    if (!isOwn) throw new Problem("insufficient_role", "pages of other origins must not use the dashboard");
+    if (isForeign(request, `${isHttps(request) ? "https" : "http"}://${hostOf(request)}`))
+      throw new Problem("insufficient_role", "pages of other origins must not use the dashboard");
   };
 
   const requireHere = (request: RequestContext): void => {
@@ -84,7 +80,7 @@ export function createDashboardAccess(ports: Ports) {
   /** A visit through a link or redirect from any site. It counts toward the rate limit of the address. */
   const visit: Access = (request) => {
     requireHere(request);
-    return authenticator.byAddress(request);
+    return authenticator.bySignIn(request);
   };
 
   const tokenOf = async (request: RequestContext): Promise<string | undefined> => {
@@ -115,7 +111,7 @@ export function createDashboardAccess(ports: Ports) {
       byAddress(request: RequestContext) {
         requireHere(request);
         refuseForeign(request);
-        return authenticator.byAddress(request);
+        return authenticator.bySignIn(request);
       },
       confirmed: confirmedBy(identify, false),
       watch: ({ token }: Authentication, lost: () => void) =>

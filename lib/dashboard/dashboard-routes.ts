@@ -185,7 +185,8 @@ const signIn =
     const { key } = check(newSession, parseBody(await readBody(request, mostBytes), true));
     if (mode === "dev") throw new Problem("limit_reached", "in dev nobody signs in: the dashboard acts as any person");
     const refused = async (...why: ConstructorParameters<typeof Problem>) => {
-      const { incoming, id: request_id } = request;
+      const { incoming } = request;
+      const request_id = request.auditId();
       const address = incoming && wholeAddress(incoming, behindProxy);
       await audit.recordRefusedSignIn({ organization_id: undefined, ...(await keys.owner(key)), address, request_id });
       return new Problem(...why);

@@ -4,10 +4,11 @@ import { redaction } from "../kernel/secret-values.ts";
 import { listOf, ofFewFields } from "../kernel/size-limits.ts";
 import { datetime, documentedAs, id, paging, text, textLike } from "../kernel/validation.ts";
 
+/** Programs shorten `.` and `..` in a path, so no URL leads to such an environment. */
 export const environmentName = textLike(
   64,
-  /^[A-Za-z0-9._-]{1,64}$/,
-  "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen",
+  /^(\.?[A-Za-z0-9_-]|\.\.[A-Za-z0-9._-])[A-Za-z0-9._-]*$/,
+  "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen, but not . or ..",
 );
 
 const variableName = textLike(

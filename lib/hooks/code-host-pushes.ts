@@ -48,10 +48,10 @@ async function readInTurn<T>(request: RequestContext, account: string, bytes: Bu
 export function hookRoutes({ authenticator, pushes, writer, secret, mode, audit, behindProxy }: Ports): Route[] {
   /** Records the changes of a request in the audit log. */
   const recorderOf =
-    ({ incoming, id: request_id }: RequestContext): RecordChange =>
+    ({ incoming, auditId }: RequestContext): RecordChange =>
     (tx, change) => {
       const address = incoming && wholeAddress(incoming, behindProxy);
-      return audit.record(tx, { ...change, via: "hook", address, request_id });
+      return audit.record(tx, { ...change, via: "hook", address, request_id: auditId() });
     };
   const answer = async (request: RequestContext) => {
     const { params, header } = request;

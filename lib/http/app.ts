@@ -8,6 +8,7 @@ import type { createH3Routes, RoutePorts } from "./h3-routes.ts";
 import type { Outcome } from "./handler.ts";
 import { createPlainRoutes } from "./plain-routes.ts";
 import {
+  auditIdOf,
   contextOfCall,
   contextOfSocket,
   contextOfUpgrade,
@@ -103,8 +104,10 @@ export function createApp(ports: Ports): App {
       byPath ??= new Map(table.map((route) => [`${route.method} ${route.path}`, route]));
       const route = byPath.get(`${method} ${path}`) ?? rest;
       if (!route) throw new Error("the route table has no last row");
-      const id = idOf(request.header("x-request-id"), route.leavesNoTrace ? otherIds : ids);
-      return handler({ ...request, id }, route);
+      const own = request.header("x-request-id");
+      const used = route.leavesNoTrace ? otherIds : ids;
+      const id = idOf(own, used);
+      return handler({ ...request, id, auditId: auditIdOf(id, own, used) }, route);
     },
     async upgrade(incoming, socket, head) {
       const path = incoming.url?.split("?", 1)[0] ?? "";

@@ -68,7 +68,7 @@ export const createAudit =
         key_id: by.key_id,
         via,
         address: request.incoming && wholeAddress(request.incoming, behindProxy),
-        request_id: request.id,
+        request_id: request.auditId(),
       });
     };
     const { prefetch, before } = by.hooks ?? {};

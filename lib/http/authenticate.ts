@@ -3,13 +3,15 @@ import { anonymous, type Caller } from "../kernel/operation.ts";
 import { andThen } from "../kernel/promises.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { WatchKey } from "./cancellation.ts";
-import type { RateLimits, Window } from "./rate-limit.ts";
+import type { RateLimits, WhenFull, Window } from "./rate-limit.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** The user of a key. `isCurrent`, called within a transaction, is true if the user is certainly unchanged. */
 interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
+  /** The key whose window counts the request, if it is another one. */
+  readonly window_key_id?: string | null;
   isCurrent(): boolean;
 }
 
@@ -46,6 +48,8 @@ export interface Authenticator {
   byKey(request: RequestContext): Authentication | Promise<Authentication>;
   /** Needs no key; counts for the address. */
   byAddress(request: RequestContext): Promise<Authentication>;
+  /** The same for people who sign in: a flood from many addresses keeps no other address from it. */
+  bySignIn(request: RequestContext): Promise<Authentication>;
   /** By a key that is sent after the request, because browsers cannot send headers with a WebSocket. */
   byLateKey(request: RequestContext, key: string): Authentication | Promise<Authentication>;
   /** Calls `lost` when the key stops being valid. Returns the function that stops watching. */
@@ -59,6 +63,11 @@ export interface Authenticator {
 const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
 const bucketOf = (request: RequestContext) => `address ${request.address() ?? "in process"}`;
+
+/** The /48 network of an IPv6 address: a customer may have all of it, so it is counted too. Some customers share one. */
+const siteOf = (request: RequestContext) => /^(?:[\da-f]+:){2}[\da-f]+(?=:)/.exec(request.address() ?? "")?.[0];
+/** The requests of a /48 network without a valid key, in limits of an address. */
+const limitsOfSite = 4;
 
 /**
  * One text for all reasons, so that it reveals nothing about a key. A preflight has no key; it gets here only if `cors`
@@ -122,29 +131,39 @@ export function createAuthenticator(ports: {
 }): Authenticator {
   const { identify, windows, keyLimit, addressRateLimit } = ports;
 
+  const takeAddress = (request: RequestContext, whenFull?: WhenFull): Window | Promise<Window> => {
+    const site = siteOf(request);
+    const whole = site && windows.take(`site ${site}`, limitsOfSite * addressRateLimit, "not counted");
+    return andThen(whole || undefined, (found) =>
+      found && !found.allowed ? found : windows.take(bucketOf(request), addressRateLimit, whenFull),
+    );
+  };
+
   const byToken = (request: RequestContext, token: string | undefined): Authentication | Promise<Authentication> =>
     andThen(token === undefined ? undefined : identify(token), (found) => {
       if (!found) {
         const { isCurrent } = unauthenticated;
-        return andThen(windows.take(bucketOf(request), addressRateLimit), (window) => {
+        return andThen(takeAddress(request), (window) => {
           const refusal = exceeded(window) ?? unauthorized(request);
           return { caller: anonymous, key_id: null, token, window, isCurrent, refusal };
         });
       }
       const { caller, isCurrent } = found;
-      return andThen(windows.take(caller.key_id, keyLimit(found.rate_limit)), (window) => {
+      return andThen(windows.take(found.window_key_id ?? caller.key_id, keyLimit(found.rate_limit)), (window) => {
         return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: exceeded(window) };
       });
     });
 
+  const withoutKey = async (request: RequestContext, whenFull?: WhenFull): Promise<Authentication> => {
+    const window = await takeAddress(request, whenFull);
+    return { ...unauthenticated, window, refusal: exceeded(window) };
+  };
+
   return {
     byKey: (request) => byToken(request, tokenIn(request.header("authorization"))),
     byLateKey: (request, key) => byToken(request, tokenIn(`Bearer ${key.replace(/^Bearer +/i, "")}`)),
-    async byAddress(request) {
-      const window = await windows.take(bucketOf(request), addressRateLimit);
-      const { caller, key_id, token, isCurrent } = unauthenticated;
-      return { caller, key_id, token, window, isCurrent, refusal: exceeded(window) };
-    },
+    byAddress: (request) => withoutKey(request),
+    bySignIn: (request) => withoutKey(request, "not counted"),
     confirmed: confirmedBy(identify, true),
     watch: ({ token }, lost) => (token === undefined ? () => {} : ports.watchKey(token, lost)),
     look: (request) => windows.look(bucketOf(request), addressRateLimit),

@@ -1,13 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { Problem } from "../kernel/errors.ts";
+import { mostLevels } from "../kernel/size-limits.ts";
 import { TextDecoder } from "../kernel/web.ts";
 import type { RequestContext } from "./request-context.ts";
 
 /** In bytes. A larger body takes a turn. */
 export const largeBody = 4096;
-
-/** The maximum nesting of a body (schema/README.md#errors). */
-const deepest = 32;
 
 /**
  * Reads a body of at most `limit` bytes; empty if none was sent. Rejects with 415 for any type but JSON, then with 413.
@@ -88,8 +86,8 @@ export function parseBody(bytes: Buffer, needed: boolean): object | undefined {
     if (needed) throw new Problem("invalid_json", "the body is missing: send a JSON object");
     return undefined;
   }
-  if (isDeeper(bytes, deepest))
-    throw new Problem("invalid_json", `the body must not be nested deeper than ${deepest} levels`);
+  if (isDeeper(bytes, mostLevels))
+    throw new Problem("invalid_json", `the body must not be nested deeper than ${mostLevels} levels`);
   let value: unknown;
   try {
     value = JSON.parse(decoder.decode(bytes));

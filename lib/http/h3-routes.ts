@@ -6,7 +6,7 @@ import type { Ids } from "../kernel/ids.ts";
 import { monotonicNow } from "../kernel/system.ts";
 import { fetchClasses } from "../kernel/web.ts";
 import type { Handler, Outcome } from "./handler.ts";
-import { contextOfSocket, idOf, noQuery, type RequestContext } from "./request-context.ts";
+import { auditIdOf, contextOfSocket, idOf, noQuery, type RequestContext } from "./request-context.ts";
 import type { Route } from "./route.ts";
 import { headersOf, pairsOf, shownBody, writeAnswer } from "./send.ts";
 import { phraseOf } from "./server.ts";
@@ -110,8 +110,11 @@ function contextOf(event: H3Event, ids: Ids, behindProxy: boolean): RequestConte
     return contextOfSocket({ incoming, outgoing, path, search, params, behindProxy }, ids);
   }
   const header = (name: string) => event.req.headers.get(name) ?? undefined;
+  const own = header("x-request-id");
+  const id = idOf(own, ids);
   return {
-    id: idOf(header("x-request-id"), ids),
+    id,
+    auditId: auditIdOf(id, own, ids),
     method: event.req.method,
     path,
     query: () => (search === "" ? noQuery : event.url.searchParams),

@@ -78,6 +78,16 @@ function obstacle({ incoming, header }: RequestContext, trusted: Networks): stri
     : "this request has another Host; send it to 127.0.0.1 or localhost";
 }
 
+/**
+ * Whether a page of another origin than `own` sends a request. Browsers send `Origin` with all but some requests to
+ * read, and `Sec-Fetch-Site` with those too.
+ */
+export function isForeign({ header }: RequestContext, own: string): boolean {
+  const origin = header("origin");
+  const site = header("sec-fetch-site") ?? "none";
+  return origin === undefined ? site !== "same-origin" && site !== "none" : origin !== own;
+}
+
 /** Whether a request comes from this machine, and not through a proxy. */
 export const isLocal = (request: RequestContext): boolean => obstacle(request, noNetworks) === undefined;
 

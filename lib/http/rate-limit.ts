@@ -9,6 +9,8 @@ import { httpRepository } from "./repository.ts";
 const window_ms = milliseconds("10m");
 /** Beyond this many buckets in one window, all new addresses share one bucket. This bounds memory. */
 const mostBuckets = 50_000;
+/** What becomes of a request that would need another bucket then. */
+export type WhenFull = "counted together" | "not counted";
 
 /** The limit 0 means unlimited: `X-RateLimit-Limit` and `-Remaining` then always show this number. */
 const unlimited = 1_000_000_000;
@@ -165,11 +167,13 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
 
   return {
     /** Counts a request if the limit allows it. Synchronous if this process knows the bucket. */
-    take(wanted: string, limit: number): Window | Promise<Window> {
+    take(wanted: string, limit: number, whenFull: WhenFull = "counted together"): Window | Promise<Window> {
       const started_at = startOfWindow();
       const known = together ? common : buckets;
       if (limit === 0) return windowOf(0, unlimited, started_at);
-      const name = known.has(wanted) || known.size < mostBuckets || wanted.startsWith("key_") ? wanted : "address *";
+      const hasPlace = known.has(wanted) || known.size < mostBuckets || wanted.startsWith("key_");
+      if (!hasPlace && whenFull === "not counted") return windowOf(0, limit, started_at);
+      const name = hasPlace ? wanted : "address *";
       if (together) {
         const bucket = commonOf(name);
         return bucket.left > 0 ? useCounted(bucket, limit, started_at) : countTogether(bucket, name, limit, started_at);

@@ -13,6 +13,8 @@ export const base = "/v1";
  */
 export interface RequestContext {
   readonly id: string;
+  /** The id in the audit log. It is never the caller's own, which could be the id of another request. */
+  auditId(): string;
   readonly method: string;
   readonly path: string;
   query(): URLSearchParams;
@@ -41,6 +43,14 @@ const ownId = /^[A-Za-z0-9._-]{1,128}$/;
 export const idOf = (own: string | undefined, ids: Ids): string =>
   own !== undefined && ownId.test(own) ? own : ids.next("req");
 
+export function auditIdOf(id: string, own: string | undefined, ids: Ids): () => string {
+  let made: string | undefined;
+  return () => {
+    made ??= id === own ? ids.next("req") : id;
+    return made;
+  };
+}
+
 export const noQuery = new URLSearchParams();
 
 /** Only requests in process have their body here. */
@@ -60,8 +70,11 @@ interface Routed {
 export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
   const { incoming, outgoing, path, search, params, behindProxy } = routed;
   const header = (name: string) => incoming.headers[name] as string | undefined;
+  const own = header("x-request-id");
+  const id = idOf(own, ids);
   return {
-    id: idOf(header("x-request-id"), ids),
+    id,
+    auditId: auditIdOf(id, own, ids),
     method: incoming.method ?? "GET",
     path,
     query: () => (search === "" ? noQuery : new URLSearchParams(search)),
@@ -91,8 +104,11 @@ function signalOf(outgoing: ServerResponse): AbortSignal {
 /** An upgrade request. It has no body, and lasts as long as its connection. */
 export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProxy: boolean): RequestContext {
   const [path = "", query = ""] = (incoming.url ?? "").split("?", 2);
+  const own = incoming.headers["x-request-id"] as string | undefined;
+  const id = idOf(own, ids);
   return {
-    id: idOf(incoming.headers["x-request-id"] as string | undefined, ids),
+    id,
+    auditId: auditIdOf(id, own, ids),
     method: incoming.method ?? "GET",
     path,
     query: () => new URLSearchParams(query),
@@ -129,8 +145,11 @@ export function contextOfCall(
   { method, path, params, query, body, headers, signal }: InProcessCall,
   ids: Ids,
 ): RequestContext {
+  const own = headers["x-request-id"];
+  const id = idOf(own, ids);
   return {
-    id: idOf(headers["x-request-id"], ids),
+    id,
+    auditId: auditIdOf(id, own, ids),
     method,
     path: base + path,
     query: () => query,

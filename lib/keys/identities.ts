@@ -13,6 +13,8 @@ import { keysRepository } from "./repository.ts";
 export interface Identity {
   readonly caller: Caller;
   readonly rate_limit: number | null;
+  /** The key whose rate window counts the requests, if it is another one. */
+  readonly window_key_id?: string | null;
   readonly expires_at: string | null;
   /** Whether no rights have changed since in any process, so that nothing has to be read again. */
   isCurrent(): boolean;
@@ -101,11 +103,12 @@ export function createIdentities({ store, feed, clock }: Ports) {
     const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
     const row = await keys(tx).identify({ hash: hashOf(token) });
     if (row?.status !== "active" || hasExpired(row.expires_at)) return undefined;
-    const { organization_id, user_id, role, key_id, expires_at, rate_limit } = row;
+    const { organization_id, user_id, role, key_id, expires_at, rate_limit, window_key_id } = row;
     const last = lastUse(key_id, row.last_used_at);
     const identity: Known = {
       caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
       rate_limit,
+      window_key_id,
       expires_at,
       isCurrent: () =>
         feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(expires_at),

@@ -5,7 +5,7 @@ import type { Row } from "../store/tables.ts";
 
 /** The key that creates another key. The new key never exceeds its limits (schema/records.md#api-keys). */
 
-type Maker = Pick<Row<"api_keys">, "expires_at" | "rate_limit"> | undefined;
+type Maker = Pick<Row<"api_keys">, "id" | "expires_at" | "rate_limit" | "window_key_id"> | undefined;
 
 export function refuseScopes(own: readonly string[], scopes: readonly Scope[]): void {
   const lacking = scopes.filter((scope) => !covers(own, scope));
@@ -24,6 +24,9 @@ export function expiryOf(maker: Maker, wanted: number | undefined): string | und
     throw invalid("expires_at", `must not be after ${latest}, when the key that makes it expires`);
   return expires_at;
 }
+
+/** The key whose rate window the new key shares, if its maker has a limit of its own. */
+export const windowOf = (maker: Maker): string | null => maker?.window_key_id ?? (maker?.rate_limit ? maker.id : null);
 
 /**
  * The rate limit of the new key, at most that of its maker; 0 means no limit. `usual` is the limit of keys without

@@ -10,7 +10,7 @@ import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Row } from "../store/tables.ts";
 import { createKeyEnds, type EndsPorts } from "./ends.ts";
 import { createIdentities, hashOf } from "./identities.ts";
-import { expiryOf, rateLimitOf, refuseScopes } from "./made-key.ts";
+import { expiryOf, rateLimitOf, refuseScopes, windowOf } from "./made-key.ts";
 import { keysRepository } from "./repository.ts";
 import type { keyRevocation, newApiKey } from "./schema.ts";
 
@@ -25,6 +25,8 @@ export interface NewKey {
   readonly rate_limit?: number | undefined;
   /** The calling key, if there is one. */
   readonly made_by?: string | undefined;
+  /** The key whose rate window counts its requests, if it is another one. */
+  readonly window_key_id?: string | null;
 }
 
 /** Each key has its own rate-limit window, so the number of keys is limited. */
@@ -51,8 +53,8 @@ export function keysService({
   const keys = store.using(keysRepository);
   const ends = createKeyEnds({ store, feed, onEnded });
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });
-  /** The row without its hash and without the columns for cascades. */
-  const view = ({ hash: _, maker_key_id: _maker, scopes, ...row }: Row<"api_keys">) => {
+  /** The row without its hash and without the columns for cascades and windows. */
+  const view = ({ hash: _, maker_key_id: _maker, window_key_id: _window, scopes, ...row }: Row<"api_keys">) => {
     return { scopes: JSON.parse(scopes) as string[], ...row, last_used_at: lastUse(row.id, row.last_used_at) };
   };
   /** Callers who manage users manage all keys; others manage their own. */
@@ -72,7 +74,7 @@ export function keysService({
 
   const insert = async (
     tx: Tx,
-    { user_id, organization_id, name, scopes, key, expires_at, rate_limit, made_by }: NewKey,
+    { user_id, organization_id, name, scopes, key, expires_at, rate_limit, made_by, window_key_id = null }: NewKey,
   ) => {
     const secret = key ?? `sk_live_${random.alphanumeric(40)}`;
     const row: Row<"api_keys"> = {
@@ -88,6 +90,7 @@ export function keysService({
       created_at: clock.iso(),
       created_by_key_id: made_by ?? null,
       maker_key_id: made_by ?? null,
+      window_key_id,
     };
     try {
       await keys(tx).insert(row);
@@ -133,6 +136,7 @@ export function keysService({
           expires_at,
           rate_limit: rateLimitOf(maker, limits.rate_limit, rateLimit),
           made_by: maker?.id,
+          window_key_id: windowOf(maker),
         });
         feed.publish(tx, { kind: "record", organization_id, id: row.id });
         return { ...view(row), key };

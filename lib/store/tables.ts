@@ -38,6 +38,7 @@ export interface Tables extends AppTables {
     created_at: string;
     created_by_key_id: string | null;
     maker_key_id: string | null;
+    window_key_id: string | null;
   };
   sessions: {
     hash: string;

@@ -113,6 +113,7 @@ test("fields that are wrong, each with what would be right", () => {
     ["projects.create", "__proto__.a=1", /is not the name of a field/],
     ["projects.create", "a..b=1", /is not the name of a field|no field/],
     ["projects.create", "body=@none.json", /none\.json cannot be read as JSON/],
+    ["generations.create", `extra=${'{"a":'.repeat(40)}1${"}".repeat(40)}`, /extra must not be nested deeper than 32/],
     ["projects.list", "per_page=many", /per_page must be an integer, not "many"/],
   ];
   for (const [id, word, sentence] of cases) assert.throws(() => typed(id, word), sentence, word);

@@ -50,6 +50,10 @@ test("wrong options end with 2, name the flag, variable or file, and say what wo
     ],
     [["dev", "--seed", "none.json"], /the seed file none\.json cannot be read/],
     [["dev", "--seed", file("a.json", '{\n  "organizations": [,]\n}')], /is not valid JSON: see line 2, column 21/],
+    [
+      ["dev", "--seed", file("deep.json", `${"[".repeat(10_000)}${"]".repeat(10_000)}`)],
+      /the seed file .*deep\.json must not be nested deeper than 32 levels/,
+    ],
     [["dev", "--seed", file("b.json", role)], /organizations\.0\.users\.0\.role must be/],
     [["dev", "--config", file("c.json", '{"colour":"blue"}')], /c\.json: option colour is unknown/],
     [

@@ -27,7 +27,7 @@ test("A refused sign-in has an entry of the key's organization, or of the only o
   const [entry] = await refused();
   const { data } = expect(await here.call("owner", "GET", "/v1/users"), 200);
   assert.deepEqual(
-    { ...entry, id: "", at: "", key_id: "" },
+    { ...entry, id: "", at: "", key_id: "", request_id: "" },
     {
       id: "",
       at: "",
@@ -37,10 +37,11 @@ test("A refused sign-in has an entry of the key's organization, or of the only o
       key_id: "",
       via: "dashboard",
       address: "127.0.0.1",
-      request_id: "sign-in",
+      request_id: "",
     },
   );
   assert.match(entry.key_id, /^key_/);
+  assert.match(entry.request_id, /^req_/);
   // An unknown key does not show which of the two organizations it concerns.
   assert.equal((await signIn("sk_live_nobody")).status, 401);
   assert.equal((await refused()).length, 1);

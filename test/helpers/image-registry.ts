@@ -20,6 +20,7 @@ case $path in
 /crash) echo 3 > /tmp/end; kill "$SERVER" ;;
 /env) answer "$(env | sort | tr '\\n' ' ')" ;;
 /status) answer "$(tr '\\n' ' ' < /proc/self/status)" ;;
+/machine) answer "$(ls /proc/pressure; cat /proc/diskstats) $(ulimit -H -n)" ;;
 /slow) mkfifo /tmp/slow; echo slow > /proc/1/fd/1; read -r line < /tmp/slow; answer "${version}" ;;
 *) answer "${version}"; [ ! -p /tmp/slow ] || { echo go > /tmp/slow; rm -f /tmp/slow; } ;;
 esac

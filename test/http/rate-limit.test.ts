@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createDashboardAccess } from "../../lib/dashboard/access.ts";
+import { createAuthenticator } from "../../lib/http/authenticate.ts";
 import { createRateLimits } from "../../lib/http/rate-limit.ts";
+import type { RequestContext } from "../../lib/http/request-context.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
@@ -42,6 +45,23 @@ test("a flood of addresses takes 50,000 buckets and one for all others; keys kee
   assert.equal(count(), 50_001);
   assert.equal((await windows.take("key_a", 10)).remaining, 9);
   assert.equal((await windows.take("address 0", 10)).remaining, 8, "earlier ones keep theirs");
+  const authenticator = createAuthenticator({
+    identify: () => undefined,
+    watchKey: () => () => {},
+    windows,
+    keyLimit: () => 10,
+    addressRateLimit: 10,
+  });
+  const later = { address: () => "later still", header: () => undefined, method: "POST" } as unknown as RequestContext;
+  assert.equal((await authenticator.byKey(later)).refusal?.code, "rate_limited");
+  const visit = createDashboardAccess({
+    ...{ mode: "start", publicUrl: undefined, behindProxy: true, authenticator, watch: () => () => {} },
+    ...{ identify: () => undefined, first: async () => "" },
+  });
+  for (let i = 0; i < 20; i++)
+    for (const access of [visit.visit, visit.authenticator.byAddress])
+      assert.equal((await access(later)).refusal, undefined, "nobody is kept from signing in");
+  assert.equal(count(), 50_002);
   clock.moveTo(clock.now() + 600_000);
   await windows.take("key_a", 10);
   assert.equal(count(), 1, "the next window forgets them");

@@ -122,6 +122,18 @@ test("Behind a proxy the last X-Forwarded-For address counts", async (t) => {
   assert.equal(await from(""), 429);
 });
 
+test("A /48 of IPv6 has four times the requests of an address, and the others keep theirs", async (t) => {
+  const { send } = await listeningWorld(t, { behindProxy: true, addressRateLimit: 2 });
+  const from = async (address: string) =>
+    (await send("GET", "/v1/me", { headers: { "x-forwarded-for": address } })).status;
+  const flood: number[] = [];
+  for (let i = 0; i < 10; i++) flood.push(await from(`2001:db8:1:${i.toString(16)}::1`));
+  assert.deepEqual(flood, [...Array<number>(8).fill(401), 429, 429]);
+  assert.equal(await from("2001:db8:1:ffff::9"), 429);
+  assert.equal(await from("2001:db8:2::1"), 401);
+  assert.equal(await from("198.51.100.1"), 401);
+});
+
 test("Without a proxy X-Forwarded-For means nothing", async (t) => {
   const { send } = await listeningWorld(t, { addressRateLimit: 2 });
   const from = async (address: string) =>

@@ -24,7 +24,7 @@ test("of two environments that prove a domain at once, the second goes on lookin
   const clock = createClock("manual@2026-01-01T00:00:00Z");
   const queue = createQueue({ store, clock, ids: createIds(clock, createRandom()), wake() {} });
   const domains = createDomains({
-    ...{ store, clock, queue, domains: [], ownHost: undefined },
+    ...{ store, clock, queue, domains: [], ownHosts: [] },
     textRecords: async () => ["svc-domain=org_1", "svc-domain=org_2"],
     verifies: async () => true,
     changed: async () => {},

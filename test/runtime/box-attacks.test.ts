@@ -88,6 +88,18 @@ const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp
     "echo x > /proc/sys/kernel/core_pattern; echo b > /proc/sysrq-trigger; echo 1 > /proc/sys/vm/overcommit_memory",
     denied,
   ],
+  "the machine's pressure, disks and start": [
+    "ls -A /proc/pressure /proc/driver 2>&1; head -qc 99 /proc/diskstats /proc/cmdline /proc/kallsyms 2>&1; echo > /proc/pressure/cpu",
+    /^\S*\/proc\/driver:\s+\/proc\/pressure:\s+.*(nonexistent|Read-only|No such)[^\n]*$/s,
+  ],
+  "everything else of the machine in /proc": [
+    `cd /proc; for one in *; do case $one in [1-9]*|self|thread-self|mounts|net|sys) ;; *) [ -z "$(ls -A $one/ 2> /dev/null; head -c 1 $one 2> /dev/null)" ] || printf '%s ' $one;; esac; done`,
+    /^cpuinfo filesystems loadavg meminfo stat uptime version vmstat$/,
+  ],
+  "what runtimes read of the machine": [
+    `node -p "[os.cpus()[0].model, os.freemem(), os.uptime(), os.loadavg()[0] >= 0].every(Boolean)"; ls /proc/self/fd > /dev/null; head -1 /proc/mounts | wc -l`,
+    /^true\n1$/,
+  ],
   "a core dump": ["ulimit -c; ulimit -H -c", /^0\n0$/],
   "a new namespace of users": [call("clone", 0x10000000 + 17, 0, 0, 0, 0), /^(1|28)$/],
   "a new namespace of the network": [call("clone", 0x40000000 + 17, 0, 0, 0, 0), /^1$/],
@@ -112,8 +124,8 @@ const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp
   "more than the temporary folder holds": ["head -c 400M /dev/zero > /tmp/big; rm -f /tmp/big", /No space left/],
   "more than shared memory holds": ["head -c 400M /dev/zero > /dev/shm/big; rm -f /dev/shm/big", /No space left/],
   "descriptors without end": [
-    `perl -e 'my @f; for (1..9000) { open(my $f, "<", "/dev/null") or last; push @f, $f } print $! + 0, " ", scalar(@f) < 4096'`,
-    /^24 1$/,
+    `perl -e 'my @f; for (1..9000) { open(my $f, "<", "/dev/null") or last; push @f, $f } print $! + 0, " ", scalar(@f) < 1024'; ulimit -H -n`,
+    /^24 1\s*1024$/,
   ],
   "the pseudo terminals of the machine": [
     `perl -e 'my @f; for (1..200) { open(my $f, "+<", "/dev/ptmx") or last; push @f, $f } print $! + 0, " ", scalar(@f)'`,
@@ -203,8 +215,8 @@ const hoards: Readonly<Record<string, readonly [build: string, end: RegExp]>> = 
   ],
   // The kernel grants 64 MiB to all pipes of a user together, and one page to each further pipe.
   pipes: [
-    `perl -e 'my @p; for (1..1900) { pipe(my $r, my $w) or last; fcntl($w, 1031, 1 << 20); syscall(${calls.fcntl}, fileno($w), 4, 2048); 1 while syswrite($w, "x" x 65536); push @p, $r, $w } print scalar(@p); exit 3' | head -c 5; exit 3`,
-    /used more memory|^3800$/m,
+    `perl -e 'my @p; for (1..1000) { pipe(my $r, my $w) or last; fcntl($w, 1031, 1 << 20); syscall(${calls.fcntl}, fileno($w), 4, 2048); 1 while syswrite($w, "x" x 65536); push @p, $r, $w } print scalar(@p); exit 3' | head -c 5; exit 3`,
+    /used more memory|^2000$/m,
   ],
   "a temporary folder of memory": ["head -c 250M /dev/zero > /dev/shm/x; sleep 600", outOfMemory],
 };

@@ -51,6 +51,16 @@ test(
     ];
     for (const to of refused)
       assert.match(await ask(to), /^(ECONNREFUSED|EINVAL|EHOSTUNREACH|ENETUNREACH)$/, JSON.stringify(to));
+    // The link's own network is closed, and of the name server all but the port for names.
+    for (const last of [0, 1, 3, 4, 5, 6, 7])
+      assert.match(
+        await ask({ port: everywhere, host: `198.18.0.${last}` }),
+        /^(EINVAL|EACCES|ENETUNREACH)$/,
+        String(last),
+      );
+    const datagram = (port: number) =>
+      `new Promise((done) => { const one = require("node:dgram").createSocket("udp4"); one.connect(${port}, "198.18.0.3", (fault) => fault ? done(fault.code) : one.send("x", (error) => done(error?.code ?? "sent"))); })`;
+    assert.deepEqual([await runIn(here, datagram(5353)), await runIn(here, datagram(53))], ["EINVAL", "sent"]);
     // A build cannot connect either, and may not change the network.
     const build = `node -e ${quoted(`const net = require("node:net"); ${connecting(JSON.stringify({ port: closed, host: "127.0.0.1" }))}.then(console.log)`)}; ip route del blackhole 10.0.0.0/8; exit 3`;
     here.repos.commit("acme/web", { "svc.json": { build } });

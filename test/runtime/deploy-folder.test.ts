@@ -137,6 +137,62 @@ test("a commit that the service has is deployed again, to another environment to
   assert.equal(data.length, 3);
 });
 
+test("what a build prints is never taken for the answer of the service", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/web", app("one"));
+  const folder = join(here.repos.root, "me/web");
+  const live = await here.deploy([folder, "--json"]);
+  assert.equal(live.code, 0, live.out + live.errors);
+  const said = `Deployment ${JSON.parse(live.out).id}: ${"0".repeat(12)} to production of web`;
+  const build = `echo '${said}'; echo 'Everything up-to-date'; exit 3`;
+  here.repos.commit("me/web", { "package.json": { scripts: { build, start: "node server.js" } } });
+  const failed = await here.deploy([folder]);
+  assert.ok(failed.out.includes(`\n${said}\n`), failed.out);
+  assert.equal(failed.code, 1, failed.out + failed.errors);
+});
+
+test("no program that a repository's own settings name is run, nor one of a repository in it", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/inner", { "part.txt": "inner", ".gitattributes": "* filter=own" });
+  here.repos.commit("me/web", { ...app("one"), ".gitattributes": "* filter=own", "site/index.html": "site" });
+  const folder = join(here.repos.root, "me/web");
+  const inner = join(folder, "inner");
+  renameSync(join(here.repos.root, "me/inner"), inner);
+  here.repos.git("me/web", "add", "inner");
+  here.repos.git("me/web", "commit", "--quiet", "--message=inner");
+  const marks = temporaryFolder(t);
+  const mark = (name: string) => `touch ${join(marks, name)}; cat`;
+  for (const [at, of] of [
+    ["me/web", "outer"],
+    ["me/web/inner", "inner"],
+  ] as const)
+    for (const name of ["filter.own.clean", "filter.own.process", "core.fsmonitor", "core.sshCommand"])
+      here.repos.git(at, "config", name, mark(`${of}-${name}`));
+  // Git reads files again whose time or size has changed.
+  for (const path of ["server.js", "site/index.html", "inner/part.txt"])
+    writeFileSync(join(folder, path), `${readFileSync(join(folder, path), "utf8")} `);
+  const { code, out, errors } = await here.deploy([folder, "--json"]);
+  assert.match(errors, /uncommitted changes are not deployed/);
+  const ofFolder = await here.deploy([join(folder, "site")]);
+  assert.deepEqual(readdirSync(marks), []);
+  assert.equal(code, 0, out + errors);
+  assert.equal(ofFolder.code, 0, ofFolder.out + ofFolder.errors);
+});
+
+test("a second working tree of a repository is deployed as its own last commit", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/web", app("one"));
+  const other = join(temporaryFolder(t), "other");
+  here.repos.git("me/web", "worktree", "add", "--quiet", "-b", "next", other);
+  here.repos.commit("me/web", app("two"));
+  here.repos.git("me/web", "pack-refs", "--all");
+  const { code, out, errors } = await here.deploy([other, "--json"]);
+  assert.equal(code, 0, out + errors);
+  assert.equal(errors.includes("uncommitted changes"), false, errors);
+  assert.equal(JSON.parse(out).version, here.repos.git("me/web", "rev-parse", "next").trim());
+  assert.equal(await here.ask("production-other.localhost"), "200 one");
+});
+
 test("a failed build ends with 1, and so does what cannot be deployed, with the reason", async (t) => {
   const here = await world(t);
   here.repos.commit("me/web", { "package.json": { scripts: { build: "echo oh no; exit 3", start: "x" } } });

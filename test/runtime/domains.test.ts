@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import { endOf } from "../helpers/deployments.ts";
+import { temporaryFolder } from "../helpers/program.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 import { expect, git, type Who } from "../helpers/test-service.ts";
 import { startTextServer } from "../helpers/text-server.ts";
@@ -32,6 +34,29 @@ test("a domain that waits for its record reaches nobody's app, and does once it 
   expect(await put(), 200);
   await here.service.settle();
   assert.equal(await here.ask("bank.example.com"), "200 globex");
+});
+
+test("the service's own host is no app's, though an environment has its name or had it before", async (t) => {
+  const database = join(temporaryFolder(t), "svc.db");
+  const apps = { domain: "example.com" };
+  const before = await runtimeWorld(t, { database, apps: { port: 0, ...apps }, domains: { verify: false } });
+  before.repos.commit("acme/web", { "index.html": "of an app" });
+  const { host } = await live(before, "owner", ["svc.example.org"]);
+  assert.equal(host, "production-web.example.com");
+  for (const own of [host, "svc.example.org"]) assert.equal(await before.ask(own), "200 of an app");
+  await before.service.close();
+  const here = await runtimeWorld(t, {
+    ...{ database, apps: { port: 0, ...apps }, domains: { verify: false }, codeHost: { repos: before.repos.root } },
+    ...{ publicUrl: "https://production-web.example.com", hosts: ["svc.example.org", "staging-web.example.com"] },
+  });
+  const [{ id }] = expect(await here.call("owner", "GET", "/v1/projects"), 200).data;
+  const order = { project_id: id, environment: "staging", source: git };
+  await endOf(here, "owner", expect(await here.call("owner", "POST", "/v1/deployments", order), 201).id);
+  for (const own of ["production-web.example.com", "svc.example.org", "staging-web.example.com"])
+    assert.match(await here.ask(own), /^404/, own);
+  const { data } = expect(await here.call("owner", "GET", `/v1/projects/${id}/environments`), 200);
+  assert.match(data[1].url, /^http:\/\/staging-web-[a-z0-9]{6}\./, "another label is taken");
+  assert.equal(await here.ask(new URL(data[1].url).hostname), "200 of an app");
 });
 
 test("the host of a deleted environment is not given to another organization", async (t) => {

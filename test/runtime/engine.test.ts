@@ -40,6 +40,9 @@ for (const kind of kinds) {
     for (const part of [/CapEff:\s0+\s/, /CapPrm:\s0+\s/, /CapBnd:\s0+\s/, /NoNewPrivs:\s1\s/])
       assert.match(status, part);
 
+    // Podman takes no list of hidden paths.
+    assert.match(await here.ask(host, "/machine"), kind === "docker" ? /^200 +1024$/ : / 1024$/);
+
     const [container = ""] = await engine.containers();
     const { HostConfig, NetworkSettings } = await engine.ask(`/containers/${container}/json`);
     const { Memory, PidsLimit, CapDrop, SecurityOpt, ReadonlyRootfs, Privileged, Binds } = HostConfig;

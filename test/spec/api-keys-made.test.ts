@@ -86,7 +86,7 @@ test("a chain of thousands ends in one request, and those of others stay", async
   const length = 5_000;
   file.exec(`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${length})
     insert into api_keys select 'key_Z' || i, organization_id, user_id, name, 'hash ' || i, scopes, null, null, null, created_at,
-      null, case when i = 1 then '${leaked.id}' else 'key_Z' || (i - 1) end
+      null, case when i = 1 then '${leaked.id}' else 'key_Z' || (i - 1) end, null
     from n, api_keys where id = '${leaked.id}'`);
   file.exec(`update api_keys set maker_key_id = 'key_Z${length}' where id = '${last.id}'`);
   expect(await end(here, leaked, "?cascade=true"), 204);
@@ -135,6 +135,28 @@ test("a key made by a key has at most its rate limit, where 0 is none", async (t
     assert.equal(made.rate_limit, stored, `${name} ${given}`);
     assert.equal(await limitOf(made), limit, `${name} ${given}`);
   }
+});
+
+test("keys that a key with a limit makes share its window, theirs too, and after its end", async (t) => {
+  const here = await world(t, { seed: withMembers(member("limited", "owner", { rate_limit: 30 })) });
+  const [{ id }] = expect(await callAs(here, "limited", "GET", "/v1/api-keys"), 200).data.filter(
+    ({ rate_limit }: Made) => rate_limit === 30,
+  );
+  const made: Made[] = [];
+  for (let i = 0; i < 5; i++) made.push(await makeWith(here, "sk_live_limited", { rate_limit: 30 - i }));
+  made.push(await makeWith(here, made[0]?.key ?? ""));
+  const ask = async (key: string) => here.call("nobody", "GET", "/v1/me", undefined, bearer(key));
+  const left = (await ask(made[5]?.key ?? "")).headers.get("x-ratelimit-remaining");
+  assert.equal(left, "22", "1 + 5 + 1 + 1 of 30 are used");
+  const free = await makeWith(here, keyOf("owner"), { rate_limit: 2 });
+  expect(await here.call("owner", "DELETE", `/v1/api-keys/${id}`), 204);
+  let passed = 0;
+  for (const { key } of [...made, ...made, ...made, ...made, ...made, ...made])
+    if ((await ask(key)).status === 200) passed += 1;
+  assert.equal(passed, 22);
+  assert.equal((await ask(free.key)).status, 200, "a key without a limit of its own shares nothing");
+  await here.service.clock.advance("10m");
+  assert.equal((await ask(made[1]?.key ?? "")).status, 200);
 });
 
 test("keys that a key with a limit makes in turn do not exceed it either", async (t) => {

@@ -43,9 +43,14 @@ test("A change has one entry, which says who did what to what, and when", async 
       key_id: key.id,
       via: "api",
       address: null,
-      request_id: "mine",
+      request_id: entry?.request_id,
     },
   );
+  assert.equal(made.headers.get("x-request-id"), "mine");
+  assert.match(entry?.request_id ?? "", /^req_[0-9A-HJKMNP-TV-Z]{26}$/, "a caller cannot name another request");
+  const next = await here.call("admin", "PUT", `/v1/projects/${made.body.id}`, { description: "x" });
+  expect(next, 200);
+  assert.equal((await entries(here))[0]?.request_id, next.headers.get("x-request-id"));
 });
 
 test("A refused change, a read and the two creates have none", async (t) => {
@@ -125,9 +130,10 @@ test("A hook has an entry where it makes or removes the environment of a pull re
     [put, "environments.put"],
     [deleted, "environments.delete"],
   ] as const) {
-    const { id: _, at: __, ...rest } = entry ?? assert.fail();
+    const { id: _, at: __, request_id, ...rest } = entry ?? assert.fail();
+    assert.match(request_id ?? "", /^req_/, "the caller's own id is not used");
     const nobody = { user_id: null, key_id: null, address: null };
-    assert.deepEqual(rest, { action, target: project_id, via: "hook", request_id: "of-the-hook", ...nobody });
+    assert.deepEqual(rest, { action, target: project_id, via: "hook", ...nobody });
   }
 });
 

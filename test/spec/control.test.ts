@@ -170,6 +170,15 @@ test("access to the control interface", async (t) => {
       assert.equal(here.service.clock.now().toISOString(), start);
     });
   }
+  for (const [site, status] of [
+    ["cross-site", 403],
+    ["same-site", 403],
+    ["same-origin", 200],
+    ["none", 200],
+  ] as const)
+    await t.test(`a GET without Origin from ${site}`, async (t) =>
+      assert.equal(await over(t, {}, { "sec-fetch-site": site }), status),
+    );
   for (const type of ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]) {
     await t.test(`not with a body of ${type}`, async (t) => {
       const here = await world(t);

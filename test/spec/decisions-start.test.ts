@@ -42,6 +42,18 @@ test("a seed for a database that is not empty is ignored, with a notice", async 
   await next.service.organizations.create({ name: "initech" });
 });
 
+test("a seed that is nested without end is refused with a sentence", async (t) => {
+  const deep = JSON.parse(`${"[".repeat(10_000)}${"]".repeat(10_000)}`);
+  const circle: Record<string, unknown> = {};
+  Object.assign(circle, { one: circle, two: circle });
+  for (const more of [deep, circle])
+    for (const seed of [{ organizations: more }, { organizations: [{ name: "acme", more }] }])
+      await assert.rejects(
+        world(t, { seed: seed as never }),
+        /^BadSeed: the seed cannot be used: it must not be nested deeper than 32 levels$/,
+      );
+});
+
 test("a seed's projects announce no events", async (t) => {
   const [acme, ...others] = seed.organizations;
   assert.ok(acme);

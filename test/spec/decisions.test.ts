@@ -113,17 +113,6 @@ test("a code host has no deliveries", async (t) => {
   assert.deepEqual(expect(await here.call("owner", "GET", `/v1/integrations/${id}/deliveries`), 200).data, []);
 });
 
-test("an environment may be called . or ..", async (t) => {
-  const here = await world(t);
-  const { id } = await here.project();
-  for (const environment of [".", ".."]) await here.deploy(id, { environment });
-  const { data } = expect(await here.call("viewer", "GET", `/v1/projects/${id}/environments`), 200);
-  assert.deepEqual(
-    data.map(({ name }: { name: string }) => name),
-    [".", ".."],
-  );
-});
-
 test("a rollback's new deployment may take a scenario", async (t) => {
   const here = await world(t);
   const { id } = await here.project();

@@ -70,6 +70,15 @@ test("it is looked up less and less often, for seven days, and again at a PUT", 
   assert.equal((await statusOf(here, "owner", id)).status, "active");
 });
 
+test("the hosts of the service are no environment's", async (t) => {
+  const here = await world(t, { publicUrl: "https://svc.example.com", hosts: ["svc.internal.example"] });
+  const id = await projectOf(here, "owner");
+  for (const name of ["svc.example.com", "SVC.internal.example"]) {
+    const { error } = expect(await put(here, "owner", id, [name]), 422);
+    assert.match(error.message, /must not be the host of this service/);
+  }
+});
+
 test("two environments of one organization do not wait for the same domain", async (t) => {
   const { here } = await verifying(t);
   expect(await put(here, "owner", await projectOf(here, "owner")), 200);

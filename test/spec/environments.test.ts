@@ -5,7 +5,7 @@ import { pathsOf } from "../helpers/deployments.ts";
 import { temporary } from "../helpers/members.ts";
 import { walk } from "../helpers/pagination.ts";
 import { filesContaining } from "../helpers/temporary-store.ts";
-import { check, expect, type World, world } from "../helpers/test-service.ts";
+import { check, expect, git, type World, world } from "../helpers/test-service.ts";
 
 const secret = { secret: true };
 const variables = { PORT: "8080", TOKEN: { value: "hush-hush", secret: true }, _empty: "" };
@@ -80,6 +80,27 @@ test("DELETE /projects/{id}/environments/{name} keeps its deployments, and a lat
   assert.equal(expect(await here.call("viewer", "GET", `/v1/deployments/${id}`), 200).status, "active");
   await here.deploy(project);
   assert.deepEqual(await all(here, project), [{ name: "production", variables: {} }]);
+});
+
+test("no environment is named . or .., which no URL can name", async (t) => {
+  const here = await world(t);
+  const { id: project_id } = await here.project();
+  for (const name of [".", ".."]) {
+    const order = { project_id, environment: name, source: git };
+    const { error } = expect(await here.call("owner", "POST", "/v1/deployments", order), 422);
+    assert.match(error.message, /environment must be 1 to 64 of .*, but not \. or \.\./);
+    const config = { repo: "acme/web", branch: "main", project_id, environment: name, secret: "s".repeat(16) };
+    const integration = await here.call("owner", "POST", "/v1/integrations", { type: "code_host", config });
+    assert.deepEqual(pathsOf(expect(integration, 422)), ["config.environment"]);
+    const environments = [{ name }];
+    const projects = [{ name: "web", region: "eu", environments }];
+    await assert.rejects(
+      world(t, { seed: { organizations: [{ name: "acme", projects }] } }),
+      /projects\.0\.environments\.0\.name must be/,
+    );
+  }
+  for (const environment of ["a..b", "..a", "...", "a."])
+    expect(await here.call("owner", "POST", "/v1/deployments", { project_id, environment, source: git }), 201);
 });
 
 test("an unknown project, one of another organization and an unknown environment are 404", async (t) => {

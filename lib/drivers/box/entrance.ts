@@ -34,6 +34,8 @@ export interface Places {
   readonly waiting: string;
   /** The folder with the box's own pseudo terminals, for `/dev/pts`. */
   readonly terminals: string;
+  /** An empty folder and an empty file. */
+  readonly nothing: { readonly folder: string; readonly file: string };
   /**
    * The file descriptors with the contents of `/etc/passwd`, `/etc/group` and `/etc/resolv.conf`, and with the filter.
    */
@@ -67,6 +69,7 @@ const bound = (path: string, to: string) =>
  */
 const mostTerminals = 32;
 const terminals = `${place}/pts`;
+const nothing = { folder: `${place}/none`, file: `${place}/empty` } as const;
 const terminalsMount = `pts ${terminals} devpts newinstance,mode=620,ptmxmode=666,max=${mostTerminals} 0 0\n`;
 
 /** Writes a file with a shell builtin, without starting a program. */
@@ -116,6 +119,7 @@ export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at:
       return `${place}/${nameOf(path)}`;
     },
     terminals,
+    nothing,
     waiting: reach ? 'read -r made; [ "$made" = made ] || exit 126; exec < /dev/null; ' : "",
     descriptors: {
       passwd: String(descriptor.passwd),
@@ -146,8 +150,8 @@ export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at:
     text(descriptor.group, "app:x:1000:\n"),
     `mount -t tmpfs -o mode=755,size=1m box ${place}`,
     `cd ${place}`,
-    `mkdir ${["pts", ...folders].join(" ")}`,
-    ...files.map((name) => `: > ${name}`),
+    `mkdir ${["pts", "none", ...folders].join(" ")}`,
+    ...["empty", ...files].map((name) => `: > ${name}`),
     ...(makesTunnel ? [tunnel.make] : []),
     file("mounts", mounts.join("")),
     `mount --all --fstab ${place}/mounts`,

@@ -43,12 +43,20 @@ export const closedRoutes = ({ networks }: Reach): string =>
       .map((one) => `route add blackhole ${one}`),
   );
 
-/** The routes that are added once the network exists. */
+/** The number of the routing table, and the port, by which names are asked. */
+const names = 53;
+
+/**
+ * The routes that are added once the network exists. The link's own network is blocked last, by longer prefixes than
+ * its own: its gateway only forwards, and pasta would connect the other addresses to those beyond the machine. Of the
+ * name server, only its port is open.
+ */
 export const openedRoutes = ({ networks }: Reach): string =>
   lines([
     ...networks.map((one) => `route replace ${one} via ${gateway}`),
-    // The gateway is blocked last: it only forwards and never answers.
-    `route replace blackhole ${gateway}/32`,
+    `route add ${forwarder} via ${gateway} table ${names}`,
+    ...["udp", "tcp"].map((one) => `rule add to ${forwarder} ipproto ${one} dport ${names} table ${names}`),
+    ...["198.18.0.0/30", "198.18.0.4/30"].map((one) => `route replace blackhole ${one}`),
   ]);
 
 const nameServersIn = (file: string) =>

@@ -67,6 +67,13 @@ export interface Listed {
 
 /** The process limit of one app. */
 const maxProcesses = 1024;
+/** The open files of a process. All of them are closed when a container is killed. */
+const openFiles = 1024;
+/** What Docker hides by itself, which this list replaces, and files that hold up the end of a process. */
+const hidden = [
+  ...["asound", "acpi", "interrupts", "kcore", "keys", "latency_stats", "timer_list", "timer_stats", "sched_debug"],
+  ...["scsi", "pressure", "diskstats"],
+].map((name) => `/proc/${name}`);
 /** The process limit of one user of the machine, such as root, across all apps. */
 const mostProcessesOfUser = 16_384;
 const temporary = "rw,exec,nosuid,nodev,mode=1777,size=268435456";
@@ -81,6 +88,7 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   PidsLimit: maxProcesses,
   CapDrop: ["ALL"],
   SecurityOpt: ["no-new-privileges"],
+  MaskedPaths: [...hidden, "/sys/firmware", "/sys/devices/virtual/powercap"],
   Privileged: false,
   ReadonlyRootfs: true,
   Mounts: [{ Type: "bind", Source: data, Target: "/data" }],
@@ -89,7 +97,7 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
     ["/tmp", ...image.volumes.filter((path) => path !== "/data")].map((path) => [path, temporary]),
   ),
   Ulimits: [
-    { Name: "nofile", Soft: 4096, Hard: 4096 },
+    { Name: "nofile", Soft: openFiles, Hard: openFiles },
     { Name: "core", Soft: 0, Hard: 0 },
     // If a limit is missing, Podman raises it to the kernel's maximum. Not every root user may do that.
     ...(isPodman ? [{ Name: "nproc", Soft: mostProcessesOfUser, Hard: mostProcessesOfUser }] : []),

@@ -4,6 +4,7 @@ import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import type { Group, Groups } from "../box/cgroups.ts";
 import { lowered } from "../box/counted-by-user.ts";
 import { entrance, type Means, type Places } from "../box/entrance.ts";
+import { hiddenFiles } from "../box/machine-files.ts";
 import { type Child, type Command, startChild, type TakeOutput } from "../runtime/child.ts";
 import { listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
@@ -44,6 +45,11 @@ export interface Sandbox {
 
 /** The process limit of one build or app. */
 export const maxProcesses = 1024;
+/**
+ * The open files of a process. A bundler opens a thousand at once. All files of a box are closed when it is killed, so
+ * the number bounds the work that is left then.
+ */
+const openFiles = { build: 2048, app: 1024 } as const;
 const largestFile = 1024 ** 3;
 const temporaryBytes = 256 * 1024 ** 2;
 const hostPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -57,11 +63,11 @@ const reserved = 576 * 1024 ** 2;
  * Hard limits per process. Without a group they include memory; the watch then ends a build and names the exceeded
  * limit.
  */
-const limits = ({ memory_bytes, data }: Box, group: Group | undefined) => [
+const limits = ({ memory_bytes, data, build }: Box, group: Group | undefined) => [
   "prlimit",
   ...(group ? [] : [`--data=${Math.ceil(memory_bytes * 1.25) + reserved}`]),
   `--fsize=${Math.max(largestFile, data?.bytes ?? 0)}`,
-  "--nofile=4096",
+  `--nofile=${build ? openFiles.build : openFiles.app}`,
   // The kernel exempts root from this limit; the watch counts processes in any case.
   lowered("nproc", 2 * maxProcesses),
   lowered("sigpending", maxProcesses),
@@ -159,7 +165,7 @@ function ownNode(): string[] {
 }
 
 /** The arguments of bubblewrap: separate processes, users and folders. */
-function boxArguments(box: Box, { of, terminals, descriptors }: Places): string[] {
+function boxArguments(box: Box, { of, terminals, nothing, descriptors }: Places): string[] {
   const { app, build, data, reads = [] } = box;
   const folders = {
     HOME: "/tmp",
@@ -178,7 +184,7 @@ function boxArguments(box: Box, { of, terminals, descriptors }: Places): string[
     // Node's os.userInfo() throws if the user has no entry.
     ...["--ro-bind-data", passwd, "/etc/passwd", "--ro-bind-data", group, "/etc/group"],
     ...(resolver === undefined ? [] : ["--ro-bind-data", resolver, "/etc/resolv.conf"]),
-    ...["--proc", "/proc", "--dev", "/dev", "--dev-bind", terminals, "/dev/pts"],
+    ...["--proc", "/proc", ...hiddenFiles(nothing), "--dev", "/dev", "--dev-bind", terminals, "/dev/pts"],
     ...["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/dev/shm"],
     ...(build
       ? ["--bind", of(build.temporary), "/tmp", "--bind", of(build.cache), "/cache", "--bind", of(app), "/app"]
