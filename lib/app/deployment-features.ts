@@ -117,7 +117,10 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     onRemove: apps.projectRemoved,
     onRemoved: rollout.startReady,
   });
-  const environments = environmentsService({ ...ports, projects, apps, rollout, previews: openPreviews });
+  const environments = environmentsService({
+    ...{ ...ports, projects, apps, rollout, previews: openPreviews },
+    passwords: ports.proxy.passwords,
+  });
   const deployments = deploymentsService({
     ...ports,
     projects,
