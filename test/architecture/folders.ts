@@ -18,6 +18,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
  */
 export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/standing-clock.ts": "the client, the service and the program say the same sentence",
+  "lib/kernel/received-webhook.ts": "both checks of signatures take the same headers and bodies",
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the services of features. */
