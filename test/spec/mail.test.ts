@@ -229,6 +229,30 @@ test("names and addresses with line breaks are refused", async (t) => {
   assert.deepEqual([server.received[0]?.from, server.received[0]?.to], ["svc@example.com", ["ada+x@example.com"]]);
 });
 
+test("a sender is one address with a name in any form, and nothing of the name is lost", async (t) => {
+  for (const [from, header] of [
+    ['"Acme, Inc." <svc@example.com>', '"Acme, Inc." <svc@example.com>'],
+    ["Acme, Inc. <svc@example.com>", '"Acme, Inc." <svc@example.com>'],
+    ["Example (Ops) <svc@example.com>", '"Example (Ops)" <svc@example.com>'],
+    ["svc@example.com (Ops)", "Ops <svc@example.com>"],
+    ["<svc@example.com>", "svc@example.com"],
+  ] as const) {
+    const { server, here } = await posting(t, { mail: { from } });
+    await invite(here);
+    await here.service.settle();
+    assert.equal(server.received[0]?.from, "svc@example.com");
+    assert.equal(/^From: (.*)$/m.exec(server.received[0]?.text ?? "")?.[1]?.trim(), header);
+    assert.match((await lastMail(here)).message_id ?? "", /@example\.com>$/);
+  }
+  for (const from of [
+    "Team: a@b.test, c@d.test;",
+    "Example",
+    "Example <svc@@example.com>",
+    '"Example <svc@example.com>',
+  ])
+    await assert.rejects(world(t, { seed, mail: { from } }), /option mail\.from must be an e-mail address/, from);
+});
+
 test("a URL that names no mail server is refused, and not repeated", async (t) => {
   const rest = "://ada:sk_live_demo_owner";
   for (const url of [

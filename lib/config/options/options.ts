@@ -861,7 +861,7 @@ export interface Options {
      */
     url?: string | undefined;
     /**
-     * The sender of mails. Without it, `svc-server@` with the host of the public URL. At most 320 characters.
+     * The sender of mails. Without it, `svc-server@` with the host of the public URL. 1 to 320 characters.
      * @example "Example <svc@example.com>"
      */
     from?: string | undefined;
