@@ -16,7 +16,7 @@ export const entries = {
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
 /**
- * The packages that are not bundled. valibot is bundled: users need only its types, and our code needs a third of it. Of
+ * The packages that are not bundled. valibot is bundled, because our code needs a third of it. Of
  * nodemailer, the parser of addresses is bundled, because options are checked without the package too.
  */
 export const external = Object.keys({ ...dependencies, ...peerDependencies })

@@ -20,7 +20,10 @@ const fields = {
   status: field(v.picklist(lifecycle.states), "The status. An `active` deployment has succeeded."),
 };
 const rest = {
-  version: field(v.nullable(v.string()), "The commit, tag or digest that is deployed; null until it is known. A rollback has it while it is queued."),
+  version: field(
+    v.nullable(v.string()),
+    "The commit, tag or digest that is deployed; null until it is known. A rollback has it while it is queued.",
+  ),
   created_at: field(datetime(), "When the deployment was created."),
   updated_at: field(datetime(), "When its status last changed."),
   completed_at: field(v.nullable(datetime()), "When it ended; null until then."),
