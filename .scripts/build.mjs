@@ -1,15 +1,16 @@
 // `npm run build`: creates dist/ with the bundles, their source maps, the declarations for the public API, and the
 // licences of bundled packages. Bundling makes the import fast: Kysely alone has 279 files.
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, normalize, resolve } from "node:path";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { entries, external, serviceInOneChunk, webFromNode } from "./entries.mjs";
+import { writeFlatTypes } from "./flat-types.mjs";
 import { writePage } from "./page.mjs";
 
 const out = "dist";
-const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 rmSync(out, { recursive: true, force: true });
 
 const { metafile } = await build({
@@ -58,8 +59,11 @@ for (const name of names) {
   writeFileSync(join(out, `cjs/${name}.d.cts`), await commonJsTypes(name));
 }
 
-execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "lib"], { stdio: "inherit" });
-keepReachable(["lib/index.d.ts", "lib/client.d.ts", "lib/testing.d.ts"].map((entry) => join(out, entry)));
+const declarations = mkdtempSync(join(tmpdir(), "svc-server-types-"));
+const emit = ["-p", "lib", "--outDir", declarations];
+execFileSync(process.execPath, ["node_modules/typescript/bin/tsc", ...emit], { stdio: "inherit" });
+await writeFlatTypes(declarations, names, out);
+rmSync(declarations, { recursive: true });
 const page = await writePage(join(out, "dashboard"));
 writeFileSync(
   join(out, "LICENSES.txt"),
@@ -80,39 +84,6 @@ async function commonJsTypes(name) {
     ...(/^class\b/.test(String(given)) ? [`export type ${value} = ${all}.${value};`] : []),
   ]);
   return [`export type * from ${from} ${mode};`, ...lines, ""].join("\n");
-}
-
-/** Removes declarations that no entry uses. */
-function keepReachable(entries) {
-  const reached = new Set();
-  const visit = (file) => {
-    if (reached.has(file)) return;
-    reached.add(file);
-    const text = opaque(readFileSync(file, "utf8")).replaceAll(/(from "|import\(")(\.{1,2}\/[^"]+)\.ts"/g, '$1$2.js"');
-    writeFileSync(file, text);
-    const [cited] = /\b(SPEC|CONTRACT|ARCHITECTURE)\b.*/.exec(text) ?? [];
-    if (cited) throw new Error(`${file} cites a document that the package lacks: ${cited}`);
-    for (const [, path] of text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)\.js"/g))
-      visit(normalize(join(dirname(file), `${path}.d.ts`)));
-  };
-  for (const entry of entries) visit(normalize(entry));
-  for (const name of readdirSync(out, { recursive: true })) {
-    const file = normalize(join(out, String(name)));
-    if (file.endsWith(".d.ts") && !reached.has(file)) rmSync(file);
-  }
-}
-
-/** Users do not have the types of bundled packages, so these become `any` in declarations. */
-function opaque(text) {
-  return text.replaceAll(/^import (?:type )?\{([^}]+)\} from "([^".][^"]*)";$/gm, (whole, names, from) => {
-    if (
-      from.startsWith("node:") ||
-      Object.keys(dependencies).some((name) => name === from && name !== "better-sqlite3")
-    )
-      return whole;
-    const own = names.split(",").map((name) => name.trim().replace(/^type /, ""));
-    return own.map((name) => `type ${name}<_A = any, _B = any> = any;`).join("\n");
-  });
 }
 
 /** MIT and similar licences must be shipped with the code. */

@@ -16,9 +16,14 @@ export const entries = {
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
 
 /**
- * The packages that are not bundled. valibot is bundled: users need only its types, and our code needs a third of it.
+ * The packages that are not bundled. valibot is bundled, because our code needs a third of it. Of
+ * nodemailer, the parser of addresses is bundled, because options are checked without the package too.
  */
-export const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => name !== "valibot");
+export const external = Object.keys({ ...dependencies, ...peerDependencies })
+  .filter((name) => name !== "valibot")
+  .flatMap((name) =>
+    name === "nodemailer" ? ["nodemailer/lib/smtp-connection", "nodemailer/lib/mail-composer"] : [name],
+  );
 
 /** h3 and its server use Node's web classes, as our own code does. `lib/kernel/web.ts` explains why. */
 export const webFromNode = {

@@ -50,7 +50,7 @@ try {
   publishing();
   bundledLicences();
   run(process.execPath, ["node_modules/publint/src/cli.js", tarball, "--strict"], { stdio: "inherit" });
-  run("npx", ["attw", tarball, "--profile", "esm-only"], { stdio: "inherit" });
+  run("npx", ["attw", tarball], { stdio: "inherit" });
 
   const home = join(folder, "home");
   writeFileSync(
@@ -75,6 +75,7 @@ try {
   await suites(home);
   expressReceiver(home);
   editor(home);
+  types(home);
   console.log(`the package is right: ${kilobytes} kB, ${files.length} files`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -209,6 +210,29 @@ function expressReceiver(home) {
   run("npm", ["install", "--prefix", home, "--no-save", "--silent", "express@5.2.1"]);
   cpSync("fixtures/recipes/receiver-express.mjs", join(home, "receiver-express.mjs"));
   run(process.execPath, ["receiver-express.mjs"], { cwd: home });
+}
+
+/** The most types that an import of the package may cost a compiler. */
+const mostTypes = 30_000;
+
+/** The declarations under the oldest TypeScript and one of today, with every way to find them, without `skipLibCheck`. */
+function types(home) {
+  const packages = ["oldest-typescript@npm:typescript@5.4.5", "typescript@5.9.3", "@types/node@20"];
+  run("npm", ["install", "--prefix", home, "--no-save", "--silent", ...packages]);
+  const lines = ["", "/client", "/testing"].map((path, i) => `export * as a${i} from "svc-server${path}";`);
+  writeFileSync(join(home, "all.ts"), lines.join("\n"));
+  writeFileSync(join(home, "none.ts"), "export {};");
+  const compile = (compiler, file, ...way) => {
+    const flags = ["--noEmit", "--strict", "--target", "es2022", "--types", "node", "--extendedDiagnostics", ...way];
+    const shown = run(process.execPath, [`node_modules/${compiler}/lib/tsc.js`, ...flags, file], { cwd: home });
+    return Number(/^Types: +(\d+)$/m.exec(shown)?.[1]);
+  };
+  for (const compiler of ["oldest-typescript", "typescript"]) {
+    compile(compiler, "all.ts", "--module", "commonjs", "--moduleResolution", "node10");
+    compile(compiler, "all.ts", "--module", "esnext", "--moduleResolution", "bundler");
+    const cost = compile(compiler, "all.ts", "--module", "node16") - compile(compiler, "none.ts", "--module", "node16");
+    assert.ok(cost <= mostTypes, `an import costs ${cost} types; at most ${mostTypes}`);
+  }
 }
 
 /**

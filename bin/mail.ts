@@ -1,7 +1,7 @@
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { parseOptions } from "../lib/config/parse-options.ts";
-import { defaultSender, hostOfSender } from "../lib/drivers/mail/server-url.ts";
+import { defaultSender, hostOfSender } from "../lib/drivers/mail/sender.ts";
 import { createSmtpMailer } from "../lib/drivers/mail/smtp.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { createIds } from "../lib/kernel/ids.ts";

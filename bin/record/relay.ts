@@ -7,6 +7,7 @@ import { listen } from "../../lib/http/server.ts";
 import { type Clock, createClock, systemTimer } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
+import { createChunkJoiner } from "../../lib/kernel/small-chunks.ts";
 import { forward, forwardUpgrade, isRepeatable, type Service, type Upstream } from "../../lib/proxy/forward.ts";
 import { passedHeaders } from "../../lib/proxy/headers.ts";
 import type { Exchange } from "./recorder.ts";
@@ -74,6 +75,7 @@ function createUpstream(upstream: string, afterPatience: NonNullable<RelayOption
   const { host, port, secure: isSecure, authority } = targetOf(base);
   const root = base.pathname.replace(/\/$/, "");
   const pool = createConnectionPool("start", undefined);
+  const joinSmallChunks = createChunkJoiner();
   const headersOf = (request: IncomingMessage): string[] => {
     const headers = ["Host", authority];
     const passed = passedHeaders(request);
@@ -89,6 +91,7 @@ function createUpstream(upstream: string, afterPatience: NonNullable<RelayOption
       agent: isSecure ? pool.secure().keepAlive : pool.plain,
       behindProxy: false,
       hidesAuthorization: false,
+      joinSmallChunks,
       service: {
         host: host.replace(/^\[|\]$/g, ""),
         isSecure,

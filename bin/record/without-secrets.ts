@@ -8,7 +8,7 @@ import type { Json } from "./recorder.ts";
 export const standIn = "recorded-secret";
 /** Splits into words first, because one regular expression for addresses would take quadratic time. */
 const withoutAddresses = (text: string, shown: (person: string) => string): string =>
-  text.replace(/[\w.+@-]+/g, (word) => {
+  text.replace(/[\w.+@-]+(?:'[\w.+@-]+)*/g, (word) => {
     const end = word.endsWith(".") ? "." : "";
     const person = word.slice(0, word.length - end.length);
     const [local, host = ""] = person.split("@");

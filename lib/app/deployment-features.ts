@@ -20,6 +20,7 @@ import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Waiting } from "../events/wait-for-change.ts";
 import { createOpenPreviews } from "../integrations/open-previews.ts";
 import { previewsService } from "../integrations/previews.ts";
+import { integrationsOfRemovedProject } from "../integrations/project-removal.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
@@ -109,6 +110,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback, statuses });
   apps.placement.onBack(rollout.resume);
   const openPreviews = createOpenPreviews(ports);
+  const turnOffIntegrations = integrationsOfRemovedProject(ports.endpoints);
   const removeDeployments = createProjectRemoval(ports);
   const removeEnvironments = createEnvironmentRemoval({ ...ports, previews: openPreviews });
   const projects = projectsService({
@@ -116,10 +118,16 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     regions: settings.regions,
     removeContents: async (tx: Tx, id: string) =>
       (await removeDeployments(tx, id)) && (await apps.removeBatch(tx, id)) && removeEnvironments(tx, id),
-    onRemove: apps.projectRemoved,
+    async onRemove(tx, key) {
+      await apps.projectRemoved(tx, key.id);
+      await turnOffIntegrations(tx, key);
+    },
     onRemoved: rollout.startReady,
   });
-  const environments = environmentsService({ ...ports, projects, apps, rollout, previews: openPreviews });
+  const environments = environmentsService({
+    ...{ ...ports, projects, apps, rollout, previews: openPreviews },
+    passwords: ports.proxy.passwords,
+  });
   const deployments = deploymentsService({
     ...ports,
     projects,

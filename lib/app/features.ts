@@ -12,7 +12,7 @@ import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { backendDriver } from "../drivers/generation/backend-driver.ts";
 import { simulatedGenerations } from "../drivers/generation/simulated.ts";
 import type { Mailer } from "../drivers/mail/contract.ts";
-import { defaultSender } from "../drivers/mail/server-url.ts";
+import { defaultSender } from "../drivers/mail/sender.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { withRequestSlot } from "../drivers/outbound/request-slots.ts";
 import { createPainter } from "../drivers/painter/painter.ts";

@@ -5,8 +5,10 @@ import { type App, createApp } from "../http/app.ts";
 import { createAuthenticator } from "../http/authenticate.ts";
 import { type AllowsOrigin, allowsListed, allowsLoopback, allowsNone, withCors } from "../http/cors.ts";
 import { createHandler } from "../http/handler.ts";
+import { createLongLists } from "../http/long-list.ts";
 import { base } from "../http/request-context.ts";
 import { createRequestLog } from "../http/request-log.ts";
+import { createThrottle } from "../http/throttle.ts";
 import { withFaults } from "../instruments/fault-handler.ts";
 import { withForwardHint } from "../instruments/forward-hint.ts";
 import { createIds } from "../kernel/ids.ts";
@@ -35,7 +37,9 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const plainWriter = createWriter({ envelope, now: clock.iso, base });
   const writer = isDev ? withForwardHint(plainWriter) : plainWriter;
   const allowsOrigin = allowedOrigins(settings);
-  const table = routeTable(foundation, settings, host, { ...ports, authenticator, writer, allowsOrigin });
+  const throttle = createThrottle();
+  const turns = { throttle, longLists: createLongLists(throttle) };
+  const table = routeTable(foundation, settings, host, { ...ports, ...turns, authenticator, writer, allowsOrigin });
 
   const plain = createHandler({ authenticator, writer, log, closing, checkHost });
   const handler = foundation.opened.cluster ? running.counted(plain) : plain;

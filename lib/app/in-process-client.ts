@@ -1,9 +1,10 @@
-import { ClientProblem, flatOf, problemOf } from "../client/problem.ts";
+import { ClientProblem, flatOf, incomplete, problemOf } from "../client/problem.ts";
 import { createSender, type Sender } from "../client/send.ts";
 import type { Answer } from "../http/answer.ts";
 import type { App } from "../http/app.ts";
+import { whole } from "../http/send.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { AbortController, fetchClasses } from "../kernel/web.ts";
+import { AbortController, fetchClasses, isStream } from "../kernel/web.ts";
 
 const never = new AbortController().signal;
 
@@ -19,17 +20,21 @@ export function inProcessSender(app: () => App, clock: () => Clock, apiKey: stri
     ...sender,
     standsStill: () => clock().mode === "manual",
     async call({ id, method, path, params, query, body, headers }, { signal = never, idempotencyKey } = {}) {
-      signal.throwIfAborted();
       const text = body === undefined ? undefined : JSON.stringify(body);
       const type = text === undefined ? undefined : "application/json";
       const all = { "content-type": type, "idempotency-key": idempotencyKey, authorization, ...headers };
       const called = { method, path: path.split("?", 1)[0] ?? path, params, query, body: text, headers: all, signal };
-      const answer = await app()
+      const broken = (problem: (cause: unknown) => ClientProblem) => (cause: unknown) => {
+        signal.throwIfAborted();
+        throw problem(cause);
+      };
+      const unreachable = "the connection was broken by a fault";
+      const begun = await app()
         .call(id, called)
-        .catch((cause) => {
-          signal.throwIfAborted();
-          throw new ClientProblem("unreachable", "the connection was broken by a fault", { cause });
-        });
+        .catch(broken((cause) => new ClientProblem("unreachable", unreachable, { cause })));
+      const answer = isStream(begun.body)
+        ? await whole(begun, begun.body).catch(broken((cause) => incomplete(headOf(begun), cause)))
+        : begun;
       signal.throwIfAborted();
       const parsed = typeof answer.body === "string" ? JSON.parse(answer.body) : undefined;
       if (answer.status >= 400) throw problemOf(headOf(answer), parsed);

@@ -19,11 +19,13 @@ import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import type { AllowsOrigin } from "../http/cors.ts";
 import type { RunningRequests } from "../http/handler.ts";
 import type { Idempotency } from "../http/idempotency.ts";
+import type { LongLists } from "../http/long-list.ts";
 import { operationRoutes } from "../http/operation-routes.ts";
 import type { RateLimits } from "../http/rate-limit.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { notHere, type Route, unnamed } from "../http/route.ts";
 import { createRunOperation } from "../http/run-operation.ts";
+import type { Throttle } from "../http/throttle.ts";
 import type { Faults } from "../instruments/faults.ts";
 import type { Inbox } from "../instruments/inbox.ts";
 import type { Journal } from "../instruments/journal.ts";
@@ -60,12 +62,21 @@ export interface Ports {
   readonly running: RunningRequests;
 }
 
-/** Authentication and the answer format. */
+/** Authentication, the answer format, and the turns of long answers. */
 interface Access {
   readonly authenticator: Authenticator;
   readonly writer: Writer;
   readonly allowsOrigin: AllowsOrigin;
+  readonly throttle: Throttle;
+  readonly longLists: LongLists;
 }
+
+/** What the operations of `/v1` and those of the dashboard share. */
+const runPorts = ({ log }: Foundation, { bodyLimit, trustNetwork: trusted }: Settings, ports: Ports & Access) => {
+  const { features: services, limits, meter, throttle, longLists, closing } = ports;
+  const { idempotency } = limits;
+  return { services, idempotency, bodyLimit, rules: { trusted }, meter, log, throttle, longLists, closing };
+};
 
 /** Every route of the service: path, method, access and answer. */
 export function routeTable(
@@ -75,22 +86,15 @@ export function routeTable(
   ports: Ports & Access,
 ): Route[] {
   const { serviceState, log, clock, store } = foundation;
-  const { bodyLimit, behindProxy, mode, codeHost, publicUrl, trustNetwork: trusted } = settings;
+  const { behindProxy, mode, codeHost, publicUrl, trustNetwork: trusted } = settings;
   const { key: metricsKey } = settings.metrics;
   const rules = { trusted };
-  const { features, limits, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } =
-    ports;
+  const { features, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } = ports;
   const run = createRunOperation({
-    services: features,
+    ...runPorts(foundation, settings, ports),
     authenticator,
-    idempotency: limits.idempotency,
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "api" }),
     writer,
-    bodyLimit,
-    rules,
-    meter,
-    log,
-    closing,
   });
   const live = createLiveRoute({
     feed: features.feed,
@@ -132,7 +136,7 @@ export function routeTable(
         })
       : []),
     ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
-    ...hookRoutes({ ...features, authenticator, writer: hookWriter, secret: codeHost.secret, mode, behindProxy }),
+    ...hookRoutes({ ...features, ...ports, writer: hookWriter, secret: codeHost.secret, mode, behindProxy }),
     ...assetRoutes(features),
     ...gitTable(foundation, settings, host, ports),
     { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },
@@ -185,10 +189,11 @@ function dashboardTable(
   foundation: Foundation,
   settings: Settings,
   { runtimes }: InstanceContext,
-  { features, limits, meter, queueLoad, closing, authenticator, instruments, outbound }: Ports & Access,
+  ports: Ports & Access,
 ): Route[] {
-  const { log, clock, store } = foundation;
-  const { mode, publicUrl, behindProxy, bodyLimit, trustNetwork: trusted } = settings;
+  const { features, meter, queueLoad, closing, authenticator, instruments, outbound } = ports;
+  const { clock, store } = foundation;
+  const { mode, publicUrl, behindProxy } = settings;
   const { sessions, watchSession, organizations, users, feed } = features;
   const people = createPeople(features);
   const isDev = mode === "dev";
@@ -202,16 +207,10 @@ function dashboardTable(
     first: people.first,
   });
   const run = createRunOperation({
-    services: features,
+    ...runPorts(foundation, settings, ports),
     authenticator: access.authenticator,
-    idempotency: limits.idempotency,
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "dashboard" }),
     writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
-    bodyLimit,
-    rules: { trusted },
-    meter,
-    log,
-    closing,
   });
   const { waysIn, routes } = waysInTable(foundation, settings, { features, outbound, access });
   const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { type Settings, sendsMail } from "../config/parse-options.ts";
 import { functionMailer, type Mailer } from "../drivers/mail/contract.ts";
 import { createSmtpMailer } from "../drivers/mail/smtp.ts";
-import { closedOutbound, mutedOutbound } from "../drivers/outbound/closed-outbound.ts";
+import { closedBut, mutedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound, type Outbound } from "../drivers/outbound/outbound.ts";
 import { createMetrics } from "../health/metrics.ts";
 import type { App } from "../http/app.ts";
@@ -20,6 +20,7 @@ import { type PeriodicJob, periodicJobs, schedule } from "../jobs/periodic.ts";
 import { createRunner, type Runner } from "../jobs/runner.ts";
 import { createUpcoming } from "../jobs/upcoming.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
+import { noNetworks } from "../kernel/networks.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { AbortController } from "../kernel/web.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
@@ -58,7 +59,7 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
   const closing = createClosing();
 
   const network = host.isMuted ? mutedOutbound : networkOf(settings);
-  const inbox = createInbox({ ...settings, network, now: clock.iso, log, sinks: host.sinks });
+  const inbox = createInbox({ ...inboxPorts(settings), network, now: clock.iso, log, sinks: host.sinks });
   const received = createReceivedDeliveries(inbox, clock);
   const outbound = tracedOutbound(mode === "dev" ? received : network, tracer);
 
@@ -138,9 +139,15 @@ function wireJournal(clock: Clock, features: Features, mode: Settings["mode"]) {
   return { notices, journal };
 }
 
+/** With the option strict, inboxes forward only to this machine. */
+const inboxPorts = ({ strict, transport, trustNetwork }: Settings) => ({
+  transport,
+  trustNetwork: strict ? noNetworks : trustNetwork,
+});
+
 function networkOf({ strict, mode, trustNetwork: trusted, outbound: { allow, send } }: Settings): Outbound {
   const confined = mode === "dev" && send !== true;
-  return strict ? closedOutbound : createOutbound({ mode, allow, trusted, confined });
+  return strict ? closedBut(createOutbound({ mode })) : createOutbound({ mode, allow, trusted, confined });
 }
 
 /** Without a mail server, mails are stored. A muted fork sends none, and reports them as sent. */

@@ -317,7 +317,7 @@ export interface DeploymentsCreateInput {
      */
     branch?: string | null | undefined;
     /**
-     * The tag, instead of a branch.
+     * The tag, which wins over a branch. Without it, the branch counts.
      * @example "v1.4.2"
      */
     tag?: string | null | undefined;

@@ -285,7 +285,7 @@ export interface DeploymentItem {
    */
   status: "queued" | "building" | "deploying" | "active" | "failed" | "cancelled" | "rolled_back";
   /**
-   * The commit, tag or digest that is deployed; null until it is known.
+   * The commit, tag or digest that is deployed; null until it is known. A rollback has it while it is queued.
    * @example "v1.4.2"
    */
   version: string | null;
@@ -354,12 +354,12 @@ export interface Deployment {
      */
     repo: string | null;
     /**
-     * The branch; null for a tag, for an image and for the default branch.
+     * The branch as it was given; null without one. A tag wins over it.
      * @example "main"
      */
     branch: string | null;
     /**
-     * The tag; null for a branch and for an image.
+     * The tag as it was given; null without one.
      * @example "v1.4.2"
      */
     tag: string | null;
@@ -370,7 +370,7 @@ export interface Deployment {
     image_url: string | null;
   };
   /**
-   * The commit, tag or digest that is deployed; null until it is known.
+   * The commit, tag or digest that is deployed; null until it is known. A rollback has it while it is queued.
    * @example "v1.4.2"
    */
   version: string | null;
@@ -536,6 +536,11 @@ export interface Integration {
    */
   status: "active" | "inactive";
   /**
+   * Why the service turned it off, if its project was deleted.
+   * @example "the project proj_01KEA0YZG00000000000000000 was deleted; set config.project_id to another one, or to null"
+   */
+  reason?: string | undefined;
+  /**
    * The settings of its type; secrets are redacted.
    * @example {"repo":"acme/web","branch":"main","environment":"production"}
    */
@@ -569,6 +574,11 @@ export interface IntegrationItem {
    * @example "active"
    */
   status: "active" | "inactive";
+  /**
+   * Why the service turned it off, if its project was deleted.
+   * @example "the project proj_01KEA0YZG00000000000000000 was deleted; set config.project_id to another one, or to null"
+   */
+  reason?: string | undefined;
   /**
    * When the integration was created. ISO 8601, in UTC.
    * @example "2026-11-21T09:00:00.000Z"

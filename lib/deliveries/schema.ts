@@ -19,7 +19,7 @@ export const eventsRule = v.pipe(
 /** The URL of an endpoint. Stored as its normalized `href`, never as the raw text. */
 export const urlRule = v.pipe(
   textOf(1, 2048),
-  documentedAs({ format: "uri", pattern: "^https://" }),
+  documentedAs({ format: "uri", pattern: "^[Hh][Tt][Tt][Pp][Ss]://" }),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const checked = parseEndpointUrl(dataset.value, rulesInForce().trusted);
     if ("href" in checked) return checked.href;

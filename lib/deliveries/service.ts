@@ -142,8 +142,8 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
       return found && isCodeHost(found) ? found : undefined;
     },
     codeHosts: () => endpoints().ofType({ type: "code_host" }),
-    async codeHostsOf({ organization_id }: Pick<Endpoint, "organization_id">) {
-      const its = await endpoints().ofFamily({ organization_id, family: "integration" });
+    async codeHostsOf({ organization_id }: Pick<Endpoint, "organization_id">, tx?: Tx) {
+      const its = await endpoints(tx).ofFamily({ organization_id, family: "integration" });
       return its.filter(isCodeHost);
     },
 
@@ -172,8 +172,8 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
       ),
 
     /**
-     * Turns an endpoint off on behalf of the service: a delivery was abandoned, or the plan no longer includes the
-     * endpoint.
+     * Turns an endpoint off on behalf of the service: a delivery was abandoned, the plan no longer includes the
+     * endpoint, or its project was deleted.
      */
     async deactivate(tx: Tx, row: Endpoint) {
       const epoch = await startEpoch(tx, row);

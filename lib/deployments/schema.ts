@@ -8,8 +8,8 @@ import { lifecycle } from "./states.ts";
 const source = v.object({
   type: field(v.picklist(["git", "image"]), "A Git repository or a container image."),
   repo: field(v.nullable(v.string()), "The repository, as `owner/repo`; null for an image."),
-  branch: field(v.nullable(v.string()), "The branch; null for a tag, for an image and for the default branch."),
-  tag: field(v.nullable(v.string()), "The tag; null for a branch and for an image."),
+  branch: field(v.nullable(v.string()), "The branch as it was given; null without one. A tag wins over it."),
+  tag: field(v.nullable(v.string()), "The tag as it was given; null without one."),
   image_url: field(v.nullable(v.string()), "The image with its tag or digest; null for a repository."),
 });
 
@@ -20,7 +20,10 @@ const fields = {
   status: field(v.picklist(lifecycle.states), "The status. An `active` deployment has succeeded."),
 };
 const rest = {
-  version: field(v.nullable(v.string()), "The commit, tag or digest that is deployed; null until it is known."),
+  version: field(
+    v.nullable(v.string()),
+    "The commit, tag or digest that is deployed; null until it is known. A rollback has it while it is queued.",
+  ),
   created_at: field(datetime(), "When the deployment was created."),
   updated_at: field(datetime(), "When its status last changed."),
   completed_at: field(v.nullable(datetime()), "When it ended; null until then."),

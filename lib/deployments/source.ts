@@ -83,7 +83,7 @@ const documented = v.variant("type", [
     branch: v.optional(
       field(v.nullable(text()), "The branch, as git names it. Without it and without a tag, the default branch."),
     ),
-    tag: v.optional(field(v.nullable(text()), "The tag, instead of a branch.")),
+    tag: v.optional(field(v.nullable(text()), "The tag, which wins over a branch. Without it, the branch counts.")),
   }),
   v.object({
     type: field(v.literal("image"), "A container image."),

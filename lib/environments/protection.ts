@@ -1,7 +1,6 @@
 import type * as v from "valibot";
 import { protectionOf } from "../apps/urls.ts";
 import { Problem } from "../kernel/errors.ts";
-import { hashPassword } from "../kernel/password-hash.ts";
 import { redaction } from "../kernel/secret-values.ts";
 import type { Protection } from "../proxy/guard.ts";
 import type { Row } from "../store/tables.ts";
@@ -17,10 +16,13 @@ export function runView({ protect, root }: Row<"environments">, isRun: boolean) 
 }
 
 /** The stored form of a protection. Hashing is slow, so it happens before the transaction. */
-export async function hashed(given: Given, organization_id: string): Promise<Protection | null | undefined> {
+export async function hashed(
+  given: Given,
+  hash: (password: string) => Promise<string>,
+): Promise<Protection | null | undefined> {
   if (!given) return given;
   const { user, password } = given;
-  return { user, hash: password === redaction ? "" : await hashPassword(password, organization_id) };
+  return { user, hash: password === redaction ? "" : await hash(password) };
 }
 
 /** The value of the column: the new protection if one was given, else the old one. */

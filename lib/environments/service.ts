@@ -4,6 +4,7 @@ import type { ChangeFeed } from "../events/change-feed.ts";
 import { isThere, Problem } from "../kernel/errors.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { type EnvironmentRange, mapLong, type PageQuery, paginateLong } from "../kernel/page.ts";
+import type { PasswordHashes } from "../kernel/password-hash.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { check } from "../kernel/validation.ts";
 import type { ProjectsService } from "../projects/service.ts";
@@ -42,6 +43,7 @@ export function environmentsService({
   apps,
   rollout,
   previews,
+  passwords,
 }: {
   store: Store;
   feed: ChangeFeed;
@@ -50,6 +52,7 @@ export function environmentsService({
   apps: AppsService;
   rollout: { environmentRemoved(tx: Tx, key: AppKey): Promise<void> };
   previews: PreviewsOfEnvironments;
+  passwords: Pick<PasswordHashes, "hashPassword">;
 }) {
   const environments = store.using(environmentsRepository);
   const { serialize, copied } = storedVariables(encryption);
@@ -117,7 +120,7 @@ export function environmentsService({
       // A name with an encoded slash or `;x` belongs to another path.
       if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
       check(v.object({ name: environmentName }), { name });
-      const given = await hashed(protect, caller.organization_id);
+      const given = await hashed(protect, (password) => passwords.hashPassword(password, caller.organization_id));
       return store.transaction(caller, async (tx) => {
         const { id: project_id, organization_id } = await projects.get(caller, id, tx);
         const key = { organization_id, project_id, environment: name };

@@ -65,21 +65,19 @@ export function healthRoutes({ authenticator, readable, obstacle, metrics, behin
 }
 
 /**
- * Clients on this machine and the operator's key see the metrics of the whole service. Owners and admins see those of
- * their organization.
+ * Clients on this machine without a key, and the operator's key, see the metrics of the whole service. Owners and admins
+ * see those of their organization. A key that is sent decides, on this machine too.
  */
 const metricsAccess =
   ({ byKey }: Pick<Authenticator, "byKey">, behindProxy: boolean, metricsKey: string | undefined): Access =>
   async (request: RequestContext): Promise<Authentication> => {
     const given = request.header("authorization");
-    const isOpen = !behindProxy && isLocal(request);
-    if (given === undefined && isOpen) return unauthenticated;
+    if (given === undefined && !behindProxy && isLocal(request)) return unauthenticated;
     const [, token] = /^Bearer +(\S+) *$/i.exec(given ?? "") ?? [];
     if (metricsKey !== undefined && token !== undefined && isSameSecret(token, metricsKey)) return unauthenticated;
     const authentication = await byKey(request);
     const { role } = authentication.caller;
     if (!authentication.refusal && (role === "owner" || role === "admin")) return authentication;
-    if (isOpen) return unauthenticated;
     if (authentication.refusal) return authentication;
     const message = `metrics need the role owner or admin, and the key's user is ${role}`;
     return { ...authentication, refusal: new Problem("insufficient_role", message) };

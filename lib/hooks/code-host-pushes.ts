@@ -6,7 +6,7 @@ import { cancellationOf } from "../http/cancellation.ts";
 import { wholeAddress } from "../http/client-address.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
-import { waitForTurn, work } from "../http/throttle.ts";
+import type { Throttle } from "../http/throttle.ts";
 import type { RecordChange } from "../integrations/previews.ts";
 import type { PushesService } from "../integrations/pushes.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
@@ -23,6 +23,7 @@ interface Ports {
   readonly mode: "dev" | "start";
   readonly audit: Pick<AuditService, "record">;
   readonly behindProxy: boolean;
+  readonly throttle: Throttle;
 }
 
 const prefix = "/hooks/code-host";
@@ -33,19 +34,30 @@ const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
 
 /** Reads a large body in the turns of an account: to parse 5 MiB takes 0.1 to 0.5 s. */
-async function readInTurn<T>(request: RequestContext, account: string, bytes: Buffer, read: () => T): Promise<T> {
-  if (!request.incoming || bytes.length <= largeBody) return read();
-  const turn = waitForTurn(account, () => cancellationOf(request, undefined, () => () => {}));
-  if (turn !== undefined) await turn;
-  return work(account, read);
-}
+const inTurns = ({ waitForTurn, work }: Throttle) =>
+  async function readInTurn<T>(request: RequestContext, account: string, bytes: Buffer, read: () => T): Promise<T> {
+    if (!request.incoming || bytes.length <= largeBody) return read();
+    const turn = waitForTurn(account, () => cancellationOf(request, undefined, () => () => {}));
+    if (turn !== undefined) await turn;
+    return work(account, read);
+  };
 
 /**
  * The routes that code hosts post to: a path for each integration, and one for the connected app
  * (schema/webhooks.md#hooks-of-a-code-host). A request counts toward its address's rate limit before its body is read,
  * so that no client can make the service read 5 MiB again and again.
  */
-export function hookRoutes({ authenticator, pushes, writer, secret, mode, audit, behindProxy }: Ports): Route[] {
+export function hookRoutes({
+  authenticator,
+  pushes,
+  writer,
+  secret,
+  mode,
+  audit,
+  behindProxy,
+  throttle,
+}: Ports): Route[] {
+  const readInTurn = inTurns(throttle);
   /** Records the changes of a request in the audit log. */
   const recorderOf =
     ({ incoming, auditId }: RequestContext): RecordChange =>

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { untilAborted } from "../kernel/abort.ts";
 import { createBatchPerTick, createYieldEvery64 } from "../kernel/event-loop.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import { isStream } from "../kernel/web.ts";
 import type { Answer } from "./answer.ts";
 import type { createH3Routes, RoutePorts } from "./h3-routes.ts";
 import type { Outcome } from "./handler.ts";
@@ -17,13 +17,16 @@ import {
   type RequestContext,
 } from "./request-context.ts";
 import type { Route } from "./route.ts";
-import { refuseUpgrade, stamped, whole, writeAnswer } from "./send.ts";
+import { refuseUpgrade, stamped, writeAnswer } from "./send.ts";
 
 /** The HTTP interface, for calls in process and for a server. */
 export interface App {
   fetch(request: Request): Promise<Response>;
   readonly handle: (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
-  /** Calls an operation by name. Rejects in the cases where a client would see a broken connection. */
+  /**
+   * Calls an operation by name. Rejects where a client would see a broken connection; the body of an answer that breaks
+   * off is a stream.
+   */
   call(id: string, call: InProcessCall): Promise<Answer>;
   /** Answers a request that another service has routed. If this service lacks that route, its last route answers. */
   answer(request: RequestContext, route: Route): Promise<Outcome>;
@@ -78,7 +81,7 @@ export function createApp(ports: Ports): App {
 
   return {
     async fetch(request) {
-      const response = await routesOf(h3 ?? (await loadH3())).fetch(request);
+      const response = await untilAborted(request.signal, async () => routesOf(h3 ?? (await loadH3())).fetch(request));
       // Yield only now, so that a request sent before close() also begins before it.
       await pace();
       return response;
@@ -96,9 +99,9 @@ export function createApp(ports: Ports): App {
     async call(id, call) {
       const route = byName.get(id);
       if (!route) throw new TypeError(`no operation is called ${id}`);
-      const { answer } = await handler(contextOfCall(call, ids), route);
+      const { answer } = await untilAborted(call.signal, () => handler(contextOfCall(call, ids), route));
       await pace();
-      return isStream(answer.body) ? await whole(answer, answer.body) : answer;
+      return answer;
     },
     answer(request, { method, path }) {
       byPath ??= new Map(table.map((route) => [`${route.method} ${route.path}`, route]));

@@ -18,10 +18,10 @@ export interface Crowd {
 const shareOfProxy = 0.75;
 
 /**
- * How many requests may wait behind an earlier one of their connection, and how many in the whole process. They take
+ * How many requests may wait behind an earlier one of their connection, and how many at a port. They take
  * memory, and a client that pipelines without end must not.
  */
-const mostPipelined = { ofConnection: 256, ofAll: 16_384 };
+const mostPipelined = { ofConnection: 256, ofPort: 16_384 };
 
 /** The most streams and waiting requests of an organization; half of what others leave of the port, if that is less. */
 const mostHeld = 4_000;
@@ -33,6 +33,8 @@ interface Port {
   readonly descriptors: number;
   /** How many streams and waiting requests each organization has. */
   readonly held: Map<string, number>;
+  /** The requests that wait for the answer to an earlier one of their connection. */
+  pipelined: number;
 }
 
 interface Connection {
@@ -63,8 +65,6 @@ const crowded = new Set<Port>();
 let taken = 0;
 /** The descriptors of the apps' WebSockets. */
 let upgradedApps = 0;
-/** The requests of all connections that wait for the answer to an earlier one. */
-let pipelined = 0;
 
 /** Removes a connection from the Map and from the order. */
 function unlist(entry: Entry<Connection>): void {
@@ -76,7 +76,7 @@ function forget(this: Socket): void {
   const entry = connections.get(this);
   const port = entry?.value.port ?? others.get(this);
   if (!port) return;
-  pipelined -= entry?.value.pipelined.length ?? 0;
+  port.pipelined -= entry?.value.pipelined.length ?? 0;
   if (entry) unlist(entry);
   if (others.delete(this) && port.descriptors > 1) upgradedApps -= port.descriptors;
   taken -= port.descriptors;
@@ -143,7 +143,7 @@ function answered(this: ServerResponse): void {
   if (connection.answers === 0) connection.request = undefined;
   const next = connection.pipelined.shift();
   if (!next) return;
-  pipelined -= 1;
+  connection.port.pipelined -= 1;
   // Other connections get their turn in between.
   void yieldToEventLoop().then(next);
 }
@@ -167,7 +167,7 @@ export function trackConnections(
   crowd?: Crowd,
   { descriptors = 1, most = descriptorShares().connections * (descriptors > 1 ? shareOfProxy : 1) }: Limits = {},
 ) {
-  const port: Port = { crowd, most, descriptors, held: new Map() };
+  const port: Port = { crowd, most, descriptors, held: new Map(), pipelined: 0 };
   // Remove the listener first: after an ignored upgrade, the same socket gets here again.
   server.on("connection", (socket) => {
     // Those of the apps' port write nothing.
@@ -212,9 +212,9 @@ export function trackConnections(
       connection.request = request;
       response.on("close", answered);
       if (connection.answers === 1) return true;
-      if (waiting.length >= mostPipelined.ofConnection || pipelined >= mostPipelined.ofAll) socket.destroy();
+      if (waiting.length >= mostPipelined.ofConnection || port.pipelined >= mostPipelined.ofPort) socket.destroy();
       else {
-        pipelined += 1;
+        port.pipelined += 1;
         waiting.push(() => socket.destroyed || later(response));
       }
       return false;

@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { H3, H3Event } from "h3/node";
 import { FastResponse } from "srvx";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
+import { streamUntilAborted } from "../kernel/abort.ts";
 import type { Ids } from "../kernel/ids.ts";
 import { monotonicNow } from "../kernel/system.ts";
-import { fetchClasses } from "../kernel/web.ts";
+import { fetchClasses, isStream } from "../kernel/web.ts";
 import type { Handler, Outcome } from "./handler.ts";
 import { auditIdOf, contextOfSocket, idOf, noQuery, type RequestContext } from "./request-context.ts";
 import type { Route } from "./route.ts";
@@ -20,12 +21,15 @@ const WebResponse: typeof FastResponse =
 /** Marks an answer that is already written to its socket. */
 const sent: Response = new WebResponse(null);
 
-const responseOf = (outcome: Outcome, method: string): Response =>
-  new WebResponse(shownBody(outcome, method), {
+/** With `signal`, its abort breaks off a stream. */
+function responseOf(outcome: Outcome, method: string, signal?: AbortSignal): Response {
+  const body = shownBody(outcome, method);
+  return new WebResponse(signal && isStream(body) ? streamUntilAborted(body, signal) : body, {
     status: outcome.answer.status,
     statusText: phraseOf(outcome.answer.status),
     headers: Object.fromEntries(pairsOf(headersOf(outcome, method))),
   });
+}
 
 /** Sends a stream to its socket, no faster than the client reads. */
 export const sendStream = (outcome: Outcome, method: string, outgoing: ServerResponse): Promise<void> =>
@@ -81,7 +85,8 @@ function routerOf({ table, handler, ids, otherIds, behindProxy }: RoutePorts, le
       // h3 ignores a trailing slash. Here it makes a different path (schema/http.md#the-order-of-checks).
       const chosen = request.path.endsWith("/") ? prefix : route;
       const outcome = await handler(request, chosen);
-      return writeAnswer(outcome, request, leave) ? sent : responseOf(outcome, request.method);
+      if (writeAnswer(outcome, request, leave)) return sent;
+      return responseOf(outcome, request.method, request.outgoing ? undefined : event.req.signal);
     };
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
     if (route.method === "*") app.all(path, serve);

@@ -11,11 +11,11 @@ import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
 import { type Cancellation, cancellationOf, refuseIfTooMany } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { longListAnswer } from "./long-list.ts";
+import type { LongLists } from "./long-list.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { eventHeaders, eventStream } from "./server-sent-events.ts";
-import { take, waitForTurn, work } from "./throttle.ts";
+import type { Throttle } from "./throttle.ts";
 
 interface Ports<Services> {
   readonly services: Services;
@@ -28,6 +28,8 @@ interface Ports<Services> {
   readonly rules: Rules;
   readonly meter: Meter;
   readonly log: Log;
+  readonly throttle: Throttle;
+  readonly longLists: LongLists;
   /** Aborted when the service shuts down. */
   readonly closing: AbortSignal;
 }
@@ -43,7 +45,9 @@ const noBytes = Buffer.alloc(0);
 
 /** Checks in this order: 415, 413, 400, 422, then the operation's own (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
-  const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, closing } = ports;
+  const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, throttle, closing } =
+    ports;
+  const { take, waitForTurn, work } = throttle;
 
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
@@ -94,7 +98,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
         // A caller in process may leave an answer unread, which must keep no other list waiting.
         if (!request.incoming) return await writer.answer(operation, await readWhole(result), request.id);
         const cut = () => cancellationOf(request, undefined, watch);
-        return await longListAnswer(result, operation, { writer, log, cancel, cut, ...by });
+        return await ports.longLists.answer(result, operation, { writer, log, cancel, cut, ...by });
       }
       if (!(result instanceof Stream)) {
         const answer = await writer.answer(operation, result, request.id);
@@ -110,6 +114,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       operation.write,
       streaming(counted(), () => meter.opened("sse")),
       log,
+      throttle,
       by,
     );
     return { status: 200, headers: eventHeaders, body, request_id: request.id };

@@ -4,7 +4,7 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Stream } from "../kernel/stream.ts";
 import { createReadableStream, TextEncoder } from "../kernel/web.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { take, takeTurn } from "./throttle.ts";
+import type { Throttle } from "./throttle.ts";
 
 /** The headers of Server-Sent Events. Proxies must not buffer or cache them. */
 export const eventHeaders = {
@@ -32,6 +32,7 @@ export function eventStream(
   write: (record: unknown) => string,
   cancellation: Cancellation,
   log: Log,
+  { take, takeTurn }: Throttle,
   { request_id, organization_id }: { readonly request_id: string; readonly organization_id: string },
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
-import { joinSmallChunks } from "../kernel/small-chunks.ts";
+import { createChunkJoiner } from "../kernel/small-chunks.ts";
 import { type Connections, type Crowd, trackConnections } from "./connections.ts";
 import { isAnswered, lingerAfter } from "./linger.ts";
 
@@ -57,6 +57,7 @@ export async function listen(
 ): Promise<Listening> {
   const server = createServer({ ...limits, ...timeouts });
   const connections = trackConnections(server, crowd, { descriptors });
+  const joinSmallChunks = createChunkJoiner();
   // Without this listener, Node closes the connection at once. If the process was suspended, a request may have arrived
   // meanwhile.
   server.on("timeout", (socket) => {

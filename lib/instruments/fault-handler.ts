@@ -78,7 +78,9 @@ function broken({ incoming }: RequestContext, signal: AbortSignal, answer?: Answ
   return signal.aborted ? signal.reason : new TypeError("fetch failed", { cause: otherSideClosed() });
 }
 
-const otherSideClosed = () => new Error("other side closed");
+/** The error of Node's `fetch` for a connection that the server has cut. */
+const otherSideClosed = () =>
+  Object.assign(new Error("other side closed"), { name: "SocketError", code: "UND_ERR_SOCKET" });
 
 /** A response that breaks off after half of its body. An upgrade breaks off right after its 101. */
 function truncated(outcome: Outcome, request: RequestContext, route: Route, signal: AbortSignal): Outcome {

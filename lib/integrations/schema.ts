@@ -11,6 +11,13 @@ const item = {
   type: field(v.picklist(types), "The tool that it connects."),
   name: field(v.string(), "A name for people, made from its configuration.", "acme/web"),
   status: field(v.picklist(endpointLifecycle.states), "An inactive integration sends and deploys nothing."),
+  reason: v.optional(
+    field(
+      v.string(),
+      "Why the service turned it off, if its project was deleted.",
+      "the project proj_01KEA0YZG00000000000000000 was deleted; set config.project_id to another one, or to null",
+    ),
+  ),
 };
 
 const created_at = field(datetime(), "When the integration was created.");

@@ -42,10 +42,17 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
   const eventsOf = (row: Endpoint) =>
     "events" in integrationTypes[typeOf(row)].schema.entries ? { events: JSON.parse(row.events) as string[] } : {};
   const item = (row: Endpoint) => ({ ...row, type: typeOf(row) });
-  const view = (row: Endpoint) => {
+  /** Why an integration cannot be active; undefined if nothing is known to prevent it. */
+  const reasonOf = async (row: Endpoint, tx?: Tx) => {
+    const { project_id } = row.type === "code_host" && row.status === "inactive" ? endpoints.configOf(row) : {};
+    if (project_id === undefined || (await projects.exists(tx, row.organization_id, String(project_id)))) return {};
+    return { reason: `the project ${project_id} was deleted; set config.project_id to another one, or to null` };
+  };
+  const view = async (row: Endpoint, tx?: Tx) => {
     const { config, secrets } = endpoints.settingsOf(row);
     return {
       ...item(row),
+      ...(await reasonOf(row, tx)),
       config: { ...config, ...integrationTypes[typeOf(row)].redacted(secrets), ...eventsOf(row) },
     };
   };
@@ -89,7 +96,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
   };
 
   /** Refuses an unknown project: its pushes would be accepted but never deployed. */
-  const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: ParsedConfig) => {
+  const refuseProject = async (tx: Tx, { organization_id }: Caller, { config }: Pick<ParsedConfig, "config">) => {
     const { project_id } = config;
     if (project_id === undefined || (await projects.exists(tx, organization_id, String(project_id)))) return;
     throw invalid("config.project_id", "must be a project of this organization, or null for the default project");
@@ -102,7 +109,9 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
     parse,
     insert,
     list: async (caller: Caller, query: PageQuery) =>
-      mapLong(endpoints.list(family, caller, query), (rows) => rows.map(item)),
+      mapLong(endpoints.list(family, caller, query), (rows) =>
+        Promise.all(rows.map(async (row) => ({ ...item(row), ...(await reasonOf(row)) }))),
+      ),
     get: async (caller: Caller, id: string) => view(await endpoints.get(family, caller, id)),
 
     /** Checks the plan as soon as the type is known. */
@@ -116,7 +125,7 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
       return store.transaction(caller, async (tx) => {
         refusePlan(type, await planOf(caller.organization_id, tx));
         await refuseProject(tx, caller, parsed);
-        return view(await insert(tx, caller.organization_id, type, parsed));
+        return view(await insert(tx, caller.organization_id, type, parsed), tx);
       });
     },
 
@@ -134,11 +143,12 @@ export function integrationsService({ store, endpoints, outbound, projects, plan
         const parsed = parseFor(before);
         if (needsPlan) refusePlan(type, await planOf(caller.organization_id, tx));
         const settings = endpoints.settingsOf(before);
-        // Only a changed project is checked: a project deleted in the meantime must not block other changes.
-        const { project_id } = settings.config;
-        if (parsed && parsed.config.project_id !== project_id) await refuseProject(tx, caller, parsed);
+        // A project deleted in the meantime must not block other changes.
+        const after = { ...settings, ...parsed };
+        if (status === "active" || after.config.project_id !== settings.config.project_id)
+          await refuseProject(tx, caller, after);
         const unchanged = { ...settings, name: before.name, events: JSON.parse(before.events) as string[] };
-        return view(await endpoints.update(tx, before, { ...(parsed ?? unchanged), status }));
+        return view(await endpoints.update(tx, before, { ...(parsed ?? unchanged), status }), tx);
       });
     },
 

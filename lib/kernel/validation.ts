@@ -77,11 +77,12 @@ export const querySwitch = () =>
     v.transform((value) => value === "true"),
   );
 
+/** What `input type=email` of HTML takes, with `xn--` labels for names beyond ASCII. */
 export const email = () =>
   v.pipe(
     v.string("must be a string"),
     v.maxLength(254, "must have at most 254 characters"),
-    v.email("must be an e-mail address such as ada@example.com"),
+    v.rfcEmail("must be an e-mail address such as ada@example.com"),
   );
 
 /** In results: an instant in ISO 8601, UTC, with milliseconds. */

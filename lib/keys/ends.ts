@@ -33,6 +33,11 @@ export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
       await onEnded(tx, organization_id, new Set(ended.map((one) => one.id)));
     },
 
+    /** Ends the sign-ins of a user to the dashboard for good. */
+    async endSignIns(tx: Tx, organization_id: string, user_id: string) {
+      await keys(tx).removeSessionsOf({ organization_id, user_id });
+    },
+
     /** Removes all keys of a user. */
     async removeOf(tx: Tx, organization_id: string, user_id: string) {
       await keys(tx).removeOf({ organization_id, user_id });

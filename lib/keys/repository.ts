@@ -46,6 +46,9 @@ export function keysRepository(query: Queries) {
         .where("sessions.hash", "=", p.hash),
     ),
     removeSession: query.pipelined((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
+    removeSessionsOf: query.pipelined((db, p: { organization_id: string; user_id: string }) =>
+      db.deleteFrom("sessions").where("user_id", "=", p.user_id).where("organization_id", "=", p.organization_id),
+    ),
     pruneSessions: query.pipelined((db, p: { before: string }) =>
       db.deleteFrom("sessions").where("expires_at", "<", p.before),
     ),

@@ -158,5 +158,6 @@ export function keysService({
 
     remove: async (tx: Tx, organization_id: string, id: string) => ends.remove(tx, await find(organization_id, id, tx)),
     removeOf: ends.removeOf,
+    endSignIns: ends.endSignIns,
   };
 }

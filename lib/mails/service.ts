@@ -1,5 +1,5 @@
 import type { HandedOver, Mailer } from "../drivers/mail/contract.ts";
-import { hostOfSender } from "../drivers/mail/server-url.ts";
+import { hostOfSender } from "../drivers/mail/sender.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import type { Ids } from "../kernel/ids.ts";

@@ -27,8 +27,8 @@ interface Ports {
   readonly regions: readonly string[] | undefined;
   /** Removes a batch of a project's records; returns whether none are left. */
   readonly removeContents: (tx: Tx, id: string) => Promise<boolean>;
-  /** Called in the transaction that removes a project, before its rows are removed: stops its apps. */
-  readonly onRemove: (tx: Tx, id: string) => Promise<void>;
+  /** Called in the transaction that removes a project, before its rows are removed: stops what uses it. */
+  readonly onRemove: (tx: Tx, key: Key) => Promise<void>;
   /** Called last in the same transaction: other deployments may take its slots. */
   readonly onRemoved: (tx: Tx, key: Key) => Promise<void>;
 }
@@ -183,7 +183,7 @@ export function projectsService({
       store.transaction(caller, async (tx) => {
         const { organization_id, name, region } = await get(caller.organization_id, id, tx);
         const key = { organization_id, id };
-        await onRemove(tx, id);
+        await onRemove(tx, key);
         if (!(await removeBatch(tx, key))) {
           await projects(tx).hide({ project_id: id });
           await projects(tx).freeName(key);

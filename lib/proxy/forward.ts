@@ -1,7 +1,7 @@
 import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
 import type { Duplex } from "node:stream";
 import { https } from "../kernel/late-modules.ts";
-import { joinSmallChunks } from "../kernel/small-chunks.ts";
+import type { JoinSmallChunks } from "../kernel/small-chunks.ts";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 
 /** The target of a request, and how to send it. */
@@ -11,6 +11,7 @@ export interface Upstream {
   readonly behindProxy: boolean;
   /** Whether to drop the Authorization header, because it is for the proxy and not for the app. */
   readonly hidesAuthorization: boolean;
+  readonly joinSmallChunks: JoinSmallChunks;
   /** Set if the target is another service instead of an app on this machine. */
   readonly service?: Service;
 }
@@ -79,7 +80,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     // The app switched protocols unasked. Without this listener, Node closes the connection silently.
     asked.on("upgrade", (_, socket) => fail(socket));
     asked.on("response", (answer) => {
-      joinSmallChunks(answer);
+      upstream.joinSmallChunks(answer);
       stopTimer();
       answer.on("error", () => response.headersSent && response.destroy());
       service?.onAnswer(answer);
@@ -197,7 +198,7 @@ export function forwardUpgrade(
     });
     // The app did not switch protocols: forward its response, then close the connection.
     asked.on("response", (answer) => {
-      joinSmallChunks(answer);
+      upstream.joinSmallChunks(answer);
       socket.write(headOf(answer, ["Connection: close"]));
       answer.on("error", () => {}).pipe(socket);
       answer.on("close", () => {

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { isPassword } from "../kernel/password-hash.ts";
+import type { PasswordHashes } from "../kernel/password-hash.ts";
 import { createRandom } from "../kernel/random.ts";
 
 /** The user and the password hash that protect an app. */
@@ -25,7 +25,7 @@ function credentialsOf(header: string): { user: string; password: string } | und
 }
 
 /** Requires Basic authentication. Computes the slow hash only once for each `Authorization` header. */
-export function createGuard({ user, hash }: Protection) {
+export function createGuard({ user, hash }: Protection, { isPassword }: Pick<PasswordHashes, "isPassword">) {
   // Only keyed hashes of credentials are kept in memory. The key is unique to this process.
   const key = createRandom().bytes(32);
   const known = new Map<string, boolean>();

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
+import { createPasswordHashes } from "../kernel/password-hash.ts";
+import { createChunkJoiner } from "../kernel/small-chunks.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
 import { createGuard, type Guard, type Protection } from "./guard.ts";
 import { framingFault, hasBody } from "./headers.ts";
@@ -48,11 +50,16 @@ export type AppsProxy = ReturnType<typeof createProxy>;
 
 /** The reverse proxy of the apps. Maps hosts to apps, and each app to the backend that serves it. */
 export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) {
+  const passwords = createPasswordHashes();
+  const joinSmallChunks = createChunkJoiner();
   const apps = new Map<string, string>();
   const targets = new Map<string, Target>();
   const guards = new Map<string, Guard>();
   let urlElsewhere = async (_host: string): Promise<string | undefined> => undefined;
 
+  const upstreamOf = ({ agent }: Target, port: number, guard: Guard | undefined) => {
+    return { port, agent, behindProxy, hidesAuthorization: guard !== undefined, joinSmallChunks };
+  };
   const targetOf = (request: IncomingMessage) => targets.get(apps.get(hostOf(request)) ?? "");
 
   const refusalOf = async (request: IncomingMessage, status: keyof typeof texts): Promise<Refusal> => {
@@ -125,6 +132,9 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
   };
 
   return {
+    /** The passwords of protected apps. */
+    passwords,
+
     /** For several servers: `find` returns the URL of an app that runs on another one, by host. */
     setElsewhere(find: (host: string) => Promise<string | undefined>): void {
       urlElsewhere = find;
@@ -136,7 +146,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       if (!protection || hosts.length === 0) guards.delete(app);
       // If the protection is unchanged, keep its checked credentials.
       else if (before?.hash !== protection.hash || before.user !== protection.user)
-        guards.set(app, createGuard(protection));
+        guards.set(app, createGuard(protection, passwords));
       for (const [host, other] of apps) if (other === app) apps.delete(host);
       for (const host of hosts) apps.set(host, app);
     },
@@ -158,9 +168,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const guard = guardOf(request);
       const obstacle = guard && (await obstacleOf(guard, request));
       if (obstacle !== undefined) return refuse(response, await refusalOf(request, obstacle));
-      const hidden = guard !== undefined;
-      const send = (target: Target, port: number) =>
-        forward(request, response, { port, agent: target.agent, behindProxy, hidesAuthorization: hidden });
+      const send = (target: Target, port: number) => forward(request, response, upstreamOf(target, port, guard));
       const status = await deliver(request, send, isRepeatable(request));
       if (status !== undefined) refuse(response, await refusalOf(request, status));
     },
@@ -172,14 +180,12 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const guard = guardOf(request);
       const obstacle = guard && (await obstacleOf(guard, request));
       if (obstacle !== undefined) return refuseUpgrade(socket, await refusalOf(request, obstacle));
-      const hidden = guard !== undefined;
       const send = (target: Target, port: number) => {
         let closed = () => {};
         const opened = (end: () => void) => {
           closed = target.opened(end);
         };
-        const upstream = { port, agent: target.agent, behindProxy, hidesAuthorization: hidden };
-        return forwardUpgrade(request, socket, head, upstream, opened).finally(() => closed());
+        return forwardUpgrade(request, socket, head, upstreamOf(target, port, guard), opened).finally(() => closed());
       };
       const status = await deliver(request, send, true);
       if (status === undefined) return;

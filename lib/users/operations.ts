@@ -66,7 +66,7 @@ export const usersOperations = [
     id: "users.suspend",
     summary: "Suspend a user",
     description:
-      "Sets the status to `suspended`. The user's API keys stop working immediately and work again after reactivation. The open invitations that they sent expire, and remain so. Only an owner may suspend an owner, and the last active owner cannot be suspended. No event is sent.",
+      "Sets the status to `suspended`. The user's API keys stop working immediately and work again after reactivation; their sign-ins to the dashboard end for good. The open invitations that they sent expire, and remain so. Only an owner may suspend an owner, and the last active owner cannot be suspended. No event is sent.",
     method: "POST",
     path: "/users/{id}/suspend",
     needs: "users:write",
@@ -81,7 +81,7 @@ export const usersOperations = [
     id: "users.reactivate",
     summary: "Reactivate a suspended user",
     description:
-      "Sets the status back to `active`. The user's API keys that were not revoked or expired work again. No event is sent.",
+      "Sets the status back to `active`. The user's API keys that were not revoked or expired work again. They sign in to the dashboard again. No event is sent.",
     method: "POST",
     path: "/users/{id}/reactivate",
     needs: "users:write",

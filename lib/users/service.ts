@@ -82,6 +82,8 @@ export function usersService({
       else if (user.role !== "owner" && changes.role === "owner") requireWholeOwner(caller, "promote to");
       await refuseLastOwner(tx, user, changes);
       if (changes.status === lifecycle.moves.suspend.to) await onLeave(tx, user.organization_id, id);
+      // Also before a reactivation, because an earlier version only let sign-ins rest.
+      if (changes.status !== undefined) await keys.endSignIns(tx, user.organization_id, id);
       feed.publish(tx, { kind: "rights", organization_id: user.organization_id, user_id: id });
       return (await users(tx).update({ ...user, ...changes })) ?? user;
     });

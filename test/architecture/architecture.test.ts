@@ -9,6 +9,7 @@ import { gone, unused } from "./files.ts";
 import { importRules } from "./imports.ts";
 import { limitRules, outlived } from "./limits.ts";
 import { foldersOfLib, longestMap, mapMistakes, sizeMistakes, widestMap } from "./map.ts";
+import { statelessExceptions, stateRule } from "./module-state.ts";
 import { repositoryRules, stale } from "./repositories.ts";
 import { listedScopes, widestScopes } from "./scopes.ts";
 import { besides, parse, type Rule, type Sample, sources } from "./source.ts";
@@ -22,6 +23,7 @@ const rules: readonly Rule[] = [
   ...declarationRules,
   ...callRules,
   ...limitRules,
+  stateRule,
   ...testRules,
 ];
 const none = (broken: readonly string[]) => assert.equal(broken.length, 0, `\n${broken.join("\n")}`);
@@ -119,6 +121,12 @@ test("no exception outlives what it was made for", () => {
   assert.ok(stale([]).includes("keys/identify"));
   none(outlived(all).map((name) => `${name} is not too long; take it off the list in test/architecture/limits.ts`));
   assert.ok(outlived([]).length > 0);
+  none(
+    statelessExceptions(all).map(
+      (path) => `${path} has no state; take it off the list in test/architecture/module-state.ts`,
+    ),
+  );
+  assert.ok(statelessExceptions([]).length > 0);
 });
 
 test("every folder of lib is in the tree of lib/README.md, which names no other", async (t) => {

@@ -18,6 +18,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
  */
 export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/standing-clock.ts": "the client, the service and the program say the same sentence",
+  "lib/kernel/received-webhook.ts": "both checks of signatures take the same headers and bodies",
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the services of features. */
@@ -57,6 +58,7 @@ export const splits: Readonly<Record<string, string>> = {
   "deliveries/endpoint-repository": "the rows of endpoints",
   "environments/stored-variables": "how variables are stored, and which ones a copy has",
   "environments/project-removal": "removes the environments of a deleted project",
+  "integrations/project-removal": "turns off the integrations of a deleted project",
   "environments/protection": "the user and password before an app, as stored and as shown",
   "apps/restarts": "restarts of live releases",
   "apps/comeback": "the return of live releases after a crash",

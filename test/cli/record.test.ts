@@ -25,7 +25,8 @@ const secrets: Record<string, string> = {
   "the key of a monitoring provider": word(),
   "the secret of a custom integration": word(),
   "the secret of a code host": word(),
-  "an address": "ada.lovelace@real-company.com",
+  "an address": "ada.o'lovelace@real-company.com",
+  "the beginning of an address": "ada.o'",
   "a name": "Ada Lovelace",
 };
 const secretOf = (name: string) => secrets[name] ?? assert.fail(name);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientProblem } from "../../lib/client.ts";
+import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { keyOf, type World, world } from "../helpers/test-service.ts";
@@ -98,6 +99,41 @@ test("who asks again and again, awaiting nothing else, lets the service do its w
   );
   const fetched = async () => (await service.fetch(`/v1/deployments/${id}`, { headers })).json();
   assert.ok((await asked(fetched, (status) => status === "active")) < most);
+});
+
+test("an aborted call does nothing, and one that waits rejects at once, as with fetch", async (t) => {
+  const here = await world(t);
+  const headers = { ...bearer(keyOf("owner")), "content-type": "application/json" };
+  const body = JSON.stringify({ name: "ghost", region: "eu" });
+  const { fetch } = here.service;
+  const { id } = await here.deploy((await here.project()).id);
+  const client = insideOf(here);
+  const [reason, signal] = [{ name: "AbortError" }, AbortSignal.abort()];
+  await assert.rejects(fetch("/v1/projects", { method: "POST", headers, body, signal }), reason);
+  await assert.rejects(fetch(new Request("http://localhost/v1/me", { headers, signal })), reason);
+  await assert.rejects(client.projects.create({ name: "ghost", region: "eu" }, { signal }), reason);
+  assert.equal((await client.projects.list()).data.length, 1);
+
+  // Faults and work wait for a clock that stands.
+  here.service.faults.add({ match: { path: "/v1/me" }, respond: { delay: "1m" } });
+  const waits: ((signal: AbortSignal) => Promise<unknown>)[] = [
+    (signal) => fetch(`/v1/deployments/${id}?wait=60`, { headers, signal }),
+    (signal) => client.deployments.get({ id, wait: 60 }, { signal }),
+    (signal) => fetch("/v1/me", { headers, signal }),
+    (signal) => client.me.get({}, { signal }),
+    (signal) =>
+      fetch(`/v1/deployments/${id}/logs?follow=true`, { headers, signal }).then((response) => response.text()),
+    async (signal) => {
+      for await (const _ of client.followLogs(id, { signal }));
+    },
+  ];
+  for (const wait of waits) {
+    const control = new AbortController();
+    const waiting = wait(control.signal);
+    await yieldToEventLoop();
+    control.abort(new Error("enough"));
+    await assert.rejects(waiting, { message: "enough" }, String(wait));
+  }
 });
 
 test("an aborted call gets no answer, and a closed service says so", async (t) => {

@@ -117,6 +117,7 @@ test("with create, a new person becomes a user of that role, in place of an invi
   const { at, here, origin, start, idOf } = await signingIn(t, { oidc: { create: "viewer" }, options });
   at.accounts.set("nina", { name: " Nina\n " });
   at.accounts.set("long", { name: "x".repeat(500) });
+  at.accounts.set("pat", { name: "Pat", email: "pat.o'neil@xn--mnchen-3ya.example" });
   const invitation = JSON.stringify({ email: "nina@acme.test", role: "admin" });
   const { authorization } = { authorization: "Bearer sk_live_demo_owner" };
   const sent = await here.send("POST", "/v1/users/invite", { headers: { authorization, ...json }, body: invitation });
@@ -130,6 +131,8 @@ test("with create, a new person becomes a user of that role, in place of an invi
   );
   const long = visitor();
   assert.equal((await long.send(await long.signIn(start, "long"))).status, 303);
+  const pat = visitor();
+  assert.equal((await pat.send(await pat.signIn(start, "pat"))).status, 303);
   const { data } = (await here.send("GET", "/v1/users")).body;
   const people: string[] = data.map(({ name, role }: { name: string; role: string }) => `${name}: ${role}`);
   assert.deepEqual(people.filter((one) => /^(nina|long)/i.test(one)).sort(), ["Nina: viewer", "long: viewer"]);
@@ -145,7 +148,9 @@ test("with create, a new person becomes a user of that role, in place of an invi
   const entries: Record<string, unknown>[] = (await here.send("GET", "/v1/audit-log?action=users.create")).body.data;
   assert.deepEqual(
     entries.map(({ target, user_id }) => [target, user_id]),
-    ["long", "Nina"].map((name) => data.find((one: { name: string }) => one.name === name).id).map((id) => [id, id]),
+    ["Pat", "long", "Nina"]
+      .map((name) => data.find((one: { name: string }) => one.name === name).id)
+      .map((id) => [id, id]),
   );
   for (const { via, address, request_id } of entries) {
     assert.deepEqual([via, address], ["dashboard", "127.0.0.1"]);

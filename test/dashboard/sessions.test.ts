@@ -74,6 +74,19 @@ test("a session that ends closes its live connection and what it follows, and op
   );
 });
 
+test("a suspension ends sign-ins for good; after the reactivation, the person signs in again", async (t) => {
+  const here = await listeningWorld(t, { ...hosted, seed: withMembers(member("away", "developer")) });
+  const status = async (cookie: string) =>
+    (await here.send("GET", "/dashboard/session", { headers: { cookie } })).status;
+  const cookie = await signIn(here, "sk_live_away");
+  const id = await idOf(here, "users", "away");
+  for (const move of ["suspend", "reactivate"]) {
+    expect(await here.call("owner", "POST", `/v1/users/${id}/${move}`), 200);
+    assert.equal(await status(cookie), 401, move);
+  }
+  assert.equal(await status(await signIn(here, "sk_live_away")), 200);
+});
+
 test("a key that is revoked during the sign-in opens no session", async (t) => {
   const here = await listeningWorld(t, hosted);
   const { id, key } = expect(await here.call("owner", "POST", "/v1/api-keys", { name: "brief" }), 201);

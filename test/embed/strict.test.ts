@@ -8,6 +8,7 @@ import { runner } from "../helpers/fake-test-runner.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";
 import { deferred } from "../helpers/temporary-store.ts";
+import { start as receiver } from "../helpers/webhook-receiver.ts";
 
 const subscribe = (service: Service, url = "https://hook.inbox.test/") =>
   service.client().webhooks.create({ url, events: ["*"] });
@@ -118,6 +119,21 @@ test("strict: nothing leaves the process, and no request is refused for its numb
   assert.equal(data[0]?.status, "succeeded");
   const answer = await service.fetch("/v1/me", { headers: { authorization: `Bearer ${service.apiKey}` } });
   assert.equal(answer.headers.get("x-ratelimit-limit"), "1000000000");
+});
+
+test("strict: forwarding reaches a receiver on this machine, and any other address throws at once", async (t) => {
+  const service = await createTestService(t, { strict: true, trustNetwork: ["10.0.0.0/8"] });
+  const { url, requests, close } = await receiver((_, response) => response.end(), { plain: true });
+  t.after(close);
+  for (const other of ["http://10.0.0.1/", "https://example.com/hook"])
+    assert.throws(() => service.webhooks.forward("hook", other), { code: "validation_failed" }, other);
+  service.webhooks.forward("hook", url);
+  const { id } = await subscribe(service);
+  await project(service);
+  await service.settle();
+  assert.equal(requests.length, 1);
+  const { data } = await service.client().webhooks.deliveries({ id });
+  assert.deepEqual([data[0]?.status, service.inbox.list()[0]?.response], ["succeeded", 200]);
 });
 
 test("strict: a key's own limit counts only where the test sets one for all keys", async (t) => {

@@ -14,10 +14,15 @@ test("over loopback the metrics need no key, under a loopback name alone", async
   const named = await asked(here, { host: "svc.example.com" });
   assert.deepEqual([named.status, named.body.error.code], [401, "unauthorized"]);
   assert.equal((await asked(here, { host: "evil.example" })).status, 421);
-  // Where no key is needed, a wrong key is accepted too.
-  for (const authorization of ["Basic eA==", "Bearer sk_live_unknown", `Bearer ${keyOf("viewer")}`]) {
+  // A key that is sent decides, although none is needed.
+  for (const [authorization, status] of [
+    ["Basic eA==", 401],
+    ["Bearer sk_live_unknown", 401],
+    [`Bearer ${keyOf("viewer")}`, 403],
+    [`Bearer ${keyOf("admin")}`, 200],
+  ] as const) {
     const got = await asked(here, { authorization });
-    assert.deepEqual([got.status, /svc_info/.test(got.text)], [200, true], authorization);
+    assert.deepEqual([got.status, /svc_info/.test(got.text)], [status, false], authorization);
   }
   for (const forwarded of [{ "x-forwarded-for": "203.0.113.9" }, { forwarded: "for=203.0.113.9" }])
     assert.equal((await asked(here, forwarded)).status, 401, "what a proxy hands on is not local");

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cancellation } from "../../lib/http/cancellation.ts";
-import { take, takeTurn, waitForTurn, work } from "../../lib/http/throttle.ts";
+import { createThrottle } from "../../lib/http/throttle.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
 import { mockTime } from "../helpers/mock-time.ts";
+import { keyOf, type World, world } from "../helpers/test-service.ts";
+
+const { take, takeTurn, waitForTurn, work } = createThrottle();
 
 test("an organization sends 10,000 entries at once, then 10 a millisecond, in order; others do not wait", async (t) => {
   mockTime(t, { apis: ["setTimeout", "Date"], now: 1_000 });
@@ -13,6 +16,7 @@ test("an organization sends 10,000 entries at once, then 10 a millisecond, in or
   const late = Array.from({ length: 300 }, (_, i) => takeTurn("org_a")?.then(() => order.push(i)));
   assert.equal(late.includes(undefined), false);
   assert.equal(takeTurn("org_b"), undefined);
+  assert.equal(createThrottle().takeTurn("org_a"), undefined, "an organization of another service may have its id");
   const pass = async (ms: number) => {
     t.mock.timers.tick(ms);
     await yieldToEventLoop();
@@ -119,4 +123,27 @@ test("a client that leaves behind others has no turn, even if its turn would com
   await before;
   leaving.abort();
   await refused;
+});
+
+test("a service is not slowed down by its twin, whose ids are equal", async (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"], now: 60_000 });
+  const logs = Array.from({ length: 6_000 }, () => ({ level: "info", message: "a line" }) as const);
+  const [one, twin] = await Promise.all([world(t), world(t)]);
+  const followed = async ({ service, project, deploy }: World) => {
+    service.scenarios.next("deployment", { result: "succeed", logs });
+    const { id } = await deploy((await project()).id);
+    await service.clock.advance("1m");
+    const headers = { authorization: `Bearer ${keyOf("owner")}` };
+    return async () => (await service.fetch(`/v1/deployments/${id}/logs?follow=true`, { headers })).text();
+  };
+  const [read, readTwin] = [await followed(one), await followed(twin)];
+  const text = await read();
+  let isRead = false;
+  const late = read().then(() => {
+    isRead = true;
+  });
+  assert.equal(await readTwin(), text);
+  assert.equal(isRead, false, "the service itself is past its 10,000 entries");
+  t.mock.timers.tick(1_000);
+  await late;
 });

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hashPassword, isPassword } from "../../lib/kernel/password-hash.ts";
+import { createPasswordHashes } from "../../lib/kernel/password-hash.ts";
 
 test("one organization's passwords do not hold up another's", async () => {
+  const { hashPassword, isPassword } = createPasswordHashes();
   const order: string[] = [];
   const hash = async (by: string) => {
     const stored = await hashPassword("secret", by);

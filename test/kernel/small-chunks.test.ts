@@ -3,7 +3,9 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { joinSmallChunks } from "../../lib/kernel/small-chunks.ts";
+import { createChunkJoiner } from "../../lib/kernel/small-chunks.ts";
+
+const joinSmallChunks = createChunkJoiner();
 
 /** A server that answers with what it read, and how often it was called back. */
 async function echo(t: TestContext) {

@@ -45,6 +45,22 @@ test("STARTTLS is used where the server offers it, and the certificate must fit"
   assert.deepEqual(await send(at, { insecure: true }), { kind: "sent" });
 });
 
+test("the name of a sender is sent whole, in whatever form it is written", async (t) => {
+  const server = await mailServer(t, {});
+  const mailer = createSmtpMailer({ url: `smtp://localhost:${server.port}` });
+  for (const [from, header] of [
+    ['"Acme, Inc." <svc@example.com>', '"Acme, Inc." <svc@example.com>'],
+    ["Acme, Inc. <svc@example.com>", '"Acme, Inc." <svc@example.com>'],
+    ["Example (Ops) <svc@example.com>", '"Example (Ops)" <svc@example.com>'],
+    ["svc@example.com (Ops)", "Ops <svc@example.com>"],
+    ["<svc@example.com>", "svc@example.com"],
+  ] as const) {
+    assert.deepEqual(await mailer.send({ ...mail, from }), { kind: "sent" });
+    const { from: sender, text } = server.received.pop() ?? assert.fail(from);
+    assert.deepEqual([sender, /^From: (.*)$/m.exec(text)?.[1]?.trim()], ["svc@example.com", header]);
+  }
+});
+
 test("smtps:// is TLS from the start", async (t) => {
   const server = await mailServer(t, { secure: true, ...localhost });
   const url = `smtps://localhost:${server.port}`;

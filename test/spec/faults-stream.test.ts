@@ -3,8 +3,10 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { WebSocket } from "ws";
+import { createClient } from "../../lib/client.ts";
 import { listeningWorld, owner } from "../helpers/raw-sockets.ts";
 import { openStream, refusedStream } from "../helpers/stream-client.ts";
+import { keyOf } from "../helpers/test-service.ts";
 
 test("faults apply to the handshake of a WebSocket", async (t) => {
   const here = await listeningWorld(t);
@@ -54,4 +56,32 @@ test("close() ends the delay of a handshake", async (t) => {
   await here.service.close();
   const { status, body } = await waiting;
   assert.deepEqual([status, body.error.code], [503, "unavailable"]);
+});
+
+test("a fault that cuts looks the same in process and over a port", async (t) => {
+  const here = await listeningWorld(t);
+  const { url } = here.service;
+  const clients = [here.service.client({ apiKey: keyOf("owner") })];
+  clients.push(createClient({ baseUrl: `${url}/v1`, apiKey: keyOf("owner"), retries: 0 }));
+  const seenBy = (call: Promise<unknown>) =>
+    call.then(
+      () => assert.fail("it must break off"),
+      ({ name, message, code, status, requestId, cause }) => ({
+        ...{ name, code, status, message: status === 0 ? "" : message, hasId: requestId !== undefined },
+        causes: [cause.name, cause.message, cause.code, cause.cause?.name, cause.cause?.message, cause.cause?.code],
+      }),
+    );
+  const text = async (ask: typeof fetch, path: string) => (await ask(path, { headers: owner })).text();
+  for (const respond of [{ drop: true }, { truncate: true }, { truncate: true, status: 503 }] as const) {
+    here.service.faults.add({ respond });
+    const [inside, outside] = await Promise.all(clients.map((client) => seenBy(client.me.get())));
+    assert.deepEqual(inside, outside);
+    const code = "drop" in respond ? "unreachable" : "unreadable";
+    assert.deepEqual([inside?.code, inside?.status], [code, "drop" in respond ? 0 : "status" in respond ? 503 : 200]);
+    assert.deepEqual(
+      await seenBy(text(here.service.fetch as typeof fetch, "/v1/me")),
+      await seenBy(text(fetch, `${url}/v1/me`)),
+    );
+    here.service.faults.clear();
+  }
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventsOf, pathsOf } from "../helpers/deployments.ts";
-import { check, expect, start, type Who, type World, world } from "../helpers/test-service.ts";
+import { check, expect, keyOf, start, type Who, type World, world } from "../helpers/test-service.ts";
 
 const email = "ada@example.com";
 const body = { email, role: "developer" };
@@ -194,4 +194,22 @@ test("an invitation of another organization is 404", async (t) => {
     then: 200,
     and: ({ data }) => assert.deepEqual(data, []),
   });
+});
+
+test("every address that a form of HTML takes is one, in invitations, seeds and mails", async (t) => {
+  const addresses = ["pat.o'neil@example.com", "ada@xn--mnchen-3ya.example", "ada@example.xn--p1ai", "a=b@example.com"];
+  const users = addresses.map((address, i) => ({ name: `${i}`, email: address, role: "viewer" }) as const);
+  const keys = [{ key: keyOf("owner") }];
+  const owner = { name: "Olga", email: "olga@acme.test", role: "owner", keys } as const;
+  const seeded = await world(t, { seed: { organizations: [{ name: "acme", users: [owner, ...users] }] } });
+  const here = await world(t);
+  for (const address of addresses) {
+    const given = { email: address, role: "viewer" };
+    assert.equal(expect(await here.call("owner", "POST", "/v1/users/invite", given), 201).email, address);
+    assert.equal((await here.service.mails()).at(-1)?.to, address);
+    const again = await seeded.call("owner", "POST", "/v1/users/invite", given);
+    assert.deepEqual([again.status, again.body.error.code], [409, "already_member"]);
+  }
+  for (const wrong of ["two@at@example.com", "a b@example.com", "@example.com", "ada@-a.example", "ada@a..example"])
+    expect(await here.call("owner", "POST", "/v1/users/invite", { email: wrong, role: "viewer" }), 422);
 });

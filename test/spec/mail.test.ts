@@ -219,14 +219,16 @@ test("a fork hands over its own mails, and a muted fork and a preview none", wit
 });
 
 test("names and addresses with line breaks are refused", async (t) => {
-  const { server, here } = await posting(t, { mail: { from: "Möwe & Co <svc@example.com>" } });
+  const { server, here } = await posting(t, { mail: { from: '"Möwe, Co." <svc@example.com>' } });
   for (const address of ["ada@example.com\r\nBcc: eve@example.com", "ada@example.com\nX: y", "a@b.test,eve@b.test"])
     expect(await here.call("owner", "POST", "/v1/users/invite", { email: address, role: "viewer" }), 422);
-  for (const from of ["svc@example.com\r\nBcc: eve@example.com", "A\nB <svc@example.com>", "svc", "a@b.test, c@d.test"])
+  const wrong = ["svc@example.com\r\nBcc: eve@example.com", "A\nB <svc@example.com>", "svc", "a@b.test, c@d.test"];
+  for (const from of [...wrong, "Team: a@b.test, c@d.test;", "Example <svc@@example.com>", '"A <svc@example.com>'])
     await assert.rejects(world(t, { seed, mail: { from } }), /option mail\.from must be an e-mail address/);
   await invite(here, "ada+x@example.com");
   await here.service.settle();
   assert.deepEqual([server.received[0]?.from, server.received[0]?.to], ["svc@example.com", ["ada+x@example.com"]]);
+  assert.match((await lastMail(here)).message_id ?? "", /@example\.com>$/);
 });
 
 test("a URL that names no mail server is refused, and not repeated", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
+import { pathsOf } from "../helpers/deployments.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
 const commit = "0123456789abcdef0123456789abcdef01234567";
@@ -186,11 +187,28 @@ test("a code host whose project was deleted can be changed, and null selects the
   const here = await world(t);
   const { id: project_id } = await here.project();
   const id = await connect(here, { project_id });
+  const other = await connect(here, { branch: "next" });
   expect(await here.call("owner", "DELETE", `/v1/projects/${project_id}`), 204);
+  const read = async (of = id) => expect(await here.call("owner", "GET", `/v1/integrations/${of}`), 200);
+  const reason = `the project ${project_id} was deleted; set config.project_id to another one, or to null`;
+  assert.deepEqual([(await read()).status, (await read()).reason], ["inactive", reason]);
+  assert.deepEqual([(await read(other)).status, (await read(other)).reason], ["active", undefined]);
+  const { data } = expect(await here.call("owner", "GET", "/v1/integrations"), 200);
+  assert.deepEqual(
+    data.map((one: { id: string; reason?: string }) => [one.id, one.reason]).toSorted(),
+    [
+      [id, reason],
+      [other, undefined],
+    ].toSorted(),
+  );
+  const activate = (more = {}) => here.call("owner", "PATCH", `/v1/integrations/${id}`, { status: "active", ...more });
+  assert.deepEqual(pathsOf(expect(await activate(), 422)), ["config.project_id"]);
   const change = async (more: object) =>
     expect(await here.call("owner", "PATCH", `/v1/integrations/${id}`, { config: more }), 200).config;
   assert.deepEqual(await change({ branch: "next" }), { ...config, branch: "next", project_id });
   assert.equal((await change({ project_id: null })).project_id, undefined);
+  assert.equal((await read()).reason, undefined);
+  assert.equal(expect(await activate(), 200).status, "active");
 });
 
 test("a push goes to the project that deployed its repository last", async (t) => {

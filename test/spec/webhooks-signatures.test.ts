@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { Webhook } from "standardwebhooks";
+import { verifySignatureAsync } from "../../lib/client.ts";
 import { verifySignature, verifyStandardWebhook } from "../../lib/index.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 
@@ -43,6 +44,56 @@ test("a receiver verifies a delivery with verifySignature, which refuses any cha
   assert.ok(!verifySignature("whsec_other", body, signature));
   assert.ok(!verifySignature("", body, signature));
   assert.ok(!verifySignature("whsec_demo", Buffer.concat([body, Buffer.from(" ")]), signature));
+});
+
+test("both checks take bodies and headers in every form that receivers hold", async (t) => {
+  const here = await world(t);
+  const { headers, body } = await delivered(here, padded);
+  const now = here.service.clock.now();
+  const plain = Object.fromEntries(headers);
+  const shouted = Object.fromEntries([...headers].map(([name, value]) => [name.toUpperCase(), value]));
+  const lists = Object.fromEntries([...headers].map(([name, value]) => [name, [value]]));
+  const text = Buffer.from(body).toString("utf8");
+  const { buffer } = new Uint8Array(body);
+  for (const raw of [body, Buffer.from(body), text, buffer])
+    for (const given of [headers, plain, shouted, lists, { get: (name: string) => headers.get(name) }]) {
+      assert.ok(verifyStandardWebhook(padded, raw, given, { now }));
+      assert.ok(verifySignature(padded, raw, given));
+      assert.ok(await verifySignatureAsync(padded, raw, given));
+    }
+  const caught = await here.service.webhooks.waitFor("project.created");
+  assert.ok(verifyStandardWebhook(padded, caught.body, caught.headers, { now }), "as the inbox has it");
+  const twice = { "x-service-signature": [plain["x-service-signature"] ?? "", "sha256=0"] };
+  for (const given of [twice, {}, { ...plain, "X-Service-Signature": "sha256=0" }]) {
+    assert.ok(!verifySignature(padded, body, given));
+    assert.ok(!(await verifySignatureAsync(padded, body, given)));
+  }
+  assert.ok(!verifyStandardWebhook(padded, body, {}, { now }));
+});
+
+test("a missing secret and a parsed body are mistakes, and the error says what to pass", async () => {
+  // biome-ignore lint/suspicious/noExplicitAny: what the types refuse
+  const wrong = (value: unknown) => value as any;
+  const checks = [
+    (secret: string, body: string) => verifySignature(secret, body, null),
+    (secret: string, body: string) => verifyStandardWebhook(secret, body, {}),
+    (secret: string, body: string) => verifySignatureAsync(secret, body, null),
+  ];
+  for (const check of checks) {
+    const told = async (secret: unknown, body: unknown) => check(wrong(secret), wrong(body));
+    const secret = { name: "TypeError", message: /^the secret must be a string, not undefined: pass the webhook's/ };
+    await assert.rejects(told(undefined, "{}"), secret);
+    for (const [body, kind] of [
+      [{ event: "ping" }, "an object"],
+      [undefined, "undefined"],
+      [1, "a number"],
+    ])
+      await assert.rejects(told("hush", body), {
+        name: "TypeError",
+        message: new RegExp(`^the body must be the raw body .* not ${kind}: read it before any parsing; in Express`),
+      });
+  }
+  assert.throws(() => verifyStandardWebhook("hush", "{}", wrong(undefined)), /^TypeError: the headers must be all/);
 });
 
 test("the headers of Standard Webhooks are left out if the option says so", async (t) => {

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { MailTransport } from "../../drivers/mail/contract.ts";
+import { parseSender } from "../../drivers/mail/sender.ts";
 import { parseMailServer } from "../../drivers/mail/server-url.ts";
-import { textLike } from "../../kernel/validation.ts";
+import { textOf } from "../../kernel/validation.ts";
 import { option } from "./option-types.ts";
 
 /** The URL of a mail server. The rule never repeats the given value, which holds a password. */
@@ -13,10 +14,12 @@ const url = v.pipe(
   ),
 );
 
-const sender = textLike(
-  320,
-  /^(?:[^\p{C}<>",;:@]+ <[^\s\p{C}<>",;:@]+@[^\s\p{C}<>",;:@]+>|[^\s\p{C}<>",;:@]+@[^\s\p{C}<>",;:@]+)$/u,
-  "must be an e-mail address such as svc@example.com, or Example <svc@example.com>",
+const sender = v.pipe(
+  textOf(1, 320),
+  v.check(
+    (text) => parseSender(text) !== undefined,
+    'must be an e-mail address such as svc@example.com, Example <svc@example.com> or "Acme, Inc." <svc@example.com>',
+  ),
 );
 
 export const mail = v.optional(

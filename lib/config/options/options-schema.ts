@@ -77,7 +77,7 @@ export const optionsSchema = v.strictObject({
   ),
   strict: v.optional(
     option(v.boolean(), {
-      help: "For tests (`dev`): nothing leaves the process, no rate limit (even of a key) unless `rateLimit` is set, and `close` rejects for a scenario that was never used or an error that a sink threw.",
+      help: "For tests (`dev`): nothing leaves the process but what `webhooks.forward` sends to this machine, no rate limit (even of a key) unless `rateLimit` is set, and `close` rejects for a scenario that was never used or an error that a sink threw.",
     }),
     false,
   ),

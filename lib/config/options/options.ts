@@ -15,7 +15,7 @@ export interface Options {
    */
   mode?: "dev" | "start" | undefined;
   /**
-   * For tests (`dev`): nothing leaves the process, no rate limit (even of a key) unless `rateLimit` is set, and `close` rejects for a scenario that was never used or an error that a sink threw.
+   * For tests (`dev`): nothing leaves the process but what `webhooks.forward` sends to this machine, no rate limit (even of a key) unless `rateLimit` is set, and `close` rejects for a scenario that was never used or an error that a sink threw.
    * @default false
    * @example false
    */
@@ -861,7 +861,7 @@ export interface Options {
      */
     url?: string | undefined;
     /**
-     * The sender of mails. Without it, `svc-server@` with the host of the public URL. At most 320 characters.
+     * The sender of mails. Without it, `svc-server@` with the host of the public URL. 1 to 320 characters.
      * @example "Example <svc@example.com>"
      */
     from?: string | undefined;

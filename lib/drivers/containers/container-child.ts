@@ -2,7 +2,7 @@ import { systemNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import type { Child, Ending } from "../runtime/child.ts";
-import { createLineReader, paced } from "../runtime/lines.ts";
+import { createLineReader, type Pacing } from "../runtime/lines.ts";
 import { pause } from "../runtime/pause.ts";
 import type { ContainerOrder, Containers } from "./container-settings.ts";
 import { createFrameReader } from "./log-frames.ts";
@@ -12,6 +12,7 @@ interface Given {
   readonly organization_id: string;
   readonly take: (line: LogLine) => void;
   readonly hide: (text: string) => string;
+  readonly paced: Pacing;
   /** Aborted when this process ends. The container keeps running. */
   readonly detaching: AbortSignal;
 }
@@ -127,7 +128,7 @@ async function endOf(
 }
 
 /** Streams a container's output until it ends, even across engine outages. */
-function followLog(id: string, since_s: number, { containers, take, hide, detaching, organization_id }: Given) {
+function followLog(id: string, since_s: number, { containers, take, hide, detaching, organization_id, paced }: Given) {
   const stopping = new AbortController();
   const draining = new AbortController();
   const drain = () => draining.abort();

@@ -5,6 +5,7 @@ import { type Program, startApp } from "../runtime/app-instance.ts";
 import type { Child } from "../runtime/child.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
 import { Failure } from "../runtime/failure.ts";
+import { createPacing } from "../runtime/lines.ts";
 import { variablesOf } from "../runtime/source.ts";
 import { createWorkers, runScheduled, type Workers } from "../runtime/workers.ts";
 import type { Engine } from "./connect.ts";
@@ -46,6 +47,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
   /** The running commands of schedules. */
   const commands = new Set<Child>();
   const memory_bytes = limits.appMemory_bytes;
+  const paced = createPacing();
 
   const labelsOf = ({ deployment_id, environment, project_id }: App, beside: string) => ({
     [labels.folder]: names.folder,
@@ -56,7 +58,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
   });
 
   const givenOf = ({ organization_id, secrets }: App, take: TakeLine) => ({
-    ...{ containers, organization_id, take, hide: hideValues(secrets), detaching },
+    ...{ containers, organization_id, take, hide: hideValues(secrets), detaching, paced },
   });
 
   /** The settings that an app shares with its workers and schedules. */

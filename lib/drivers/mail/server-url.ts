@@ -43,13 +43,3 @@ export function parseMailServer(text: string): MailServer | undefined {
     isLoopback: /^(.+\.)?localhost$/i.test(host) || isLoopback(host),
   };
 }
-
-/** The default sender if `mail.from` is not set. An IP address needs brackets in a mail address. */
-export function defaultSender(origin: string): string {
-  const { hostname } = new URL(origin);
-  const host = hostname.startsWith("[") ? `[IPv6:${hostname.slice(1)}` : hostname;
-  return `svc-server@${/^[\d.]+$/.test(host) ? `[${host}]` : host}`;
-}
-
-/** The part after the @ of a sender. */
-export const hostOfSender = (from: string): string => /@([^<>@]+)>?$/.exec(from)?.[1] ?? "localhost";

@@ -1,6 +1,7 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import type { HandedOver, Mailer, OutgoingMail } from "./contract.ts";
+import { parseSender } from "./sender.ts";
 import { type MailServer, parseMailServer } from "./server-url.ts";
 
 /** The time limit of a whole attempt: connection, sign-in and message. */
@@ -144,8 +145,9 @@ export function createSmtpMailer(settings: SmtpSettings): SmtpMailer {
     async send(mail): Promise<HandedOver> {
       try {
         await connected(async (connection, { Composer }) => {
-          const message = await new Composer({ ...contentOf(mail), from: mail.from }).compile().build();
-          const envelope = { from: /<([^<>]+)>$/.exec(mail.from)?.[1] ?? mail.from, to: [mail.to] };
+          const from = parseSender(mail.from) ?? { name: "", address: mail.from };
+          const message = await new Composer({ ...contentOf(mail), from }).compile().build();
+          const envelope = { from: from.address, to: [mail.to] };
           await new Promise<void>((resolve, reject) => {
             connection.send(envelope, message, (error: unknown) => (error ? reject(error) : resolve()));
           });

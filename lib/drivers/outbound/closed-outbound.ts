@@ -23,7 +23,7 @@ export const mutedOutbound: Outbound = {
 
 /** The network with the option `strict`: no lookups and no requests. The inbox receives every delivery. */
 export const closedOutbound: Outbound = {
-  send: async ({ isForwarded }) => (isForwarded ? { ...nothing, error } : { ...nothing, error: null, isOutside: true }),
+  send: async () => ({ ...nothing, error: null, isOutside: true }),
   callBackend: async () => ({ status: null, error, bytes: Buffer.alloc(0), retry_after_ms: undefined }),
   async checkUrl(text) {
     const target = httpsTarget(text);
@@ -31,3 +31,10 @@ export const closedOutbound: Outbound = {
   },
   async close() {},
 };
+
+/** The same, but `near` gets what a tester forwards to a receiver on this machine. */
+export const closedBut = (near: Pick<Outbound, "send" | "close">): Outbound => ({
+  ...closedOutbound,
+  send: (request) => (request.isForwarded ? near : closedOutbound).send(request),
+  close: () => near.close(),
+});

@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
 import { sameAddress } from "../../kernel/ip-address.ts";
 import { https } from "../../kernel/late-modules.ts";
-import { joinSmallChunks } from "../../kernel/small-chunks.ts";
+import { createChunkJoiner, type JoinSmallChunks } from "../../kernel/small-chunks.ts";
 import { failureReason } from "./failure-reasons.ts";
 import { excerptOf, readBody } from "./http-response.ts";
 import type { Cancellation } from "./request-timeout.ts";
@@ -144,8 +144,13 @@ function retryOf({ connected, reused }: Connection): HttpResult["retry"] {
   return connected ? undefined : "next_address";
 }
 
-/** Sends one request. Never rejects: failures are part of the result. */
-export function sendRequest(request: HttpRequest): Promise<HttpResult> {
+/** Makes the function that sends one request. It never rejects: failures are part of the result. */
+export function createRequestSender(): (request: HttpRequest) => Promise<HttpResult> {
+  const joinSmallChunks = createChunkJoiner();
+  return (request) => sendRequest(request, joinSmallChunks);
+}
+
+function sendRequest(request: HttpRequest, joinSmallChunks: JoinSmallChunks): Promise<HttpResult> {
   const { cancellation } = request;
   if (cancellation.cancelled) return Promise.resolve(failed(String(cancellation.reason)));
   return new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { isAllowed, isClosed, isLoopback, isPrivateAddress, parseAllow } from ".
 import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";
 import { createConnectionPool } from "./connection-pool.ts";
 import { failureReason } from "./failure-reasons.ts";
-import { failed, type HttpResult, sendRequest } from "./http-request.ts";
+import { createRequestSender, failed, type HttpResult } from "./http-request.ts";
 import { parseRetryAfter } from "./http-response.ts";
 import { type Cancellation, createRequestsInFlight, rejectOnCancel, requestTimeout_ms } from "./request-timeout.ts";
 import { createHostResolver, type ResolveHost } from "./resolve-host.ts";
@@ -108,6 +108,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const { resolve, noneAfter } = createHostResolver(options.resolve);
   const clock = createClock("real");
   const requests = createRequestsInFlight();
+  const sendRequest = createRequestSender();
   const pool = createConnectionPool(mode, options.ca);
   let closed = false;
 

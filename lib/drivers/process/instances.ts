@@ -6,7 +6,7 @@ import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts
 import { type AppInstance, startApp } from "../runtime/app-instance.ts";
 import type { Ending } from "../runtime/child.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
-import { createLineReader, paced } from "../runtime/lines.ts";
+import { createLineReader, createPacing } from "../runtime/lines.ts";
 import { allProcesses, killStrays, type ProcessEntry } from "../runtime/process-table.ts";
 import { replacingShell } from "../runtime/procfile.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
@@ -59,6 +59,7 @@ export function createInstances(
   { appMemory_bytes: memory_bytes, healthTimeout_ms, dataLimit_bytes }: InstanceSettings,
 ) {
   const all = new Set<AppInstance>();
+  const paced = createPacing();
   let closed = false;
 
   const watchMemory = () => {

@@ -17,26 +17,31 @@ interface Pause {
   until: number;
 }
 const longestPause_ms = 60_000;
-/** The programs of each organization that pause. */
-const pausing = new Map<string, Set<Pause>>();
+
+export type Pacing = ReturnType<typeof createPacing>;
 
 /**
  * Slows a program down by the number of its organization's programs that flood their logs: 21 of them brought the 99th
  * percentile of others to 0.2 s. Each waits for what it printed itself, so a quiet one is still read at once.
  */
-export function paced(organization_id: string, write: (chunk: Buffer) => number): (chunk: Buffer) => number {
-  const own: Pause = { until: 0 };
-  return (chunk) => {
-    const begun = monotonicNow();
-    const least_ms = write(chunk);
-    const now = monotonicNow();
-    // Secrets of many lines make the search for them slow.
-    const cost_ms = Math.max(least_ms, 4 * (now - begun));
-    const all = pausing.get(organization_id) ?? new Set();
-    for (const one of all) if (one.until <= now) all.delete(one);
-    pausing.set(organization_id, all.add(own));
-    own.until = Math.min(Math.max(own.until, now) + cost_ms * all.size, now + longestPause_ms);
-    return own.until - now;
+export function createPacing() {
+  /** The programs of each organization that pause. */
+  const pausing = new Map<string, Set<Pause>>();
+
+  return function paced(organization_id: string, write: (chunk: Buffer) => number): (chunk: Buffer) => number {
+    const own: Pause = { until: 0 };
+    return (chunk) => {
+      const begun = monotonicNow();
+      const least_ms = write(chunk);
+      const now = monotonicNow();
+      // Secrets of many lines make the search for them slow.
+      const cost_ms = Math.max(least_ms, 4 * (now - begun));
+      const all = pausing.get(organization_id) ?? new Set();
+      for (const one of all) if (one.until <= now) all.delete(one);
+      pausing.set(organization_id, all.add(own));
+      own.until = Math.min(Math.max(own.until, now) + cost_ms * all.size, now + longestPause_ms);
+      return own.until - now;
+    };
   };
 }
 

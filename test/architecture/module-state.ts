@@ -1,0 +1,83 @@
+import { inTests } from "./folders.ts";
+import { type Node, nameOf, type Rule, type Source, said } from "./source.ts";
+
+/** Modules with state, each with the reason why it belongs to the process and not to a service. */
+const ofProcess: Readonly<Record<string, string>> = {
+  "lib/http/connections.ts": "the ports of a process share its descriptors",
+  "lib/drivers/outbound/request-slots.ts": "so do its requests",
+  "lib/kernel/event-loop.ts": "a process has one event loop",
+  "lib/kernel/system.ts": "a process has one clock",
+  "lib/kernel/standard-error.ts": "a process has one standard error",
+  "lib/drivers/painter/deflate.ts": "belongs to the thread that paints",
+  "lib/store/checkpoint-worker.ts": "belongs to the thread that moves the log",
+  "lib/drivers/box/cgroups.ts": "numbers the control groups of a process",
+  "lib/drivers/runtime/temporary-folder.ts": "the folders that a process removes at its end",
+  "lib/kernel/validation.ts": "is set during one synchronous call",
+  "lib/testing.ts": "a test file has one way to clean up",
+  "lib/http/server.ts": "is keyed by requests",
+  "lib/drivers/outbound/http-request.ts": "is keyed by sockets",
+  // What these remember follows from its key alone.
+  "lib/http/app.ts": "a loaded module",
+  "lib/kernel/web.ts": "loaded classes",
+  "lib/store/sqlite.ts": "a loaded module",
+  "lib/kernel/version.ts": "a file of the package",
+  "lib/store/migrate.ts": "files of the package",
+  "lib/dashboard/page-files.ts": "files of the package",
+  "bin/call-fields.ts": "a file of the package",
+  "lib/store/copy-tables.ts": "tables of the schema",
+  "lib/store/database-files.ts": "an empty database",
+  "lib/store/postgres-inserts.ts": "texts of queries",
+  "lib/store/postgres.ts": "texts of queries",
+  "lib/kernel/compiled-records.ts": "functions by the names of fields",
+  "lib/kernel/secret-values.ts": "functions by the values that they hide",
+  "lib/drivers/runtime/child.ts": "descriptors that the machine gives every child",
+  "lib/drivers/runtime/process-table.ts": "the page size of the machine",
+};
+
+const isReadonly = ({ typeAnnotation }: Node) => /^Readonly/.test(typeAnnotation?.typeAnnotation?.typeName?.name ?? "");
+
+const isEmptyCollection = (value: Node | null) =>
+  value?.type === "ArrayExpression"
+    ? value["elements"].length === 0
+    : value?.type === "NewExpression" &&
+      /^(Weak)?(Map|Set)$/.test(nameOf(value["callee"])) &&
+      value["arguments"].length === 0;
+
+/** The state that a module keeps: variables, and collections that begin empty. */
+function statesOf({ program }: Source): Node[] {
+  const declared: Node[] = program["body"].map((node: Node) => node["declaration"] ?? node);
+  return declared.filter(
+    ({ type, kind, declarations }) =>
+      type === "VariableDeclaration" &&
+      (kind === "let" || declarations.some(({ id, init }: Node) => !isReadonly(id) && isEmptyCollection(init))),
+  );
+}
+
+/** The page runs alone in its browser. */
+const hasOneService = (source: Source) => inTests(source) || source.path.startsWith("lib/dashboard/page/");
+
+/** Two services of a process may have equal ids: the budget of one must not count in the other. */
+export const stateRule: Rule = {
+  name: "no module has state that belongs to a service",
+  of: (source) =>
+    hasOneService(source) || source.path in ofProcess
+      ? []
+      : statesOf(source).map((node) =>
+          said(source, source.line(node), "is state of the whole process; make it in a createX() that a service calls"),
+        ),
+  breaks: [
+    ["lib/a.ts", "let count = 0;"],
+    ["lib/a.ts", "export const waiting = new Map<string, number>();"],
+    ["bin/a.ts", "const waiting: string[] = [];"],
+  ],
+  keeps: [
+    ["lib/a.ts", "const limits = new Set(['a']); function createA() { let count = 0; }"],
+    ["lib/a.ts", "const none: ReadonlySet<string> = new Set();"],
+    ["lib/dashboard/page/a.ts", "let socket;"],
+    ["lib/testing.ts", 'let scope = "file";'],
+  ],
+};
+
+/** Exceptions that are no longer needed. */
+export const statelessExceptions = (all: readonly Source[]): string[] =>
+  Object.keys(ofProcess).filter((path) => !all.some((source) => source.path === path && statesOf(source).length > 0));
