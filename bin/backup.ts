@@ -22,7 +22,7 @@ const lines = (warnings: readonly string[]) => warnings.map((warning) => `\nWarn
 
 export const backup = command(
   "backup",
-  "Back up the database, its key and its files, and check the copy. The server may be running.",
+  "The copy is checked. The server may be running.",
   {
     file: {
       type: "positional",
@@ -48,7 +48,7 @@ export const backup = command(
 
 export const restore = command(
   "restore",
-  "Restore a backup over the database. Stop the server first.",
+  "The backup is checked first. A database that exists is replaced only with --force. Stop its server before.",
   { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...target, ...force, ...json },
   async (args) => {
     const file = String(args["file"]);

@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import type { Page } from "../lib/client/answers.ts";
 import { pathExamples } from "../lib/client/typed-client.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
@@ -7,7 +6,7 @@ import { EndedWith, UsageError } from "./arguments.ts";
 import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
 import { type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
-import { command, type Given } from "./define-command.ts";
+import { command, type Given, parent } from "./define-command.ts";
 import { fieldOf, formatAnswer, isRecord, say } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
@@ -95,7 +94,7 @@ async function call(args: Given): Promise<void> {
 
 const callCommand = command(
   "call",
-  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. Print only one field with --field: ID=$(svc-server call projects.create name=web region=eu-west-1 --field id). With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
+  "Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
   {
     operation: { type: "positional", description: "The name of the operation, such as projects.list." },
     all: { type: "boolean", description: "Read every page of a list, and print each record as a line of JSON." },
@@ -103,7 +102,7 @@ const callCommand = command(
     ...connectionArgs,
   },
   call,
-  { more: true },
+  { anyWords: true },
 );
 
 export { callCommand as call };
@@ -111,7 +110,7 @@ export { callCommand as call };
 /** `svc-server users invite …` is short for `svc-server call users.invite …`. */
 export const users = command(
   "users",
-  "List users, or call another operation on users: svc-server users invite email=ada@example.com role=developer.",
+  "svc-server users invite … is short for svc-server call users.invite …",
   {
     verb: {
       type: "positional",
@@ -125,12 +124,12 @@ export const users = command(
     const [verb = "list", ...words] = args._;
     return call({ ...args, _: [`users.${verb}`, ...words] });
   },
-  { more: true },
+  { anyWords: true },
 );
 
 const logs = command(
   "logs",
-  "Print the log of a deployment.",
+  "",
   {
     id: { type: "positional", description: "The deployment's identifier." },
     follow: { type: "boolean", description: "Follow the log until the deployment has ended." },
@@ -152,10 +151,6 @@ const logs = command(
     }
   },
 );
-export const deployments = defineCommand({
-  meta: {
-    name: "deployments",
-    description: "Read the log of a deployment. For all other operations, see svc-server call.",
-  },
-  subCommands: { logs },
+export const deployments = parent("deployments", "For all other operations, see svc-server call.", {
+  logs: { summary: "Print the log of a deployment", example: "svc-server deployments logs ID --follow", load: logs },
 });

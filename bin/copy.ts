@@ -9,7 +9,7 @@ import { counted, describeLost, say } from "./output.ts";
 
 export const copy = command(
   "copy",
-  "Copy a service between a database file and PostgreSQL: rows, files, clock and pending work. Stop its servers first; a running one is refused. After an interruption, run the same command again.",
+  "It copies rows, files, clock and pending work. Stop the servers first; a running one is refused. After an interruption, run the same command again.",
   {
     from: { type: "string", description: "The database to copy.", valueHint: "PATH|URL" },
     to: { type: "string", description: "The new file, or an empty database of PostgreSQL.", valueHint: "PATH|URL" },

@@ -154,7 +154,7 @@ async function deployFolder(args: Given): Promise<void> {
 
 export const deploy = command(
   "deploy",
-  "Deploy a folder: push it to the service and print the log. The exit code is 0 once the app is live, or 1 if it failed. In a git repository, the last commit is deployed; in any other folder, the files that .gitignore does not exclude.",
+  "The exit code is 0 once the app is live, or 1 if it failed. In a git repository, the last commit is deployed; in any other folder, the files that .gitignore does not exclude.",
   deployArgs,
   deployFolder,
 );

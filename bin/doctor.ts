@@ -159,7 +159,7 @@ async function rulesOf(database: string): Promise<Finding[]> {
 
 export const doctor = command(
   "doctor",
-  "Check whether svc-server can run here with these options, and say how to fix what is wrong.",
+  "It takes the options of start.",
   {
     deep: {
       type: "boolean",

@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import * as v from "valibot";
 import { givenKey } from "../lib/app/encryption-key.ts";
 import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
@@ -11,7 +10,7 @@ import { rotateEncryption } from "../lib/store/rotate-encryption.ts";
 import { databaseOf, parseWhole, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
-import { command, type Given, json } from "./define-command.ts";
+import { command, type Given, json, parent } from "./define-command.ts";
 import { say, table } from "./output.ts";
 
 const organizationOf = ({ organization }: Given) =>
@@ -19,7 +18,7 @@ const organizationOf = ({ organization }: Given) =>
 
 const create = command(
   "create",
-  "Create an API key, and print only the key on stdout: KEY=$(svc-server keys create). It is shown only once.",
+  "It is shown only once. Stdout has only the key, so a script can take it: KEY=$(svc-server keys create).",
   {
     ...databaseArgs,
     role: {
@@ -81,7 +80,7 @@ const create = command(
   },
 );
 
-const list = command("list", "List the API keys of an organization.", databaseArgs, (args) =>
+const list = command("list", "", databaseArgs, (args) =>
   withAdmin(args, "svc-server call keys.list, or svc-server call keys.create name=ci", async (admin) => {
     const keys = await admin.listKeys(organizationOf(args).organization);
     if (args.json) return say(JSON.stringify(keys));
@@ -100,7 +99,7 @@ const list = command("list", "List the API keys of an organization.", databaseAr
 
 const revoke = command(
   "revoke",
-  "Revoke an API key. It stops working at once.",
+  "It stops working at once.",
   {
     ...databaseArgs,
     id: {
@@ -117,7 +116,7 @@ const revoke = command(
 
 const rotate = command(
   "rotate-encryption",
-  "Encrypt every secret in a database again with a new key, in one transaction. Stop its servers first. After a kill, either the old key or the new one is valid; run the command again to see which.",
+  "It takes one transaction. Stop the servers of the database first. After a kill, either the old key or the new one is valid; run the command again to see which.",
   {
     database: {
       type: "string",
@@ -165,10 +164,17 @@ function newKeyIn(file: string): Buffer {
   }
 }
 
-export const keys = defineCommand({
-  meta: {
-    name: "keys",
-    description: "Create, list and revoke the API keys in a database file, and rotate its encryption key.",
+export const keys = parent("keys", "They work on a database, beside its servers or without one.", {
+  create: {
+    summary: "Create an API key, and print it",
+    example: "svc-server keys create --role developer --scopes deployments:write",
+    load: create,
   },
-  subCommands: { create, list, revoke, "rotate-encryption": rotate },
+  list: { summary: "List the API keys of an organization", example: "svc-server keys list", load: list },
+  revoke: { summary: "Revoke an API key", example: "svc-server keys revoke ID", load: revoke },
+  "rotate-encryption": {
+    summary: "Encrypt all secrets again with a new key",
+    example: "svc-server keys rotate-encryption --new-key-file new.key",
+    load: rotate,
+  },
 });

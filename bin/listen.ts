@@ -129,7 +129,7 @@ async function run(given: Given): Promise<void> {
 
 export const listen = command(
   "listen",
-  "Forward events to a receiver on your machine as they happen, signed like deliveries with SVC_WEBHOOK_SECRET, or with a secret that is printed.",
+  "They are signed like deliveries, with SVC_WEBHOOK_SECRET or with a secret that is printed.",
   args,
   run,
 );

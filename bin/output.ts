@@ -1,3 +1,12 @@
+import { styleText } from "node:util";
+
+/** Whether a stream is a terminal that shows colour. With `NO_COLOR` it is not. */
+export const hasColor = ({ isTTY, hasColors }: NodeJS.WriteStream): boolean => isTTY === true && hasColors();
+
+/** Styles a text for stdout, if that shows colour. */
+export const styled = (style: "bold" | "cyan", text: string): string =>
+  hasColor(process.stdout) ? styleText(style, text, { validateStream: false }) : text;
+
 /** Prints one or more lines. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
 

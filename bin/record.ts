@@ -89,7 +89,7 @@ function createWriter(save: () => void) {
 
 export const record = command(
   "record",
-  "Forward requests to a real service, and turn its answers into a seed and scenarios, without secrets: svc-server record --upstream https://svc.example.com/v1. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
+  "It forwards requests to the service, and writes its answers down without secrets. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
   {
     upstream: { type: "string", description: "The base URL of the service to record.", valueHint: "URL" },
     out: {

@@ -8,7 +8,7 @@ import { counted, say } from "./output.ts";
 
 export const seed = command(
   "seed",
-  "Check a seed file; with --database, create a new database from it.",
+  "Without --database it only checks the file.",
   {
     file: { type: "positional", description: "The seed, as JSON, or demo. schema/seed.schema.json describes it." },
     database: { type: "string", description: "The database to create. It must not exist yet.", valueHint: "PATH" },

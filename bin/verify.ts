@@ -18,7 +18,7 @@ const count = (findings: readonly Finding[], result: Finding["result"]) =>
 
 export const verify = command(
   "verify",
-  "Check whether a server behaves as the interface says: svc-server verify --url https://svc.example.com. It only reads, and without an API key it checks only what needs none. With --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
+  "It only reads, and without an API key it checks only what needs none. With --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
   {
     ...connectionArgs,
     key: {

@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { groups, main } from "../../bin/commands.ts";
+import type { Command, Listed, Listing } from "../../bin/define-command.ts";
+import { runHere } from "../helpers/cli-in-process.ts";
+import { launch, run as spawned, stream, temporaryFolder } from "../helpers/program.ts";
+
+const loaded = async ({ load }: Listed): Promise<Command> => (typeof load === "function" ? load() : load);
+
+/** Every command by its full name, those that consist of others too. */
+async function allCommands(list: Listing, above = ""): Promise<[name: string, listed: Listed][]> {
+  const found = Object.entries(list).map(async ([word, listed]) => {
+    const { list: below = {} } = await loaded(listed);
+    return [[above + word, listed] as [string, Listed], ...(await allCommands(below, `${above}${word} `))];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+const all = await allCommands(main.list ?? {});
+const demo = join(process.cwd(), "fixtures/demo.json");
+
+test("the help has a line of at most 72 characters for each command, in five groups", async () => {
+  const { stdout } = await runHere(["--help"]);
+  assert.deepEqual(stdout.match(/^\w+$/gm), ["Run", "Use", "Emulate", "Operate", "Tools"]);
+  for (const name of Object.values(groups).flatMap(Object.keys))
+    assert.match(stdout, new RegExp(`^ {2}${name} +[A-Z].{10,}$`, "m"));
+  assert.ok(stdout.split("\n").length < 50, "it fits a screen");
+  const lists = [
+    stdout,
+    ...(await Promise.all(["clock", "keys", "inbox"].map(async (name) => (await runHere([name, "--help"])).stdout))),
+  ];
+  for (const line of lists.flatMap((text) => text.match(/^ {2}[a-z]\S* {2,}.*$/gm) ?? []))
+    assert.ok(line.length <= 72, line);
+});
+
+test("the help of a command says what it does, in lines of 80 characters, with an example", async () => {
+  for (const [name, { summary, example }] of all) {
+    const { status, stdout } = await runHere([...name.split(" "), "--help"]);
+    assert.equal(status, 0, name);
+    assert.ok(stdout.replaceAll(/\s+/g, " ").startsWith(summary === "" ? "?" : `${summary}.`), name);
+    assert.ok(stdout.includes(`\nEXAMPLE\n\n  ${example}\n`), name);
+    assert.ok(example.startsWith(`svc-server ${name.replace(/^clock show$/, "clock").split(" ", 1)[0]}`), example);
+    // The tables of fields and operations are as wide as they are.
+    const [text = ""] = stdout.split(/^(?:FIELDS|OPERATIONS)$/m);
+    const long = text.split("\n").filter((line) => [...line].length > 80 && line.trim() !== example);
+    if (name !== "users") assert.deepEqual(long, [], name);
+  }
+});
+
+test("every example works as it is written", { timeout: 120_000 }, async (t) => {
+  const folder = temporaryFolder(t);
+  const file = (name: string, text: string) => writeFileSync(join(folder, name), text);
+  const wordsOf = (example: string) =>
+    (example.match(/(?:'[^']*'|[^\s'])+/g) ?? []).slice(1).map((word) => word.replaceAll("'", ""));
+  const example = (name: string) => wordsOf(all.find(([one]) => one === name)?.[1].example ?? "");
+  file("package.json", JSON.stringify({ scripts: { test: "node -e 0" } }));
+  file("key.txt", "sk_live_demo_owner");
+  file("new.key", randomBytes(32).toString("base64"));
+  file("scenarios.json", '[{"outcome":{"result":"fail"}}]');
+  copyFileSync(demo, join(folder, "seed.json"));
+  mkdirSync(join(folder, "hello"));
+  file("hello/index.html", "Hello");
+  const { url } = await launch(t, [...example("dev"), "--port", "0"], folder);
+  await (await launch(t, [...example("start"), "--port", "0"], folder)).stop();
+  const env = {
+    SVC_URL: url,
+    SVC_API_KEY: "sk_live_demo_owner",
+    SVC_PORT: "0",
+    XDG_CONFIG_HOME: folder,
+    APPDATA: folder,
+  };
+  const here = (words: readonly string[]) => runHere(words, folder, env);
+  /** The first identifier that a command prints. */
+  const idFrom = async (...words: string[]) => /\b[a-z]+_[0-9A-Z]+\b/.exec((await here(words)).stdout)?.[0] ?? "";
+  await here(["trigger", "deployment.succeeded"]);
+  const ids: Readonly<Record<string, () => Promise<string>>> = {
+    "deployments logs": () => idFrom("call", "deployments.list", "--field", "id"),
+    "scenarios remove": () => idFrom("scenarios", "add", "match.branch=none", "outcome.result=fail"),
+    "faults remove": () => idFrom("faults", "add", "match.path=/v1/none", "respond.status=500"),
+    "snapshots restore": () => idFrom("snapshots", "create"),
+    "snapshots remove": () => idFrom("snapshots", "create"),
+    "keys revoke": () => idFrom("keys", "list"),
+  };
+  /** Commands that run until they are stopped, with the first line that they print. */
+  const running: Readonly<Record<string, RegExp>> = {
+    listen: /^Forwarding to http:\/\/localhost:3000\/webhooks, signed with whsec_/,
+    record: /^Recording /,
+  };
+  /** Examples that need more than this test has, with what they say without it. */
+  const lacking: Readonly<Record<string, RegExp>> = {
+    deploy: /this service hosts no repositories: it has no runtime/,
+    copy: /127\.0\.0\.1.*cannot be (used|reached)|ECONNREFUSED/,
+  };
+  const done = new Set(["dev", "start"]);
+  for (const [name, { example }] of all) {
+    const [, idOf] = Object.entries(ids).find(([one]) => example.startsWith(`svc-server ${one} ID`)) ?? [];
+    const id = (await idOf?.()) ?? "";
+    const words = wordsOf(
+      example
+        .replace(/ [<>] .*/, "")
+        .replace("https://svc.example.com", url)
+        .replace("http://127.0.0.1:7400", url)
+        .replace("@127.0.0.1/", "@127.0.0.1:1/")
+        .replace(/\bID\b/, id)
+        .replace("NAME", "shop"),
+    );
+    const written = words.join(" ");
+    if (done.has(written) || done.has(name)) continue;
+    done.add(written);
+    if (running[name]) {
+      const { lines, stop, ended } = stream(
+        t,
+        [...words, ...(name === "record" ? ["--port", "0", "--out", join(folder, "recording")] : [])],
+        env,
+      );
+      assert.match(String((await lines.next()).value), running[name], example);
+      stop("SIGTERM");
+      await ended;
+      continue;
+    }
+    const isProcess = ["exec", "login", "mcp"].includes(name);
+    const input = /< (\S+)/.exec(example)?.[1];
+    const { status, stdout, stderr } = isProcess
+      ? spawned(words, folder, {
+          ...env,
+          ...(name === "exec" ? {} : { input: input ? readFileSync(join(folder, input), "utf8") : "" }),
+        })
+      : await here(words);
+    const expected = lacking[name];
+    if (expected) assert.match(stderr, expected, example);
+    else assert.equal(status, 0, `${example}: ${stdout}${stderr}`);
+  }
+});
