@@ -46,9 +46,6 @@ function hasAccess(path: string, mode: number): boolean {
 /** Each check returns its finding, or throws an error that says how to fix the problem. */
 const ofMachine: Readonly<Record<string, Check>> = {
   node() {
-    const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-    if (major < 20 || (major === 20 && minor < 19))
-      throw new Error(`Node ${process.versions.node} is too old; install Node 20.19 or later`);
     return `Node ${process.versions.node}, svc-server ${version()}`;
   },
 };

@@ -2,15 +2,11 @@ import type { ArgsDef } from "citty";
 import { version } from "../lib/kernel/version.ts";
 import { groups } from "./commands.ts";
 import type { Command, Listed, Listing } from "./define-command.ts";
-import { styled } from "./output.ts";
+import { styled, wrapped } from "./output.ts";
 
 const width = 80;
 /** The widest column of names. A longer name has a line of its own. */
 const widestName = 22;
-
-/** Breaks a text at its spaces into lines of at most `size` characters. Only a longer word makes a longer line. */
-const wrapped = (text: string, size: number): string[] =>
-  text.match(new RegExp(`\\S.{0,${size - 1}}(?=\\s|$)|\\S+`, "g")) ?? [];
 
 type Row = readonly [name: string, text: string];
 

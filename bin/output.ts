@@ -7,6 +7,10 @@ export const hasColor = ({ isTTY, hasColors }: NodeJS.WriteStream): boolean => i
 export const styled = (style: "bold" | "cyan", text: string): string =>
   hasColor(process.stdout) ? styleText(style, text, { validateStream: false }) : text;
 
+/** Breaks a text at its spaces into lines of at most `size` characters. Only a longer word makes a longer line. */
+export const wrapped = (text: string, size: number): string[] =>
+  text.match(new RegExp(`\\S.{0,${size - 1}}(?=\\s|$)|\\S+`, "g")) ?? [];
+
 /** Prints one or more lines. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
 

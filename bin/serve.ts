@@ -9,7 +9,7 @@ import { isMissing } from "../lib/store/database-url.ts";
 import { fromEnvironment, optionArgs, parseSwitch, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
 import { command } from "./define-command.ts";
-import { say } from "./output.ts";
+import { hasColor, say } from "./output.ts";
 import { stopPretenuring } from "./pretenuring.ts";
 import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
@@ -68,7 +68,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
           options,
           isNew,
           warnings,
-          color: process.stdout.isTTY === true,
+          color: hasColor(process.stdout),
         }),
   );
   await end;

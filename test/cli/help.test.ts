@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import { groups, main } from "../../bin/commands.ts";
 import type { Command, Listed, Listing } from "../../bin/define-command.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
-import { launch, run as spawned, stream, temporaryFolder } from "../helpers/program.ts";
+import { launch, program, run as spawned, stream, temporaryFolder } from "../helpers/program.ts";
 
 const loaded = async ({ load }: Listed): Promise<Command> => (typeof load === "function" ? load() : load);
 
@@ -133,4 +135,18 @@ test("every example works as it is written", { timeout: 120_000 }, async (t) => 
     if (expected) assert.match(stderr, expected, example);
     else assert.equal(status, 0, `${example}: ${stdout}${stderr}`);
   }
+});
+
+const withoutTerminal =
+  process.platform !== "linux" || spawnSync("script", ["--version"]).status !== 0 ? "there is no `script`" : false;
+
+test("the help has colour on a terminal, and none under NO_COLOR", { skip: withoutTerminal }, () => {
+  const onTerminal = (env: Readonly<Record<string, string>>) =>
+    spawnSync("script", ["-qec", `"${process.execPath}" "${program}" clock --help`, "/dev/null"], {
+      encoding: "utf8",
+      env: { PATH: process.env["PATH"], TERM: "xterm-256color", ...env },
+    }).stdout.replaceAll("\r", "");
+  const [colored, plain] = [onTerminal({}), onTerminal({ NO_COLOR: "1" })];
+  assert.ok(colored.includes("\u001b[1mUSAGE\u001b[22m svc-server clock COMMAND"), colored);
+  assert.equal(stripVTControlCharacters(colored), plain);
 });
