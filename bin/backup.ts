@@ -3,6 +3,7 @@ import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store
 import { databaseFileOf, EndedWith } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { describeLost, say } from "./output.ts";
+import { withProgress } from "./progress.ts";
 
 const target: ArgsDef = {
   database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
@@ -35,7 +36,9 @@ export const backup = command(
   async (args) => {
     const file = String(args["file"]);
     const database = databaseFileOf(args, (url) => `pg_dump --format=custom --file=${file} ${url}`);
-    const { lost, warnings, unread } = await copyDatabase(database, file, { force: args["force"] === true });
+    const { lost, warnings, unread } = await withProgress((report) =>
+      copyDatabase(database, file, { force: args["force"] === true, report }),
+    );
     const key = `${file}.key`;
     say(
       args["json"]
@@ -53,7 +56,9 @@ export const restore = command(
   async (args) => {
     const file = String(args["file"]);
     const to = databaseFileOf(args, (url) => `pg_restore --clean --if-exists --dbname=${url} ${file}`);
-    const { lost, warnings, unread } = await restoreDatabase(file, to, { force: args["force"] === true });
+    const { lost, warnings, unread } = await withProgress((report) =>
+      restoreDatabase(file, to, { force: args["force"] === true, report }),
+    );
     say(
       args["json"]
         ? JSON.stringify({ database: to, lost_files: lost, warnings: [...warnings, ...unread] })

@@ -12,6 +12,7 @@ import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json, parent } from "./define-command.ts";
 import { say, table } from "./output.ts";
+import { withProgress } from "./progress.ts";
 
 const organizationOf = ({ organization }: Given) =>
   organization === undefined ? {} : { organization: String(organization) };
@@ -143,7 +144,9 @@ const rotate = command(
     if (file === undefined)
       throw new UsageError("option --new-key-file must name a file; make it with: openssl rand -base64 32 > FILE");
     const key = newKeyIn(String(file));
-    const { values, earlier, isGiven } = await rotateEncryption(database, key, () => givenKey(settings));
+    const { values, earlier, isGiven } = await withProgress((report) =>
+      rotateEncryption(database, key, () => givenKey(settings), report),
+    );
     const name = describeDatabase(database);
     if (args["json"]) return say(JSON.stringify({ database: name, in_force: "new", values: values ?? 0 }));
     if (earlier !== undefined) say(`Before this, ${earlier}.`);

@@ -5,6 +5,7 @@ import { EndedWith, UsageError } from "./arguments.ts";
 import { baseOf, connectionArgs, connectionOf } from "./connection.ts";
 import { command } from "./define-command.ts";
 import { say, table } from "./output.ts";
+import { withProgress } from "./progress.ts";
 import { stopSignals } from "./signals.ts";
 import { junitOf } from "./verify/junit.ts";
 import { requireServer } from "./verify/probe.ts";
@@ -49,7 +50,9 @@ export const verify = command(
     };
     for (const signal of stopSignals) process.once(signal, stop);
     await requireServer(base, key);
-    const findings = await tryAll({ base, key, pause, write: Boolean(args["write"]), stop: stopping.signal });
+    const findings = await withProgress((report) =>
+      tryAll({ base, key, pause, write: Boolean(args["write"]), stop: stopping.signal, report }),
+    );
     if (junit !== undefined) writeFileSync(junit, junitOf(findings, connection.url));
     say(args["json"] ? JSON.stringify(findings) : asText(findings));
     const differs = count(findings, "differs");
