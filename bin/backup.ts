@@ -1,4 +1,5 @@
 import type { ArgsDef } from "citty";
+import { pathOf } from "../lib/kernel/paths.ts";
 import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/backup.ts";
 import { databaseFileOf, EndedWith } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
@@ -34,7 +35,7 @@ export const backup = command(
     ...json,
   },
   async (args) => {
-    const file = String(args["file"]);
+    const file = pathOf(String(args["file"]));
     const database = databaseFileOf(args, (url) => `pg_dump --format=custom --file=${file} ${url}`);
     const { lost, warnings, unread } = await withProgress((report) =>
       copyDatabase(database, file, { force: args["force"] === true, report }),
@@ -54,7 +55,7 @@ export const restore = command(
   "The backup is checked first. A database that exists is replaced only with --force. Stop its server before.",
   { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...target, ...force, ...json },
   async (args) => {
-    const file = String(args["file"]);
+    const file = pathOf(String(args["file"]));
     const to = databaseFileOf(args, (url) => `pg_restore --clean --if-exists --dbname=${url} ${file}`);
     const { lost, warnings, unread } = await withProgress((report) =>
       restoreDatabase(file, to, { force: args["force"] === true, report }),

@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 import type { Protection } from "../lib/drivers/box/protections.ts";
 import { firstRepositoryIn } from "../lib/drivers/runtime/local-repositories.ts";
 import type { Options } from "../lib/index.ts";
+import { pathOf } from "../lib/kernel/paths.ts";
 import { version } from "../lib/kernel/version.ts";
 import { describeDatabase, withoutPassword } from "../lib/store/database-url.ts";
 import { wrapped } from "./output.ts";
@@ -53,7 +54,7 @@ export function banner(about: About): string {
   ].join("\n");
 }
 
-const databaseOf = ({ database = ":memory:" }: Options) => database;
+const databaseOf = ({ database = ":memory:" }: Options) => pathOf(database);
 
 function rowsOf(about: About): Row[] {
   const { mode, base_url, dashboard_url, api_key, runtime, protections = [], options, isNew } = about;
@@ -124,7 +125,7 @@ function commandsOf({ mode, apps_url, runtime, options }: About): string[] {
   const create = "npx svc-server call projects.create name=hello region=local";
   const list = "npx svc-server call deployments.list";
   if (mode === "dev" && repos === undefined) return [create, "npx svc-server trigger deployment.succeeded", list];
-  const repo = repos === undefined ? "acme/web" : (firstRepositoryIn(repos) ?? "OWNER/REPO");
+  const repo = repos === undefined ? "acme/web" : (firstRepositoryIn(pathOf(repos)) ?? "OWNER/REPO");
   const deploy = `npx svc-server call deployments.create project_id=$id environment=production source.type=git source.repo=${repo}`;
   return [`id=$(${create} --field id)`, long(deploy), list];
 }

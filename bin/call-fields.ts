@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { pathOf, readText } from "../lib/kernel/paths.ts";
 import { published } from "../lib/openapi/service.ts";
 import { UsageError } from "./arguments.ts";
 
@@ -195,7 +195,7 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string,
 
 function bodyOf(path: string): object {
   try {
-    const body: unknown = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8"));
+    const body: unknown = JSON.parse(readText(path === "-" ? 0 : pathOf(path)));
     if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   } catch (error) {
     throw new UsageError(`the body ${path} cannot be read as JSON: ${(error as Error).message}`);

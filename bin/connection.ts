@@ -1,10 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { readText } from "../lib/kernel/paths.ts";
 import { parseUrl } from "../lib/kernel/url.ts";
 import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
 import { type Command, type Given, json, type Listing, parent } from "./define-command.ts";
@@ -54,7 +55,7 @@ export function readProfiles(): Profiles {
   if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
     throw new Error(`${path} holds keys and can be read by other users; run: chmod 600 ${path}`);
   try {
-    return v.parse(file, JSON.parse(readFileSync(path, "utf8")));
+    return v.parse(file, JSON.parse(readText(path)));
   } catch {
     throw new Error(`${path} is not a valid file of profiles; remove it and run svc-server login again`);
   }

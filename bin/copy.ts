@@ -2,7 +2,7 @@ import { givenKey } from "../lib/app/encryption-key.ts";
 import type { CopyReport } from "../lib/store/copy.ts";
 import { copyDatabases } from "../lib/store/copy-databases.ts";
 import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
-import { requireDatabase, UsageError } from "./arguments.ts";
+import { pathIn, requireDatabase, UsageError } from "./arguments.ts";
 import { givenValue, keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { counted, describeLost, say } from "./output.ts";
@@ -45,7 +45,7 @@ async function run(args: Given): Promise<void> {
   const settings = settingsOf(isIntoFile ? from : to, args);
   const isGiven = settings.encryptionKey !== undefined || settings.keyFile !== undefined;
   const key = isGiven || isIntoFile ? givenKey(settings) : undefined;
-  const request = { from, to, key, folder: givenValue(args, "assets-folder") };
+  const request = { from, to, key, folder: pathIn({ folder: givenValue(args, "assets-folder") }, "folder") };
   const result = await withProgress((report) =>
     copyDatabases(request, ({ step, what, done, total }) => {
       if (args["json"]) say(JSON.stringify({ event: "progress", step, what, done, total }));

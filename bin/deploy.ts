@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import type { ArgsDef } from "citty";
 import type { Client } from "../lib/client.ts";
-import { EndedWith, UsageError } from "./arguments.ts";
+import { EndedWith, pathIn, UsageError } from "./arguments.ts";
 import { baseOf, type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given } from "./define-command.ts";
 import { type Commit, commitOf } from "./deployed-commit.ts";
@@ -118,7 +118,7 @@ async function deployStored(
 }
 
 async function deployFolder(args: Given): Promise<void> {
-  const folder = resolve(String(args["folder"] ?? "."));
+  const folder = resolve(pathIn(args, "folder") ?? ".");
   if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`${folder} is not a folder`);
   const connection = connectionOf(args);
   const client = clientOf(connection);

@@ -7,7 +7,7 @@ import { describeError } from "../lib/store/database-error.ts";
 import { describeDatabase } from "../lib/store/database-url.ts";
 import { readKey } from "../lib/store/encryption.ts";
 import { rotateEncryption } from "../lib/store/rotate-encryption.ts";
-import { databaseOf, parseWhole, UsageError } from "./arguments.ts";
+import { databaseOf, parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json, parent } from "./define-command.ts";
@@ -140,10 +140,10 @@ const rotate = command(
         "option --database must be a file or a URL: the key of a database in memory ends with its server",
       );
     const settings = settingsOf(database, args);
-    const file = args["new-key-file"];
+    const file = pathIn(args, "new-key-file");
     if (file === undefined)
       throw new UsageError("option --new-key-file must name a file; make it with: openssl rand -base64 32 > FILE");
-    const key = newKeyIn(String(file));
+    const key = newKeyIn(file);
     const { values, earlier, isGiven } = await withProgress((report) =>
       rotateEncryption(database, key, () => givenKey(settings), report),
     );

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { parseHttpUrl } from "../lib/drivers/outbound/target.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
-import { parseWhole, UsageError } from "./arguments.ts";
+import { parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { baseOf } from "./connection.ts";
 import { command, json } from "./define-command.ts";
 import { counted, say } from "./output.ts";
@@ -113,7 +113,7 @@ export const record = command(
         "option --host must be a loopback address: anybody who can reach the recorder can reach the upstream",
       );
     const upstream = upstreamOf(args["upstream"]);
-    const files = openFiles(resolve(String(args["out"] ?? "svc-recording")));
+    const files = openFiles(resolve(pathIn(args, "out") ?? "svc-recording"));
     const recorder = createRecorder();
     const recording = () => recordingOf(recorder, Boolean(args["keep-people"]));
     const writer = createWriter(() => files.write(recording()));

@@ -39,7 +39,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
       `${host} can be reached from other machines; set --public-url, or --behind-proxy if a proxy is in front of it${network}`,
     );
   }
-  const { database = ":memory:" } = options;
+  const { database } = settings;
   const apps = runsForReal(settings) ? settings.apps : undefined;
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemTimer } from "../lib/kernel/clock.ts";
-import { EndedWith, UsageError } from "./arguments.ts";
+import { EndedWith, pathIn, UsageError } from "./arguments.ts";
 import { baseOf, connectionArgs, connectionOf } from "./connection.ts";
 import { command } from "./define-command.ts";
 import { say, table } from "./output.ts";
@@ -35,9 +35,11 @@ export const verify = command(
     const key = args["key"] === undefined ? connection.apiKey : String(args["key"]);
     if (args["key"] !== undefined && !/^sk_live_\w+$/.test(String(key)))
       throw new UsageError("option --key must be an API key, which begins with sk_live_");
-    const junit = args["junit"] === undefined ? undefined : resolve(String(args["junit"]));
+    const junit = pathIn(args, "junit");
     if (junit !== undefined && !existsSync(dirname(junit)))
-      throw new UsageError(`option --junit must name a file in a folder that exists; ${dirname(junit)} does not`);
+      throw new UsageError(
+        `option --junit must name a file in a folder that exists; ${dirname(resolve(junit))} does not`,
+      );
     if (key === undefined && args["write"])
       throw new UsageError("option --write needs an API key of the server: set SVC_API_KEY, or give it with --key");
     const base = baseOf(connection.url).replace(/\/$/, "");

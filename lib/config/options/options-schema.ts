@@ -17,7 +17,7 @@ import { domains } from "./domains.ts";
 import { generations } from "./generations.ts";
 import { mail } from "./mail.ts";
 import { metrics } from "./metrics.ts";
-import { limit, option, positive } from "./option-types.ts";
+import { limit, option, path, positive } from "./option-types.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 import { repositories } from "./repositories.ts";
@@ -82,7 +82,7 @@ export const optionsSchema = v.strictObject({
     false,
   ),
   database: v.optional(
-    option(textOf(1, 4096), {
+    option(path, {
       help: "The path of the database file, `:memory:`, or the URL of a PostgreSQL database: `postgres://user:password@host/name`. The default of `svc-server start` is `./svc-data`.",
       flag: "database",
       value: "PATH|URL",
