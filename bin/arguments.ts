@@ -136,12 +136,17 @@ export function parseSwitch(text: string | undefined, variable: string): boolean
   return text === undefined ? undefined : text === "true";
 }
 
+/** The entries of a list in a flag or variable. They are separated by commas, and may have spaces around them. */
+export function listIn(text: string): string[] {
+  return text.split(",").map((one) => one.trim());
+}
+
 /** Parses an option's text by its format. Text that is not a number stays text, so the schema refuses it. */
 const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^(?!-0*(\.0*)?$)-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
   switch: parseSwitch,
-  list: (text) => text.split(",").map((one) => one.trim()),
+  list: listIn,
   file: readSeed,
   json: parseJson,
 };

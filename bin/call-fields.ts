@@ -1,7 +1,7 @@
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { pathOf, readText } from "../lib/kernel/paths.ts";
 import { published } from "../lib/openapi/service.ts";
-import { UsageError } from "./arguments.ts";
+import { listIn, UsageError } from "./arguments.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -131,7 +131,7 @@ function typed(text: string, schema: Json, place: string): unknown {
   if (types.has("array")) {
     const items = forms.find(({ items }) => items)?.["items"] as Json | undefined;
     if (text.startsWith("[")) return parsed(text, types, place);
-    return text === "" ? [] : text.split(",").map((one) => typed(one, items ?? {}, place));
+    return text === "" ? [] : listIn(text).map((one) => typed(one, items ?? {}, place));
   }
   const isText = types.has("string") || forms.some((form) => form["const"] || form["enum"]);
   if (isText && !(types.has("object") && text.startsWith("{"))) return text;

@@ -44,10 +44,12 @@ export const exec: Command = {
 
 /** Runs a command on this terminal and forwards signals to it. Resolves with its exit code. */
 async function ended([command, words]: [string, string[]], variables: NodeJS.ProcessEnv): Promise<number> {
+  const { no_proxy, NO_PROXY } = process.env;
+  const direct = [...new Set([no_proxy, NO_PROXY, "127.0.0.1", "localhost"])].filter(Boolean).join(",");
   const child = spawn(command, words, {
     stdio: "inherit",
-    // A profile would override the two variables above.
-    env: { ...process.env, ...variables, SVC_PROFILE: undefined },
+    // A profile would override the variables of the emulator. A proxy does not reach it.
+    env: { ...process.env, ...variables, NO_PROXY: direct, no_proxy: direct, SVC_PROFILE: undefined },
     // On Windows, npm and similar commands are scripts that need a shell.
     shell: process.platform === "win32",
   });

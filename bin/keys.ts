@@ -7,7 +7,7 @@ import { describeError } from "../lib/store/database-error.ts";
 import { describeDatabase } from "../lib/store/database-url.ts";
 import { readKey } from "../lib/store/encryption.ts";
 import { rotateEncryption } from "../lib/store/rotate-encryption.ts";
-import { databaseOf, parseWhole, pathIn, UsageError } from "./arguments.ts";
+import { databaseOf, listIn, parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json, parent } from "./define-command.ts";
@@ -51,7 +51,7 @@ const create = command(
   (args) => {
     const role = String(args.role ?? "owner");
     if (!roles.some((one) => one === role)) throw new UsageError(`option --role must be one of ${roles.join(", ")}`);
-    const given = String(args.scopes ?? "*").split(",");
+    const given = listIn(String(args.scopes ?? "*"));
     const wrong = given.find((one) => !scopes.some((scope) => scope === one));
     if (wrong !== undefined)
       throw new UsageError(`option --scopes: "${wrong}" is not a scope; the scopes are ${scopes.join(", ")}`);

@@ -8,7 +8,7 @@ import { parseDuration } from "../lib/kernel/duration.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { parseUrl } from "../lib/kernel/url.ts";
 import { version } from "../lib/kernel/version.ts";
-import { UsageError } from "./arguments.ts";
+import { listIn, UsageError } from "./arguments.ts";
 import { connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given } from "./define-command.ts";
 import { followEvents, type ServiceEvent } from "./event-stream.ts";
@@ -26,7 +26,11 @@ const args: ArgsDef = {
     description: "Post an event again after these delays, until a 2xx arrives, such as 30s,2m,10m,30m,2h (none).",
     valueHint: "DELAY,…",
   },
-  events: { type: "string", description: "The events to forward, separated by commas (all).", valueHint: "NAME,…" },
+  events: {
+    type: "string",
+    description: "The events to forward, separated by commas (* for all).",
+    valueHint: "NAME,…",
+  },
   ...connectionArgs,
 };
 
@@ -73,16 +77,18 @@ function parseReceiver(text: string): string {
 
 /** The delays before the retries, in milliseconds. */
 const parseRetries = (text: string): number[] =>
-  text.split(",").map((one) => {
-    const delay = parseDuration(one.trim());
+  listIn(text).map((one) => {
+    const delay = parseDuration(one);
     if (delay === undefined)
-      throw new UsageError(`option --retries must be durations such as 30s,2m,10m, not "${one.trim()}"`);
+      throw new UsageError(`option --retries must be durations such as 30s,2m,10m, not "${one}"`);
     return delay;
   });
 
-function parseEvents(text: string): string[] {
+/** The events to forward; undefined for all. */
+function parseEvents(text: string): string[] | undefined {
   const known = Object.keys(catalog);
-  const wanted = text.split(",");
+  const wanted = listIn(text);
+  if (wanted.every((one) => one === "*")) return undefined;
   const wrong = wanted.find((one) => !known.includes(one));
   if (wrong !== undefined)
     throw new UsageError(

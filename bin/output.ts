@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import stringWidth from "string-width";
 
 /** Whether a stream is a terminal that shows colour. With `NO_COLOR` it is not. */
 export const hasColor = ({ isTTY, hasColors }: NodeJS.WriteStream): boolean => isTTY === true && hasColors();
@@ -27,10 +28,10 @@ export const describeLost = (lost: readonly string[]) =>
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}/gu, "\ufffd")));
   const widths = rows.reduce<number[]>(
-    (widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, [...cell].length)),
+    (widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, stringWidth(cell))),
     [],
   );
-  const padded = (cell: string, i: number) => cell + " ".repeat((widths[i] ?? 0) - [...cell].length);
+  const padded = (cell: string, i: number) => cell + " ".repeat((widths[i] ?? 0) - stringWidth(cell));
   return rows.map((row) => row.map(padded).join("  ").trimEnd()).join("\n");
 }
 

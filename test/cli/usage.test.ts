@@ -2,16 +2,20 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { buildSync } from "esbuild";
 import * as v from "valibot";
+import { table } from "../../bin/output.ts";
 import { configuration } from "../../bin/server-options.ts";
 import { optionsSchema } from "../../lib/config/options/options-schema.ts";
 import { allOptions, variableOf } from "../../lib/config/parse-options.ts";
+import { streamQuery } from "../../lib/events/schema.ts";
 import { createService } from "../../lib/index.ts";
 import { pathOf } from "../../lib/kernel/paths.ts";
 import { readKey } from "../../lib/store/encryption.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { refuses, userFolder, within } from "../helpers/cli-refusals.ts";
-import { launch, run } from "../helpers/program.ts";
+import { launch, run, temporaryFolder } from "../helpers/program.ts";
 
 const demo = readFileSync("fixtures/demo.json", "utf8");
 
@@ -290,4 +294,42 @@ test("a file of the user's may begin with a byte order mark", async (t) => {
   assert.deepEqual([made.status, made.stdout], [0, "marked\n"], made.stderr);
   file("key", `\uFEFF${Buffer.alloc(32, 7).toString("base64")}\n`);
   assert.deepEqual(readKey("key"), Buffer.alloc(32, 7));
+});
+
+test("lists may have spaces around their entries", async (t) => {
+  const { folder } = userFolder(t);
+  const service = await createService({ seed: JSON.parse(demo) });
+  t.after(() => service.close());
+  const { url } = await service.listen({ port: 0 });
+  const env = { SVC_URL: url, SVC_API_KEY: "sk_live_demo_owner", XDG_CONFIG_HOME: folder, APPDATA: folder };
+  const events = ["project.created", "user.invited"];
+  const words = ["url=https://shop.inbox.test/in", `events=${events.join(" , ")}`, "secret=whsec_demo"];
+  const made = await runHere(["call", "webhooks.create", ...words, "--field", "events"], folder, env);
+  assert.deepEqual([made.status, JSON.parse(made.stdout)], [0, events], made.stderr);
+  await runHere(["seed", "demo", "--database", "svc.db"], folder, env);
+  const [scopes, at] = ["projects:read, users:read", ["--database", "svc.db", "--json"]];
+  await runHere(["keys", "create", ...at, "--scopes", scopes], folder, env);
+  assert.match(
+    (await runHere(["keys", "list", ...at], folder, env)).stdout,
+    /"scopes":\["projects:read","users:read"\]/,
+  );
+  assert.equal(v.parse(streamQuery, { events: "user.invited , *" }).events, "user.invited,*");
+});
+
+test("a table lines up with wide characters, emoji and accents", () => {
+  const rows = ["東京", "né\u0301e", "👩‍👩‍👧", "web"].map(
+    (name) =>
+      table([
+        [name, "x"],
+        ["widest", "y"],
+      ]).split("\n")[0],
+  );
+  assert.deepEqual(rows, ["東京    x", "né\u0301e     x", "👩‍👩‍👧      x", "web     x"]);
+});
+
+test("a bundle of the package says what to do, instead of missing its files", async (t) => {
+  const outfile = join(temporaryFolder(t), "app.mjs");
+  buildSync({ entryPoints: ["lib/kernel/version.ts"], bundle: true, platform: "node", format: "esm", outfile });
+  const { version } = (await import(pathToFileURL(outfile).href)) as { version: () => string };
+  assert.throws(version, /cannot find its own files, because a bundler has moved its code; make it external/);
 });

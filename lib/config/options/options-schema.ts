@@ -42,15 +42,19 @@ const origin = v.pipe(
   v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
   v.transform((text) => new URL(text).origin),
 );
-const corsRule = "must be a whole origin such as https://app.example.com, or * alone for all";
+const corsRule = "must be a whole origin such as https://app.example.com or capacitor://localhost, or * alone for all";
+/** Apps send origins of schemes of their own, which `URL` takes for opaque: `capacitor://localhost`, `tauri://localhost`. */
+const isAppOrigin = (text: string) => /^(?!https?:|file:)[a-z][a-z\d+.-]*:\/\/[\w.-]+(:\d+)?$/i.test(text);
 const corsOrigin = v.pipe(
   v.string(corsRule),
-  v.check((text) => text === "*" || isOrigin(text), corsRule),
+  v.check((text) => text === "*" || isOrigin(text) || isAppOrigin(text), corsRule),
 );
 /** A list of origins, or `*` alone. */
 const corsOrigins = v.pipe(
   v.union([v.array(corsOrigin), v.literal("*")], 'must be a list of origins, or "*"'),
-  v.transform((given) => [given].flat().map((one) => (one === "*" ? one : new URL(one).origin))),
+  v.transform((given) =>
+    [given].flat().map((one) => (one === "*" ? one : isAppOrigin(one) ? one.toLowerCase() : new URL(one).origin)),
+  ),
 );
 
 const isObject = <T extends object>() =>
