@@ -7,6 +7,7 @@ import { failures, outcomeFields } from "../lib/drivers/simulated-outcome.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
 import { lifecycle as generation } from "../lib/generations/states.ts";
+import { faultFields } from "../lib/instruments/faults.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/state-machine.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
@@ -113,14 +114,14 @@ function outcomes(): string {
   );
 }
 
-const scenarioFields = () =>
-  Object.entries(
-    jsonSchema(outcomeFields)["properties"] as Record<string, { enum?: string[]; description?: string }>,
-  ).map(([name, { enum: values = [], description = "" }]) => [
-    `\`${name}\``,
-    values.map((value) => `\`${value}\``).join(", "),
-    description,
-  ]);
+const fieldRows = (schema: Parameters<typeof jsonSchema>[0]) =>
+  Object.entries(jsonSchema(schema)["properties"] as Record<string, { enum?: string[]; description?: string }>).map(
+    ([name, { enum: values = [], description = "" }]) => [
+      `\`${name}\``,
+      values.map((value) => `\`${value}\``).join(", "),
+      description,
+    ],
+  );
 
 const parts: Record<string, () => string | Promise<string>> = {
   options: () => optionTable(allOptions),
@@ -159,7 +160,12 @@ const parts: Record<string, () => string | Promise<string>> = {
       ]),
     ),
   scenarioOutcomes: outcomes,
-  scenarioFields: () => table(["field of an outcome", "values", "what it does"], scenarioFields()),
+  scenarioFields: () => table(["field of an outcome", "values", "what it does"], fieldRows(outcomeFields)),
+  faultFields: () =>
+    table(
+      ["field of `respond`", "what it does"],
+      fieldRows(faultFields).map(([name = "", , meaning = ""]) => [name, meaning]),
+    ),
   commands: async () => {
     const tables = Object.entries(groups).map(
       async ([name, list]) =>

@@ -37,7 +37,7 @@ test("the banner has at most 14 lines of 80 columns, and colour only where it is
     {},
     { options: { clock: "manual@2026-01-01T00:00:00Z", ...database } },
     { options: { trustNetwork: ["172.31.74.0/24"], outbound: { send: true } } },
-    { ...apps, options: { apps: { port: 8080 } } },
+    apps,
     { mode: "start", options: database, isNew: true },
     { mode: "start", options: database, api_key: null },
     { mode: "start", options: { ...database, publicUrl: "https://svc.example.com" }, ...apps, isNew: true },

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { groups, main } from "../../bin/commands.ts";
 import type { Command, Listed, Listing } from "../../bin/define-command.ts";
@@ -42,7 +42,7 @@ test("the help of a command says what it does, in lines of 80 characters, with a
   for (const [name, { summary, example }] of all) {
     const { status, stdout } = await runHere([...name.split(" "), "--help"]);
     assert.equal(status, 0, name);
-    assert.ok(stdout.replaceAll(/\s+/g, " ").startsWith(summary === "" ? "?" : `${summary}.`), name);
+    assert.ok(stdout.replaceAll(/\s+/g, " ").startsWith(`${summary}.`), name);
     assert.ok(stdout.includes(`\nEXAMPLE\n\n  ${example}\n`), name);
     assert.ok(example.startsWith(`svc-server ${name.replace(/^clock show$/, "clock").split(" ", 1)[0]}`), example);
     // The tables of fields and operations are as wide as they are.
@@ -52,12 +52,34 @@ test("the help of a command says what it does, in lines of 80 characters, with a
   }
 });
 
-test("every example works as it is written", { timeout: 120_000 }, async (t) => {
+const wordsOf = (example: string) =>
+  (example.match(/(?:'[^']*'|[^\s'])+/g) ?? []).slice(1).map((word) => word.replaceAll("'", ""));
+const exampleOf = (name: string) => wordsOf(all.find(([one]) => one === name)?.[1].example ?? "");
+
+/** Commands that run until they are stopped, with the first line that they print. */
+const running: Readonly<Record<string, RegExp>> = {
+  listen: /^Forwarding to http:\/\/localhost:3000\/webhooks, signed with whsec_/,
+  record: /^Recording /,
+};
+/** Examples that need more than this test has, with what they say without it. */
+const lacking: Readonly<Record<string, RegExp>> = {
+  deploy: /this service hosts no repositories: it has no runtime/,
+  copy: /127\.0\.0\.1.*cannot be (used|reached)|ECONNREFUSED/,
+};
+/** Commands that make what `ID` stands for, and print its identifier. */
+const makers: Readonly<Record<string, readonly string[]>> = {
+  "deployments logs": ["call", "deployments.list", "--field", "id"],
+  "scenarios remove": ["scenarios", "add", "match.branch=none", "outcome.result=fail"],
+  "faults remove": ["faults", "add", "match.path=/v1/none", "respond.status=500"],
+  "snapshots restore": ["snapshots", "create"],
+  "snapshots remove": ["snapshots", "create"],
+  "keys revoke": ["keys", "list"],
+};
+
+/** A folder with the files that the examples name, an emulator, and a database `./svc-data`. */
+async function desk(t: TestContext) {
   const folder = temporaryFolder(t);
   const file = (name: string, text: string) => writeFileSync(join(folder, name), text);
-  const wordsOf = (example: string) =>
-    (example.match(/(?:'[^']*'|[^\s'])+/g) ?? []).slice(1).map((word) => word.replaceAll("'", ""));
-  const example = (name: string) => wordsOf(all.find(([one]) => one === name)?.[1].example ?? "");
   file("package.json", JSON.stringify({ scripts: { test: "node -e 0" } }));
   file("key.txt", "sk_live_demo_owner");
   file("new.key", randomBytes(32).toString("base64"));
@@ -65,71 +87,44 @@ test("every example works as it is written", { timeout: 120_000 }, async (t) => 
   copyFileSync(demo, join(folder, "seed.json"));
   mkdirSync(join(folder, "hello"));
   file("hello/index.html", "Hello");
-  const { url } = await launch(t, [...example("dev"), "--port", "0"], folder);
-  await (await launch(t, [...example("start"), "--port", "0"], folder)).stop();
-  const env = {
-    SVC_URL: url,
-    SVC_API_KEY: "sk_live_demo_owner",
-    SVC_PORT: "0",
-    XDG_CONFIG_HOME: folder,
-    APPDATA: folder,
-  };
+  const { url } = await launch(t, [...exampleOf("dev"), "--port", "0"], folder);
+  await (await launch(t, [...exampleOf("start"), "--port", "0"], folder)).stop();
+  const home = { XDG_CONFIG_HOME: folder, APPDATA: folder };
+  return { folder, url, env: { SVC_URL: url, SVC_API_KEY: "sk_live_demo_owner", SVC_PORT: "0", ...home } };
+}
+
+test("every example works as it is written", { timeout: 120_000 }, async (t) => {
+  const { folder, url, env } = await desk(t);
   const here = (words: readonly string[]) => runHere(words, folder, env);
-  /** The first identifier that a command prints. */
-  const idFrom = async (...words: string[]) => /\b[a-z]+_[0-9A-Z]+\b/.exec((await here(words)).stdout)?.[0] ?? "";
   await here(["trigger", "deployment.succeeded"]);
-  const ids: Readonly<Record<string, () => Promise<string>>> = {
-    "deployments logs": () => idFrom("call", "deployments.list", "--field", "id"),
-    "scenarios remove": () => idFrom("scenarios", "add", "match.branch=none", "outcome.result=fail"),
-    "faults remove": () => idFrom("faults", "add", "match.path=/v1/none", "respond.status=500"),
-    "snapshots restore": () => idFrom("snapshots", "create"),
-    "snapshots remove": () => idFrom("snapshots", "create"),
-    "keys revoke": () => idFrom("keys", "list"),
-  };
-  /** Commands that run until they are stopped, with the first line that they print. */
-  const running: Readonly<Record<string, RegExp>> = {
-    listen: /^Forwarding to http:\/\/localhost:3000\/webhooks, signed with whsec_/,
-    record: /^Recording /,
-  };
-  /** Examples that need more than this test has, with what they say without it. */
-  const lacking: Readonly<Record<string, RegExp>> = {
-    deploy: /this service hosts no repositories: it has no runtime/,
-    copy: /127\.0\.0\.1.*cannot be (used|reached)|ECONNREFUSED/,
-  };
   const done = new Set(["dev", "start"]);
   for (const [name, { example }] of all) {
-    const [, idOf] = Object.entries(ids).find(([one]) => example.startsWith(`svc-server ${one} ID`)) ?? [];
-    const id = (await idOf?.()) ?? "";
+    const [, maker] = Object.entries(makers).find(([one]) => example.startsWith(`svc-server ${one} ID`)) ?? [];
+    const id = maker && /\b[a-z]+_[0-9A-Z]+\b/.exec((await here(maker)).stdout)?.[0];
     const words = wordsOf(
       example
         .replace(/ [<>] .*/, "")
         .replace("https://svc.example.com", url)
         .replace("http://127.0.0.1:7400", url)
         .replace("@127.0.0.1/", "@127.0.0.1:1/")
-        .replace(/\bID\b/, id)
+        .replace(/\bID\b/, String(id))
         .replace("NAME", "shop"),
     );
     const written = words.join(" ");
     if (done.has(written) || done.has(name)) continue;
     done.add(written);
     if (running[name]) {
-      const { lines, stop, ended } = stream(
-        t,
-        [...words, ...(name === "record" ? ["--port", "0", "--out", join(folder, "recording")] : [])],
-        env,
-      );
+      const more = name === "record" ? ["--port", "0", "--out", join(folder, "recording")] : [];
+      const { lines, stop, ended } = stream(t, [...words, ...more], env);
       assert.match(String((await lines.next()).value), running[name], example);
       stop("SIGTERM");
       await ended;
       continue;
     }
-    const isProcess = ["exec", "login", "mcp"].includes(name);
-    const input = /< (\S+)/.exec(example)?.[1];
-    const { status, stdout, stderr } = isProcess
-      ? spawned(words, folder, {
-          ...env,
-          ...(name === "exec" ? {} : { input: input ? readFileSync(join(folder, input), "utf8") : "" }),
-        })
+    const file = /< (\S+)/.exec(example)?.[1];
+    const input = { input: file === undefined ? "" : readFileSync(join(folder, file), "utf8") };
+    const { status, stdout, stderr } = ["exec", "login", "mcp"].includes(name)
+      ? spawned(words, folder, { ...env, ...(name !== "exec" && input) })
       : await here(words);
     const expected = lacking[name];
     if (expected) assert.match(stderr, expected, example);

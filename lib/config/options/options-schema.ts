@@ -2,7 +2,6 @@ import * as v from "valibot";
 import type { Sink } from "../../drivers/outbound/function-transport.ts";
 import { createClock, latestInstant } from "../../kernel/clock.ts";
 import { type Log, levels } from "../../kernel/log.ts";
-import { parseUrl } from "../../kernel/url.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { fixedKey } from "../../keys/schema.ts";
 import { region } from "../../projects/schema.ts";
@@ -18,6 +17,7 @@ import { generations } from "./generations.ts";
 import { mail } from "./mail.ts";
 import { metrics } from "./metrics.ts";
 import { limit, option, path, positive } from "./option-types.ts";
+import { corsOrigins, origin } from "./origins.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 import { repositories } from "./repositories.ts";
@@ -35,26 +35,6 @@ const clockSetting = v.pipe(
       return false;
     }
   }, "must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x"),
-);
-
-const origin = v.pipe(
-  v.string("must be a string"),
-  v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
-  v.transform((text) => new URL(text).origin),
-);
-const corsRule = "must be a whole origin such as https://app.example.com or capacitor://localhost, or * alone for all";
-/** Apps send origins of schemes of their own, which `URL` takes for opaque: `capacitor://localhost`, `tauri://localhost`. */
-const isAppOrigin = (text: string) => /^(?!https?:|file:)[a-z][a-z\d+.-]*:\/\/[\w.-]+(:\d+)?$/i.test(text);
-const corsOrigin = v.pipe(
-  v.string(corsRule),
-  v.check((text) => text === "*" || isOrigin(text) || isAppOrigin(text), corsRule),
-);
-/** A list of origins, or `*` alone. */
-const corsOrigins = v.pipe(
-  v.union([v.array(corsOrigin), v.literal("*")], 'must be a list of origins, or "*"'),
-  v.transform((given) =>
-    [given].flat().map((one) => (one === "*" ? one : isAppOrigin(one) ? one.toLowerCase() : new URL(one).origin)),
-  ),
 );
 
 const isObject = <T extends object>() =>
@@ -237,16 +217,3 @@ export const optionsSchema = v.strictObject({
     "error",
   ),
 });
-
-function isOrigin(text: string): boolean {
-  const url = parseUrl(text);
-  return (
-    url !== undefined &&
-    /^https?:$/.test(url.protocol) &&
-    !url.hostname.includes("*") &&
-    url.pathname === "/" &&
-    url.search === "" &&
-    url.hash === "" &&
-    url.username === ""
-  );
-}
