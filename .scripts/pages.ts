@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
-import type { CommandDef, Resolvable } from "citty";
-import { main } from "../bin/commands.ts";
+import { groups } from "../bin/commands.ts";
+import type { Listing } from "../bin/define-command.ts";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { lifecycle as deployment } from "../lib/deployments/states.ts";
 import { failures, outcomeFields } from "../lib/drivers/simulated-outcome.ts";
 import { catalog } from "../lib/events/catalog.ts";
 import { type Model, models } from "../lib/generations/models.ts";
 import { lifecycle as generation } from "../lib/generations/states.ts";
+import { faultFields } from "../lib/instruments/faults.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/state-machine.ts";
 import { jsonSchema } from "../lib/openapi/json-schema.ts";
@@ -113,14 +114,14 @@ function outcomes(): string {
   );
 }
 
-const scenarioFields = () =>
-  Object.entries(
-    jsonSchema(outcomeFields)["properties"] as Record<string, { enum?: string[]; description?: string }>,
-  ).map(([name, { enum: values = [], description = "" }]) => [
-    `\`${name}\``,
-    values.map((value) => `\`${value}\``).join(", "),
-    description,
-  ]);
+const fieldRows = (schema: Parameters<typeof jsonSchema>[0]) =>
+  Object.entries(jsonSchema(schema)["properties"] as Record<string, { enum?: string[]; description?: string }>).map(
+    ([name, { enum: values = [], description = "" }]) => [
+      `\`${name}\``,
+      values.map((value) => `\`${value}\``).join(", "),
+      description,
+    ],
+  );
 
 const parts: Record<string, () => string | Promise<string>> = {
   options: () => optionTable(allOptions),
@@ -159,8 +160,19 @@ const parts: Record<string, () => string | Promise<string>> = {
       ]),
     ),
   scenarioOutcomes: outcomes,
-  scenarioFields: () => table(["field of an outcome", "values", "what it does"], scenarioFields()),
-  commands: async () => table(["command", "what it does"], await commandRows(main, "svc-server")),
+  scenarioFields: () => table(["field of an outcome", "values", "what it does"], fieldRows(outcomeFields)),
+  faultFields: () =>
+    table(
+      ["field of `respond`", "what it does"],
+      fieldRows(faultFields).map(([name = "", , meaning = ""]) => [name, meaning]),
+    ),
+  commands: async () => {
+    const tables = Object.entries(groups).map(
+      async ([name, list]) =>
+        `**${name}**\n\n${table(["command", "what it does"], await commandRows(list, "svc-server"))}`,
+    );
+    return (await Promise.all(tables)).join("\n\n");
+  },
   recipes: () =>
     table(
       ["recipe", "what it shows"],
@@ -170,14 +182,15 @@ const parts: Record<string, () => string | Promise<string>> = {
 /** `<!-- recipe driver -->` marks that recipe's code. A page may omit recipes, because the index has all of them. */
 const code = Object.fromEntries(recipes.map(({ file, code }) => [`recipe ${file.replace(/\.\w+$/, "")}`, () => code]));
 
-/** All commands and subcommands with their `--help` descriptions. */
-async function commandRows(command: CommandDef, name: string): Promise<string[][]> {
-  const below = Object.entries((await resolved(command.subCommands)) ?? {});
-  if (below.length === 0) return [[`\`${name}\``, String((await resolved(command.meta))?.description ?? "")]];
-  const rows = below.map(async ([word, one]) => commandRows(await resolved(one), `${name} ${word}`));
+/** The commands of a list and those below them, each with what its `--help` says first. */
+async function commandRows(list: Listing, above: string): Promise<string[][]> {
+  const rows = Object.entries(list).map(async ([word, { summary, load }]) => {
+    const { meta, list } = typeof load === "function" ? await load() : load;
+    const name = `${above} ${word}`;
+    return list ? commandRows(list, name) : [[`\`${name}\``, `${summary}. ${meta.description}`.trim()]];
+  });
   return (await Promise.all(rows)).flat();
 }
-const resolved = async <T>(one: Resolvable<T>): Promise<T> => (typeof one === "function" ? (one as () => T)() : one);
 
 const folders = ["schema", "fixtures/hosting", "fixtures/recipes"];
 const paths = () => [

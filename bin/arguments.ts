@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import type { ArgsDef } from "citty";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { pathOf, readText } from "../lib/kernel/paths.ts";
 import { isTooDeep, mostLevels } from "../lib/kernel/size-limits.ts";
 import { packageFile } from "../lib/kernel/version.ts";
 import { databaseRule, isOtherUrl, isPostgres, withoutPassword } from "../lib/store/database-url.ts";
@@ -107,12 +107,17 @@ export function brokenOption(source: string, path: string, rule: string): UsageE
 /** The value of an environment variable. An empty variable counts as unset. */
 export const fromEnvironment = (variable: string): string | undefined => process.env[variable] || undefined;
 
+/** A path from an argument; undefined if it was not given. */
+export const pathIn = (args: Readonly<Record<string, unknown>>, name: string): string | undefined =>
+  args[name] === undefined ? undefined : pathOf(String(args[name]));
+
 /** The database of a command: --database, else SVC_DATABASE, else ./svc-data. */
 export const databaseOf = (args: Readonly<Record<string, unknown>>): string =>
   requireDatabase("the database", String(args["database"] ?? fromEnvironment("SVC_DATABASE") ?? "./svc-data"));
 
-/** Refuses the URL of an unsupported database, without repeating it. */
-export function requireDatabase(name: string, database: string): string {
+/** The path or URL of a database. Refuses the URL of an unsupported one, without repeating it. */
+export function requireDatabase(name: string, given: string): string {
+  const database = pathOf(given);
   if (isOtherUrl(database)) throw new UsageError(`${name} ${databaseRule}`);
   return database;
 }
@@ -132,12 +137,17 @@ export function parseSwitch(text: string | undefined, variable: string): boolean
   return text === undefined ? undefined : text === "true";
 }
 
+/** The entries of a list in a flag or variable. They are separated by commas, and may have spaces around them. */
+export function listIn(text: string): string[] {
+  return text.split(",").map((one) => one.trim());
+}
+
 /** Parses an option's text by its format. Text that is not a number stays text, so the schema refuses it. */
 const parsers: Record<NonNullable<OptionInfo["format"]>, (text: string, source: string) => unknown> = {
   text: (text) => text,
   number: (text) => (/^(?!-0*(\.0*)?$)-?\d{1,15}(\.\d{1,15})?$/.test(text) ? Number(text) : text),
   switch: parseSwitch,
-  list: (text) => text.split(",").map((one) => one.trim()),
+  list: listIn,
   file: readSeed,
   json: parseJson,
 };
@@ -171,10 +181,11 @@ export function readSeed(path: string): unknown {
 }
 
 /** Reads a JSON file. The error names the line and column where it is wrong. */
-export function readJson(path: string, what: string): unknown {
+export function readJson(given: string, what: string): unknown {
+  const path = pathOf(given);
   let text: string;
   try {
-    text = readFileSync(path, "utf8").replace(/^\uFEFF/, "");
+    text = readText(path);
   } catch (error) {
     throw new UsageError(`the ${what} file ${path} cannot be read: ${(error as Error).message}`);
   }

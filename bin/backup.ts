@@ -1,8 +1,10 @@
 import type { ArgsDef } from "citty";
+import { pathOf } from "../lib/kernel/paths.ts";
 import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/backup.ts";
 import { databaseFileOf, EndedWith } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { describeLost, say } from "./output.ts";
+import { withProgress } from "./progress.ts";
 
 const target: ArgsDef = {
   database: { type: "string", description: "The database file (./svc-data).", valueHint: "PATH" },
@@ -22,7 +24,7 @@ const lines = (warnings: readonly string[]) => warnings.map((warning) => `\nWarn
 
 export const backup = command(
   "backup",
-  "Back up the database, its key and its files, and check the copy. The server may be running.",
+  "The copy is checked. The server may be running.",
   {
     file: {
       type: "positional",
@@ -33,9 +35,11 @@ export const backup = command(
     ...json,
   },
   async (args) => {
-    const file = String(args["file"]);
+    const file = pathOf(String(args["file"]));
     const database = databaseFileOf(args, (url) => `pg_dump --format=custom --file=${file} ${url}`);
-    const { lost, warnings, unread } = await copyDatabase(database, file, { force: args["force"] === true });
+    const { lost, warnings, unread } = await withProgress((report) =>
+      copyDatabase(database, file, { force: args["force"] === true, report }),
+    );
     const key = `${file}.key`;
     say(
       args["json"]
@@ -48,12 +52,14 @@ export const backup = command(
 
 export const restore = command(
   "restore",
-  "Restore a backup over the database. Stop the server first.",
+  "The backup is checked first. A database that exists is replaced only with --force. Stop its server before.",
   { file: { type: "positional", description: "The backup; its key is in FILE.key." }, ...target, ...force, ...json },
   async (args) => {
-    const file = String(args["file"]);
+    const file = pathOf(String(args["file"]));
     const to = databaseFileOf(args, (url) => `pg_restore --clean --if-exists --dbname=${url} ${file}`);
-    const { lost, warnings, unread } = await restoreDatabase(file, to, { force: args["force"] === true });
+    const { lost, warnings, unread } = await withProgress((report) =>
+      restoreDatabase(file, to, { force: args["force"] === true, report }),
+    );
     say(
       args["json"]
         ? JSON.stringify({ database: to, lost_files: lost, warnings: [...warnings, ...unread] })

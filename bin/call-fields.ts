@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { pathOf, readText } from "../lib/kernel/paths.ts";
 import { published } from "../lib/openapi/service.ts";
-import { refuseDeep, UsageError } from "./arguments.ts";
+import { listIn, refuseDeep, UsageError } from "./arguments.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -131,7 +131,7 @@ function typed(text: string, schema: Json, place: string): unknown {
   if (types.has("array")) {
     const items = forms.find(({ items }) => items)?.["items"] as Json | undefined;
     if (text.startsWith("[")) return parsed(text, types, place);
-    return text === "" ? [] : text.split(",").map((one) => typed(one, items ?? {}, place));
+    return text === "" ? [] : listIn(text).map((one) => typed(one, items ?? {}, place));
   }
   const isText = types.has("string") || forms.some((form) => form["const"] || form["enum"]);
   if (isText && !(types.has("object") && text.startsWith("{"))) return text;
@@ -198,7 +198,7 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string,
 function bodyOf(path: string): object {
   let body: unknown;
   try {
-    body = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8"));
+    body = JSON.parse(readText(path === "-" ? 0 : pathOf(path)));
   } catch (error) {
     throw new UsageError(`the body ${path} cannot be read as JSON: ${(error as Error).message}`);
   }

@@ -108,7 +108,7 @@ async function call(args: Given): Promise<void> {
 
 const callCommand = command(
   "call",
-  "Call any operation: svc-server call deployments.create project_id=proj_… environment=production source.type=git source.repo=acme/web. Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. Print only one field with --field: ID=$(svc-server call projects.create name=web region=eu-west-1 --field id). With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
+  "Write a list as list=a,b or list[]=a list[]=b, and read a whole body from a file with body=@FILE. With wait=N, a call ends with the exit code 3 if the work has failed, or was cancelled or rolled back.",
   {
     operation: { type: "positional", description: "The name of the operation, such as projects.list." },
     all: { type: "boolean", description: "Read every page of a list, and print each record as a line of JSON." },
@@ -116,7 +116,7 @@ const callCommand = command(
     ...connectionArgs,
   },
   call,
-  { more: true },
+  { anyWords: true },
 );
 
 export { callCommand as call };
@@ -124,7 +124,7 @@ export { callCommand as call };
 /** `svc-server users invite …` is short for `svc-server call users.invite …`. */
 export const users = command(
   "users",
-  "List users, or call another operation on users: svc-server users invite email=ada@example.com role=developer.",
+  "svc-server users invite … is short for svc-server call users.invite …",
   {
     verb: {
       type: "positional",
@@ -138,5 +138,5 @@ export const users = command(
     const [verb = "list", ...words] = args._;
     return call({ ...args, _: [`users.${verb}`, ...words] });
   },
-  { more: true },
+  { anyWords: true },
 );

@@ -1,10 +1,10 @@
-import type { ArgsDef, CommandDef } from "citty";
+import type { ArgsDef } from "citty";
 import { catalog } from "../lib/events/catalog.ts";
 import { roles } from "../lib/kernel/roles.ts";
 import { UsageError } from "./arguments.ts";
 import { documentedOperations, enumOf, type OperationInfo, partsOf } from "./call-fields.ts";
 import { readProfiles } from "./connection.ts";
-import { command } from "./define-command.ts";
+import { type Command, command, type Listing } from "./define-command.ts";
 import { instrumentOf } from "./instruments.ts";
 import { say } from "./output.ts";
 
@@ -25,7 +25,7 @@ compdef _svc_server svc-server`,
 
 export const completion = command(
   "completion",
-  "Print a completion script for a shell: source <(svc-server completion bash)",
+  "Load it in the start file of the shell.",
   { shell: { type: "positional", description: "bash, zsh or fish." } },
   ({ shell }) => {
     const script = Object.hasOwn(scripts, String(shell)) ? scripts[String(shell)] : undefined;
@@ -34,8 +34,11 @@ export const completion = command(
   },
 );
 
-type Commands = Readonly<Record<string, CommandDef | (() => Promise<CommandDef>)>>;
-const loadCommand = (one: Commands[string] | undefined) => (typeof one === "function" ? one() : one);
+/** The command of this name in a list. */
+const loadCommand = async (list: Listing, name: string): Promise<Command | undefined> => {
+  const load = Object.hasOwn(list, name) ? list[name]?.load : undefined;
+  return typeof load === "function" ? load() : load;
+};
 
 /** The known values of flags. For other flags, shells complete file names. */
 const flagValues: Readonly<Record<string, () => readonly string[]>> = {
@@ -57,7 +60,7 @@ function joined(words: readonly string[]): { words: string[]; before: string } {
 }
 
 /** The completions of the last word. */
-export async function candidates(given: readonly string[], commands: Commands): Promise<string[]> {
+export async function candidates(given: readonly string[], commands: Listing): Promise<string[]> {
   const { words, before } = joined(given);
   // The words after -- are another program's command.
   if (words.slice(0, -1).includes("--")) return [];
@@ -67,9 +70,9 @@ export async function candidates(given: readonly string[], commands: Commands): 
 }
 
 /** All candidates for the last word. */
-async function completionsOf(words: readonly string[], commands: Commands): Promise<readonly string[]> {
+async function completionsOf(words: readonly string[], commands: Listing): Promise<readonly string[]> {
   const last = words.at(-1) ?? "";
-  let command = words[0]?.startsWith("-") ? await loadCommand(commands["start"]) : undefined;
+  let command = words[0]?.startsWith("-") ? await loadCommand(commands, "start") : undefined;
   let next = command ? {} : commands;
   const positionals: string[] = [];
   let flag: string | undefined;
@@ -78,10 +81,10 @@ async function completionsOf(words: readonly string[], commands: Commands): Prom
     const isValue = flag !== undefined;
     flag = undefined;
     if (isValue) continue;
-    const found = await loadCommand(Object.hasOwn(next, word) ? next[word] : undefined);
+    const found = await loadCommand(next, word);
     if (found) {
       command = found;
-      next = ((await found.subCommands) ?? {}) as Commands;
+      next = found.list ?? {};
     } else if (!word.startsWith("-")) positionals.push(word);
     else if (args[word.slice(2)]?.type === "string") flag = word.slice(2);
   }

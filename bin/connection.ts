@@ -1,13 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { type ArgsDef, defineCommand, type SubCommandsDef } from "citty";
+import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { readText } from "../lib/kernel/paths.ts";
 import { parseUrl } from "../lib/kernel/url.ts";
 import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
-import { type Given, json } from "./define-command.ts";
+import { type Command, type Given, json, type Listing, parent } from "./define-command.ts";
 
 /**
  * Options of commands that call a running service. None accepts a key, because all users of the machine can read
@@ -29,17 +30,15 @@ export const connectionArgs: ArgsDef = {
 };
 
 /** Groups commands under a first word. Without a second word, the command `usual` runs. */
-export const commandGroup = (name: string, description: string, usual: string, subCommands: SubCommandsDef) =>
-  defineCommand({
-    meta: { name, description },
-    args: connectionArgs,
-    // Options before the subcommand would be ignored, so they are refused.
-    setup({ rawArgs }) {
-      if (rawArgs[0]?.startsWith("-")) requireKnown(rawArgs, connectionArgs);
-    },
-    default: usual,
-    subCommands,
-  });
+export const commandGroup = (name: string, usual: string, list: Listing): Command => ({
+  ...parent(name, "", list),
+  args: connectionArgs,
+  // Options before the subcommand would be ignored, so they are refused.
+  setup({ rawArgs }) {
+    if (rawArgs[0]?.startsWith("-")) requireKnown(rawArgs, connectionArgs);
+  },
+  default: usual,
+});
 
 const file = v.record(v.string(), v.object({ url: v.string(), api_key: v.string() }));
 type Profiles = v.InferOutput<typeof file>;
@@ -56,7 +55,7 @@ export function readProfiles(): Profiles {
   if (process.platform !== "win32" && (statSync(path).mode & 0o077) !== 0)
     throw new Error(`${path} holds keys and can be read by other users; run: chmod 600 ${path}`);
   try {
-    return v.parse(file, JSON.parse(readFileSync(path, "utf8")));
+    return v.parse(file, JSON.parse(readText(path)));
   } catch {
     throw new Error(`${path} is not a valid file of profiles; remove it and run svc-server login again`);
   }

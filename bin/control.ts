@@ -8,15 +8,10 @@ import { counted, say } from "./output.ts";
 
 const print = (args: Given, record: object, sentence: string) => say(args["json"] ? JSON.stringify(record) : sentence);
 
-const show = command(
-  "show",
-  "Show the time of the service, and the mode of its clock.",
-  connectionArgs,
-  async (args) => {
-    const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock");
-    print(args, clock, `${clock.now}  ${clock.mode}`);
-  },
-);
+const show = command("show", "", connectionArgs, async (args) => {
+  const clock = await controlOf(args)<{ now: string; mode: string }>("GET clock");
+  print(args, clock, `${clock.now}  ${clock.mode}`);
+});
 
 /** The body of `POST /_svc/clock/advance`. */
 function targetOf({ by, to }: Given): { by: string } | { to: string } {
@@ -35,7 +30,7 @@ function targetOf({ by, to }: Given): { by: string } | { to: string } {
 
 const advance = command(
   "advance",
-  "Advance a manual clock, and run all work that falls due on the way: svc-server clock advance 2h.",
+  "Only a clock of the mode manual can be advanced: svc-server dev --clock manual.",
   {
     by: { type: "positional", description: "The duration: 30s, 2h, 7d.", required: false },
     to: {
@@ -52,11 +47,18 @@ const advance = command(
   },
 );
 
-export const clock = commandGroup("clock", "Show the clock of an emulator, or advance it.", "show", { show, advance });
+export const clock = commandGroup("clock", "show", {
+  show: { summary: "Show the time, and the mode of the clock", example: "svc-server clock", load: show },
+  advance: {
+    summary: "Advance a manual clock, and run what falls due on the way",
+    example: "svc-server clock advance 2h",
+    load: advance,
+  },
+});
 
 export const reset = command(
   "reset",
-  "Reset an emulator to its state just after the start. To restore the backup of a database file, use svc-server restore.",
+  "To put a backup of a database file back, use svc-server restore.",
   connectionArgs,
   async (args) => {
     const now = await controlOf(args)<{ now: string }>("POST reset");

@@ -1,15 +1,16 @@
 import { givenKey } from "../lib/app/encryption-key.ts";
-import type { CopyReport, Progress } from "../lib/store/copy.ts";
+import type { CopyReport } from "../lib/store/copy.ts";
 import { copyDatabases } from "../lib/store/copy-databases.ts";
 import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
-import { requireDatabase, UsageError } from "./arguments.ts";
+import { pathIn, requireDatabase, UsageError } from "./arguments.ts";
 import { givenValue, keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json } from "./define-command.ts";
 import { counted, describeLost, say } from "./output.ts";
+import { withProgress } from "./progress.ts";
 
 export const copy = command(
   "copy",
-  "Copy a service between a database file and PostgreSQL: rows, files, clock and pending work. Stop its servers first; a running one is refused. After an interruption, run the same command again.",
+  "It copies rows, files, clock and pending work. Stop the servers first; a running one is refused. After an interruption, run the same command again.",
   {
     from: { type: "string", description: "The database to copy.", valueHint: "PATH|URL" },
     to: { type: "string", description: "The new file, or an empty database of PostgreSQL.", valueHint: "PATH|URL" },
@@ -44,25 +45,17 @@ async function run(args: Given): Promise<void> {
   const settings = settingsOf(isIntoFile ? from : to, args);
   const isGiven = settings.encryptionKey !== undefined || settings.keyFile !== undefined;
   const key = isGiven || isIntoFile ? givenKey(settings) : undefined;
-  const result = await copyDatabases(
-    { from, to, key, folder: givenValue(args, "assets-folder") },
-    args["json"] ? (progress) => say(JSON.stringify({ event: "progress", ...progress })) : progressLine(to),
+  const request = { from, to, key, folder: pathIn({ folder: givenValue(args, "assets-folder") }, "folder") };
+  const result = await withProgress((report) =>
+    copyDatabases(request, ({ step, what, done, total }) => {
+      if (args["json"]) say(JSON.stringify({ event: "progress", step, what, done, total }));
+      else if (step === "remove")
+        say(`An earlier copy into ${withoutPassword(to)} was not finished. It is removed, and this copy starts over.`);
+      else report({ what: `${step === "copy" ? "copying" : "comparing"} ${what}`, done, total });
+    }),
   );
   const names = { from: withoutPassword(from), to: withoutPassword(to) };
   say(args["json"] ? JSON.stringify({ event: "copied", ...names, ...result }) : describe(names, result));
-}
-
-/** Shows progress by rewriting one line on a terminal; silent elsewhere. */
-function progressLine(to: string): (progress: Progress) => void {
-  const clear = "\r\u001b[K";
-  return ({ step, what, done, total }) => {
-    if (step === "remove")
-      say(`An earlier copy into ${withoutPassword(to)} was not finished. It is removed, and this copy starts over.`);
-    else if (process.stderr.isTTY) {
-      const line = `${step === "copy" ? "copying" : "comparing"} ${what}: ${done.toLocaleString("en")} of ${total.toLocaleString("en")}`;
-      process.stderr.write(clear + (done < total ? line : ""));
-    }
-  };
 }
 
 function describe({ from, to }: { readonly from: string; readonly to: string }, result: CopyReport): string {

@@ -1,4 +1,4 @@
-import { type ArgsDef, defineCommand } from "citty";
+import type { ArgsDef, CommandDef } from "citty";
 import { requireKnown, withRepeats } from "./arguments.ts";
 
 /** A command's arguments: options by name, and the remaining words in `_`. */
@@ -7,17 +7,44 @@ export type Given = Readonly<Record<string, unknown>> & { readonly _: readonly s
 /** The option `--json` of all commands that print a result. */
 export const json: ArgsDef = { json: { type: "boolean", description: "Print JSON, for programs." } };
 
-/** Defines a command that refuses unknown options and surplus words. With `more` it accepts any number of words. */
+/** A command in the help of the command above it. */
+export interface Listed {
+  /** What the command does, without a full stop. With its name it is a line of at most 72 characters. */
+  readonly summary: string;
+  /** A use that works as it is written. Words in capitals, such as ID, stand for a value of the reader's. */
+  readonly example: string;
+  readonly load: Command | (() => Promise<Command>);
+}
+export type Listing = Readonly<Record<string, Listed>>;
+
+/** A command of citty, with the commands below it. */
+export interface Command extends Omit<CommandDef, "meta" | "args"> {
+  /** `description` is what its help says after its summary. */
+  readonly meta: { readonly name: string; readonly description: string };
+  readonly args?: ArgsDef;
+  readonly list?: Listing;
+}
+
+/**
+ * Defines a command that refuses unknown options and surplus words. `more` is what its help says after its summary. With
+ * `anyWords` it accepts any number of words.
+ */
 export const command = (
   name: string,
-  description: string,
+  more: string,
   args: ArgsDef,
   run: (args: Given) => void | Promise<void>,
-  { more = false } = {},
-) =>
-  defineCommand({
-    meta: { name, description },
-    args,
-    setup: ({ rawArgs }) => requireKnown(rawArgs, args, { more }),
-    run: ({ args, rawArgs }) => run(withRepeats(args, rawArgs)),
-  });
+  { anyWords = false } = {},
+): Command => ({
+  meta: { name, description: more },
+  args,
+  setup: ({ rawArgs }) => requireKnown(rawArgs, args, { more: anyWords }),
+  run: ({ args, rawArgs }) => run(withRepeats(args, rawArgs)),
+});
+
+/** Defines a command that consists of the commands below it. */
+export const parent = (name: string, more: string, list: Listing): Command => ({
+  meta: { name, description: more },
+  subCommands: Object.fromEntries(Object.entries(list).map(([word, { load }]) => [word, load])),
+  list,
+});

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { ArgsDef } from "citty";
 import type { Client } from "../lib/client.ts";
-import { EndedWith, UsageError } from "./arguments.ts";
+import { EndedWith, pathIn, UsageError } from "./arguments.ts";
 import { baseOf, type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given } from "./define-command.ts";
 import { type Commit, commitOf } from "./deployed-commit.ts";
@@ -103,7 +103,7 @@ async function deployStored(
 }
 
 async function deployFolder(args: Given): Promise<void> {
-  const folder = resolve(String(args["folder"] ?? "."));
+  const folder = resolve(pathIn(args, "folder") ?? ".");
   if (!existsSync(folder) || !statSync(folder).isDirectory()) throw new UsageError(`${folder} is not a folder`);
   const connection = connectionOf(args);
   const client = clientOf(connection);
@@ -139,7 +139,7 @@ async function deployFolder(args: Given): Promise<void> {
 
 export const deploy = command(
   "deploy",
-  "Deploy a folder: push it to the service and print the log. The exit code is 0 once the app is live, or 1 if it failed. In a git repository, the last commit is deployed; in any other folder, the files that .gitignore does not exclude.",
+  "The exit code is 0 once the app is live, or 1 if it failed. In a git repository, the last commit is deployed; in any other folder, the files that .gitignore does not exclude.",
   deployArgs,
   deployFolder,
 );

@@ -47,9 +47,6 @@ function hasAccess(path: string, mode: number): boolean {
 /** Each check returns its finding, or throws an error that says how to fix the problem. */
 const ofMachine: Readonly<Record<string, Check>> = {
   node() {
-    const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-    if (major < 20 || (major === 20 && minor < 19))
-      throw new Error(`Node ${process.versions.node} is too old; install Node 20.19 or later`);
     return `Node ${process.versions.node}, svc-server ${version()}`;
   },
 };
@@ -162,7 +159,7 @@ async function rulesOf(database: string): Promise<Finding[]> {
 
 export const doctor = command(
   "doctor",
-  "Check whether svc-server can run here with these options, and say how to fix what is wrong.",
+  "It takes the options of start.",
   {
     deep: {
       type: "boolean",

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants } from "node:os";
-import { type ArgsDef, defineCommand } from "citty";
+import type { ArgsDef } from "citty";
 import { EndedWith, optionArgs, requireKnown, UsageError, withRepeats } from "./arguments.ts";
+import type { Command } from "./define-command.ts";
 import { begin } from "./serve.ts";
 import { configuration, listenArgs } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
@@ -18,11 +19,11 @@ function commandIn(words: readonly string[]): [command: string, words: string[]]
   return [command, rest];
 }
 
-export const exec = defineCommand({
+export const exec: Command = {
   meta: {
     name: "exec",
     description:
-      "Start an emulator, run a command against it, and stop it: svc-server exec -- npm test. The command gets SVC_URL and SVC_API_KEY. Takes the options of dev before the --.",
+      "The emulator starts before the command, and stops after it. The command gets SVC_URL and SVC_API_KEY. The options of dev come before the --.",
   },
   args,
   setup: ({ rawArgs }) => void commandIn(rawArgs),
@@ -39,14 +40,16 @@ export const exec = defineCommand({
       await service.close();
     }
   },
-});
+};
 
 /** Runs a command on this terminal and forwards signals to it. Resolves with its exit code. */
 async function ended([command, words]: [string, string[]], variables: NodeJS.ProcessEnv): Promise<number> {
+  const { no_proxy, NO_PROXY } = process.env;
+  const direct = [...new Set([no_proxy, NO_PROXY, "127.0.0.1", "localhost"])].filter(Boolean).join(",");
   const child = spawn(command, words, {
     stdio: "inherit",
-    // A profile would override the two variables above.
-    env: { ...process.env, ...variables, SVC_PROFILE: undefined },
+    // A profile would override the variables of the emulator. A proxy does not reach it.
+    env: { ...process.env, ...variables, NO_PROXY: direct, no_proxy: direct, SVC_PROFILE: undefined },
     // On Windows, npm and similar commands are scripts that need a shell.
     shell: process.platform === "win32",
   });

@@ -1,4 +1,4 @@
-import type { ArgsDef, SubCommandsDef } from "citty";
+import type { ArgsDef } from "citty";
 import type { ControlCall } from "../lib/control/call.ts";
 import { controlCalls } from "../lib/control/calls.ts";
 import type { Networks } from "../lib/kernel/networks.ts";
@@ -8,7 +8,7 @@ import { brokenOption, UsageError } from "./arguments.ts";
 import { formsOf, inputOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
 import { commandGroup, connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";
-import { command, type Given } from "./define-command.ts";
+import { command, type Given, type Listing } from "./define-command.ts";
 import { loadScenarios } from "./load-scenarios.ts";
 import { wordsOf } from "./operation-help.ts";
 import { formatAnswer, say } from "./output.ts";
@@ -17,12 +17,12 @@ export type AnyCall = Omit<ControlCall<never>, "run">;
 type Answer = Readonly<Record<string, unknown>>;
 
 /** Describes a control call like an operation: its path parameters, query and body become fields. */
-export function infoOf({ id = "", summary, example, method, path, query, body }: AnyCall): OperationInfo {
+export function infoOf({ id = "", summary, description, example, method, path, query, body }: AnyCall): OperationInfo {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
   const schemas = [query, body].flatMap((schema) => (schema ? [jsonSchema(schema)] : []));
   const fields = { allOf: [{ properties, required: names }, ...schemas] };
-  return { id: id.replace(".", " "), summary, description: "", method, fields, path: names, example };
+  return { id: id.replace(".", " "), summary, description, method, fields, path: names, example };
 }
 
 /** The fields that can be given as options. Records cannot: their fields are words such as `match.branch=main`. */
@@ -86,7 +86,7 @@ const texts: Readonly<Record<string, (answer: Answer) => string>> = {
 };
 
 function commandOf(call: AnyCall) {
-  const { id = "", summary } = call;
+  const { id = "" } = call;
   const info = infoOf(call);
   const parts = partsOf(info.fields);
   const isList = (name: string) => formsOf(parts.of(name) ?? {}).some(({ items }) => items);
@@ -104,40 +104,42 @@ function commandOf(call: AnyCall) {
     ...connectionArgs,
   };
   const hasWords = parts.names.length > info.path.length;
-  const example = Object.keys(info.example).length > 0 ? `: ${usageOf(info)}` : "";
   return command(
     id.slice(id.indexOf(".") + 1),
-    `${summary}${example}.`,
+    call.description,
     args,
     async (args) => {
       const request = requestOf(call, info, wordsInput(call, info, args));
       const answer = await controlOf(args)<Answer>(request.call, request.body);
       say(args["json"] ? JSON.stringify(answer) : (texts[id] ?? formatAnswer)(answer));
     },
-    { more: hasWords },
+    { anyWords: hasWords },
   );
 }
 
 /** The commands whose names begin with this word, generated from the calls of the control interface. */
-const group = (name: string, description: string, more: SubCommandsDef = {}) =>
-  commandGroup(name, description, "list", {
+const group = (name: string, more: Listing = {}) =>
+  commandGroup(name, "list", {
     ...Object.fromEntries(
-      controlCalls.flatMap((call) =>
-        call.id?.startsWith(`${name}.`) ? [[call.id.slice(name.length + 1), commandOf(call)]] : [],
-      ),
+      controlCalls.flatMap((call) => {
+        if (!call.id?.startsWith(`${name}.`)) return [];
+        const listed = { summary: call.summary, example: usageOf(infoOf(call)), load: commandOf(call) };
+        return [[call.id.slice(name.length + 1), listed]];
+      }),
     ),
     ...more,
   });
 
-export const inbox = group("inbox", "See what the inbox of an emulator has caught, and set what it answers.");
-export const scenarios = group("scenarios", "Decide how simulated deployments and generations of an emulator end.", {
-  load: loadScenarios,
+export const inbox = group("inbox");
+export const scenarios = group("scenarios", {
+  load: {
+    summary: "Add the scenarios of a file in their order",
+    example: "svc-server scenarios load scenarios.json",
+    load: loadScenarios,
+  },
 });
-export const faults = group("faults", "Make the interface of an emulator fail.");
-export const snapshots = group(
-  "snapshots",
-  "Take snapshots of the whole state of an emulator, list them, and restore them.",
-);
+export const faults = group("faults");
+export const snapshots = group("snapshots");
 
 const groups = { inbox, scenarios, faults, snapshots };
 

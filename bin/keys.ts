@@ -1,4 +1,3 @@
-import { defineCommand } from "citty";
 import * as v from "valibot";
 import { givenKey } from "../lib/app/encryption-key.ts";
 import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
@@ -8,18 +7,19 @@ import { describeError } from "../lib/store/database-error.ts";
 import { describeDatabase } from "../lib/store/database-url.ts";
 import { readKey } from "../lib/store/encryption.ts";
 import { rotateEncryption } from "../lib/store/rotate-encryption.ts";
-import { databaseOf, parseWhole, UsageError } from "./arguments.ts";
+import { databaseOf, listIn, parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";
-import { command, type Given, json } from "./define-command.ts";
+import { command, type Given, json, parent } from "./define-command.ts";
 import { lostKey, say, saySecret, table } from "./output.ts";
+import { withProgress } from "./progress.ts";
 
 const organizationOf = ({ organization }: Given) =>
   organization === undefined ? {} : { organization: String(organization) };
 
 const create = command(
   "create",
-  "Create an API key, and print only the key on stdout: KEY=$(svc-server keys create). It is shown only once.",
+  "It is shown only once. Stdout has only the key, so a script can take it: KEY=$(svc-server keys create).",
   {
     ...databaseArgs,
     role: {
@@ -51,7 +51,7 @@ const create = command(
   (args) => {
     const role = String(args.role ?? "owner");
     if (!roles.some((one) => one === role)) throw new UsageError(`option --role must be one of ${roles.join(", ")}`);
-    const given = String(args.scopes ?? "*").split(",");
+    const given = listIn(String(args.scopes ?? "*"));
     const wrong = given.find((one) => !scopes.some((scope) => scope === one));
     if (wrong !== undefined)
       throw new UsageError(`option --scopes: "${wrong}" is not a scope; the scopes are ${scopes.join(", ")}`);
@@ -81,7 +81,7 @@ const create = command(
   },
 );
 
-const list = command("list", "List the API keys of an organization.", databaseArgs, (args) =>
+const list = command("list", "", databaseArgs, (args) =>
   withAdmin(args, "svc-server call keys.list, or svc-server call keys.create name=ci", async (admin) => {
     const keys = await admin.listKeys(organizationOf(args).organization);
     if (args.json) return say(JSON.stringify(keys));
@@ -100,7 +100,7 @@ const list = command("list", "List the API keys of an organization.", databaseAr
 
 const revoke = command(
   "revoke",
-  "Revoke an API key. It stops working at once.",
+  "It stops working at once.",
   {
     ...databaseArgs,
     id: {
@@ -117,7 +117,7 @@ const revoke = command(
 
 const rotate = command(
   "rotate-encryption",
-  "Encrypt every secret in a database again with a new key, in one transaction. Stop its servers first. After a kill, either the old key or the new one is valid; run the command again to see which.",
+  "It takes one transaction. Stop the servers of the database first. After a kill, either the old key or the new one is valid; run the command again to see which.",
   {
     database: {
       type: "string",
@@ -140,11 +140,13 @@ const rotate = command(
         "option --database must be a file or a URL: the key of a database in memory ends with its server",
       );
     const settings = settingsOf(database, args);
-    const file = args["new-key-file"];
+    const file = pathIn(args, "new-key-file");
     if (file === undefined)
       throw new UsageError("option --new-key-file must name a file; make it with: openssl rand -base64 32 > FILE");
-    const key = newKeyIn(String(file));
-    const { values, earlier, isGiven } = await rotateEncryption(database, key, () => givenKey(settings));
+    const key = newKeyIn(file);
+    const { values, earlier, isGiven } = await withProgress((report) =>
+      rotateEncryption(database, key, () => givenKey(settings), report),
+    );
     const name = describeDatabase(database);
     if (args["json"]) return say(JSON.stringify({ database: name, in_force: "new", values: values ?? 0 }));
     if (earlier !== undefined) say(`Before this, ${earlier}.`);
@@ -165,10 +167,17 @@ function newKeyIn(file: string): Buffer {
   }
 }
 
-export const keys = defineCommand({
-  meta: {
-    name: "keys",
-    description: "Create, list and revoke the API keys in a database file, and rotate its encryption key.",
+export const keys = parent("keys", "They work on a database, beside its servers or without one.", {
+  create: {
+    summary: "Create an API key, and print it",
+    example: "svc-server keys create --role developer --scopes deployments:write",
+    load: create,
   },
-  subCommands: { create, list, revoke, "rotate-encryption": rotate },
+  list: { summary: "List the API keys of an organization", example: "svc-server keys list", load: list },
+  revoke: { summary: "Revoke an API key", example: "svc-server keys revoke ID", load: revoke },
+  "rotate-encryption": {
+    summary: "Encrypt all secrets again with a new key",
+    example: "svc-server keys rotate-encryption --new-key-file new.key",
+    load: rotate,
+  },
 });

@@ -1,9 +1,19 @@
 #!/usr/bin/env node
 // The package's command. It is part of the repository because npx does not link a missing file, and a clone has no
-// dist/ before its first build.
+// dist/ before its first build: there, it runs the sources. Any version of Node and Bun must be able to read this file.
 import { existsSync, statSync } from "node:fs";
 import module from "node:module";
 import { fileURLToPath } from "node:url";
+
+const fail = (sentence) => {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(1);
+};
+
+const { node, bun } = process.versions;
+const [major, minor] = node.split(".").map(Number);
+if (bun !== undefined || major < 20 || (major === 20 && minor < 19))
+  fail(`svc-server needs Node 20.19 or later; this is ${bun === undefined ? `Node ${node}` : `Bun ${bun}`}`);
 
 const program = new URL("../dist/bin/svc-server.js", import.meta.url);
 if (existsSync(program)) {
@@ -13,8 +23,9 @@ if (existsSync(program)) {
     module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/svc-server", import.meta.url)));
   await import(program.href);
 } else {
-  process.stderr.write(
-    "svc-server: this clone is not built yet; run npm run build first, or npm start for the emulator, or npx tsx bin/svc-server.ts for any command\n",
+  const tsx = await import("tsx/esm/api").catch(() =>
+    fail("svc-server: this clone has no packages yet; run npm ci first"),
   );
-  process.exitCode = 1;
+  tsx.register();
+  await import("./svc-server.ts");
 }

@@ -5,7 +5,7 @@ import { systemTimer } from "../lib/kernel/clock.ts";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { parseDuration } from "../lib/kernel/duration.ts";
 import { createRandom } from "../lib/kernel/random.ts";
-import { type EndedWith, UsageError } from "./arguments.ts";
+import { type EndedWith, listIn, UsageError } from "./arguments.ts";
 import { connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given } from "./define-command.ts";
 import { followEvents, type ServiceEvent } from "./event-stream.ts";
@@ -24,22 +24,28 @@ const args: ArgsDef = {
     description: "Post an event again after these delays, until a 2xx arrives, such as 30s,2m,10m,30m,2h (none).",
     valueHint: "DELAY,…",
   },
-  events: { type: "string", description: "The events to forward, separated by commas (all).", valueHint: "NAME,…" },
+  events: {
+    type: "string",
+    description: "The events to forward, separated by commas (* for all).",
+    valueHint: "NAME,…",
+  },
   ...connectionArgs,
 };
 
 /** The delays before the retries, in milliseconds. */
 const parseRetries = (text: string): number[] =>
-  text.split(",").map((one) => {
-    const delay = parseDuration(one.trim());
+  listIn(text).map((one) => {
+    const delay = parseDuration(one);
     if (delay === undefined)
-      throw new UsageError(`option --retries must be durations such as 30s,2m,10m, not "${one.trim()}"`);
+      throw new UsageError(`option --retries must be durations such as 30s,2m,10m, not "${one}"`);
     return delay;
   });
 
-function parseEvents(text: string): string[] {
+/** The events to forward; undefined for all. */
+function parseEvents(text: string): string[] | undefined {
   const known = Object.keys(catalog);
-  const wanted = text.split(",");
+  const wanted = listIn(text);
+  if (wanted.every((one) => one === "*")) return undefined;
   const wrong = wanted.find((one) => !known.includes(one));
   if (wrong !== undefined)
     throw new UsageError(
@@ -93,7 +99,7 @@ async function run(given: Given): Promise<void> {
 
 export const listen = command(
   "listen",
-  "Forward events to a receiver on your machine as they happen, signed like deliveries with SVC_WEBHOOK_SECRET, or with a secret that is printed.",
+  "They are signed like deliveries, with SVC_WEBHOOK_SECRET or with a secret that is printed.",
   args,
   run,
 );

@@ -6,7 +6,7 @@ import { counted, isRecord, say } from "./output.ts";
 
 export const loadScenarios = command(
   "load",
-  "Add the scenarios of a file in their order, such as a file of svc-server record.",
+  "svc-server record writes such a file.",
   {
     file: { type: "positional", description: "A JSON list of scenarios, each with match, outcome and times." },
     ...connectionArgs,

@@ -34,7 +34,7 @@ async function readHidden(prompt: string): Promise<string> {
 
 export const login = command(
   "login",
-  "Read an API key from stdin and save it in a profile that only you can read: svc-server login --url URL < key.txt",
+  "It reads the key from stdin; on a terminal it asks for it. Commands such as call then use the profile.",
   loginArgs,
   async (args) => {
     const name = profileName(args) ?? "default";

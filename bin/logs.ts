@@ -1,9 +1,8 @@
 import { resolve } from "node:path";
-import { defineCommand } from "citty";
 import type { Client, LogEntry } from "../lib/client.ts";
 import { EndedWith } from "./arguments.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
-import { command, type Given } from "./define-command.ts";
+import { command, type Given, parent } from "./define-command.ts";
 import { sayToReader } from "./output.ts";
 import { findProject, projectOf } from "./project-name.ts";
 import { exitOnSignal } from "./signals.ts";
@@ -44,7 +43,7 @@ async function withClient(args: Given, work: (client: Client) => Promise<unknown
 
 const ofDeployment = command(
   "logs",
-  "Print the log of a deployment.",
+  "",
   {
     id: { type: "positional", description: "The deployment's identifier." },
     follow: follow("Follow the log until the deployment has ended."),
@@ -60,17 +59,17 @@ const ofDeployment = command(
     }),
 );
 
-export const deployments = defineCommand({
-  meta: {
-    name: "deployments",
-    description: "Read the log of a deployment. For all other operations, see svc-server call.",
+export const deployments = parent("deployments", "For all other operations, see svc-server call.", {
+  logs: {
+    summary: "Print the log of a deployment",
+    example: "svc-server deployments logs ID --follow",
+    load: ofDeployment,
   },
-  subCommands: { logs: ofDeployment },
 });
 
 export const logs = command(
   "logs",
-  "Print what the app of an environment has printed, the last 10,000 lines: svc-server logs web --follow.",
+  "These are the last 10,000 lines. Without a project, it is the one that is named like the current folder.",
   {
     project: {
       type: "positional",

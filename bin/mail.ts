@@ -103,7 +103,7 @@ async function sendTest(args: Given, to: string): Promise<void> {
 
 export const mail = command(
   "mail",
-  "Show the e-mails of a running emulator or of a database, such as invitations, with their status. With `test ADDRESS`, send a test mail.",
+  "Without a database, these are the mails of the emulator. To send a test mail: svc-server mail test ADDRESS",
   {
     test: { type: "positional", required: false, description: "The word `test`, to send a mail.", valueHint: "test" },
     address: {

@@ -1,16 +1,15 @@
 import { stripVTControlCharacters } from "node:util";
-import { renderUsage, runCommand } from "citty";
+import { runCommand } from "citty";
 import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { version } from "../lib/kernel/version.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
 import { main } from "./commands.ts";
-
-type Command = Parameters<typeof runCommand>[0];
+import type { Command, Listed } from "./define-command.ts";
 
 interface FoundCommand {
   readonly command: Command;
-  /** The parent command, for the usage line. */
-  readonly parent: Command | undefined;
+  /** Its entry in the help of the command above it. */
+  readonly listed: Listed | undefined;
   /** The words that name the command. */
   readonly path: readonly string[];
   /** The names of its subcommands. */
@@ -19,34 +18,32 @@ interface FoundCommand {
 
 /** Finds the command that the words name. It stops at the first unknown word. */
 async function findCommand(words: readonly string[]): Promise<FoundCommand> {
-  let command = main as Command;
-  let parent: Command | undefined;
+  let command = main;
+  let listed: Listed | undefined;
   const path: string[] = [];
   for (;;) {
-    const below = ((await command.subCommands) ?? {}) as Record<string, Command | (() => Promise<Command>)>;
+    const { list = {} } = command;
     const word = words[path.length] ?? "";
-    const found = Object.hasOwn(below, word) ? below[word] : undefined;
-    if (!found) return { command, parent, path, below: Object.keys(below) };
-    parent = command;
-    command = typeof found === "function" ? await found() : found;
+    const found = Object.hasOwn(list, word) ? list[word] : undefined;
+    if (!found) return { command, listed, path, below: Object.keys(list) };
+    listed = found;
+    command = typeof found.load === "function" ? await found.load() : found.load;
     path.push(word);
   }
 }
 
 async function help(words: readonly string[]): Promise<string> {
-  const { command, parent, path, below } = await findCommand(words);
+  const { command, listed, path, below } = await findCommand(words);
   const next = words[path.length] ?? "-";
   if (below.length > 0 && !next.startsWith("-")) throw await unknownCommand(words);
-  const above = parent && { ...parent, meta: { name: ["svc-server", ...path.slice(0, -1)].join(" ") } };
-  const usage = await renderUsage(command, above);
-  // Trailing padding would wrap to empty lines in a narrow terminal.
-  const text = (process.stdout.isTTY ? usage : stripVTControlCharacters(usage)).replaceAll(/ +$/gm, "");
+  const { commandHelp, mainHelp } = await import("./help.ts");
+  const text = listed ? commandHelp(command, listed, path) : mainHelp();
   const { fieldHelp, operationHelp, operationList } = await import("./operation-help.ts");
   if (path[0] !== "call" && path[0] !== "users") {
     const { instrumentOf } = await import("./instruments.ts");
     return [text, ...fieldHelp(instrumentOf(path)?.fields ?? {})].join("\n");
   }
-  if (next.startsWith("-")) return path[0] === "call" ? `${text}\n${operationList()}` : text;
+  if (next.startsWith("-")) return path[0] === "call" ? `${text}\n\n${operationList()}` : text;
   return operationHelp(path[0] === "call" ? next : `users.${next}`);
 }
 
@@ -82,8 +79,7 @@ export async function run(given: readonly string[]): Promise<EndedWith["outcome"
   }
   if (first === "complete") {
     const { candidates } = await import("./completion.ts");
-    const known = main.subCommands as Parameters<typeof candidates>[1];
-    process.stdout.write((await candidates(words.slice(2), known)).map((one) => `${one}\n`).join(""));
+    process.stdout.write((await candidates(words.slice(2), main.list ?? {})).map((one) => `${one}\n`).join(""));
     return { code: 0 };
   }
   try {

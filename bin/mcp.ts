@@ -38,7 +38,7 @@ const { json: _, ...args } = connectionArgs;
 
 export const mcp = command(
   "mcp",
-  "Serve the Model Context Protocol on stdin and stdout, for editors and agents. Its tools are the operations of the service at --url, called with the key of the profile or of SVC_API_KEY. An emulator adds tools for its clock, forks, inbox and scenarios.",
+  "It speaks the Model Context Protocol on stdin and stdout. Its tools are the operations of the service at --url, called with the key of the profile or of SVC_API_KEY. An emulator adds tools for its clock, forks, inbox and scenarios.",
   args,
   async (given) => {
     const { Server, ProtocolError, ProtocolErrorCode, serveStdio, StdioServerTransport } = await loadProtocol();

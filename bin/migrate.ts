@@ -6,7 +6,7 @@ import { say } from "./output.ts";
 
 export const migrate = command(
   "migrate",
-  "Create or update the tables of a database, and do nothing else. Servers with --migrate false leave this to you. The server on a database file must be stopped; on PostgreSQL, servers may be running.",
+  "Servers with --migrate false leave this to you. The server on a database file must be stopped; on PostgreSQL, servers may be running.",
   {
     database: {
       type: "string",

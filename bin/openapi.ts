@@ -4,7 +4,7 @@ import { command } from "./define-command.ts";
 
 export const openapi = command(
   "openapi",
-  "Print the OpenAPI document of the interface.",
+  "It is the document that a server has at /v1/openapi.json.",
   { envelope: { type: "string", description: "The form of answers, flat or full (flat).", valueHint: "FORM" } },
   (args) => {
     const envelope = args["envelope"] ?? "flat";

@@ -1,4 +1,17 @@
+import { styleText } from "node:util";
+import stringWidth from "string-width";
 import { EndedWith } from "./arguments.ts";
+
+/** Whether a stream is a terminal that shows colour. With `NO_COLOR` it is not. */
+export const hasColor = ({ isTTY, hasColors }: NodeJS.WriteStream): boolean => isTTY === true && hasColors();
+
+/** Styles a text for stdout, if that shows colour. */
+export const styled = (style: "bold" | "cyan", text: string): string =>
+  hasColor(process.stdout) ? styleText(style, text, { validateStream: false }) : text;
+
+/** Breaks a text at its spaces into lines of at most `size` characters. Only a longer word makes a longer line. */
+export const wrapped = (text: string, size: number): string[] =>
+  text.match(new RegExp(`\\S.{0,${size - 1}}(?=\\s|$)|\\S+`, "g")) ?? [];
 
 /** Prints one or more lines. A command that cannot print them does its work all the same; `svc-server` says it then. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
@@ -40,10 +53,10 @@ export const describeLost = (lost: readonly string[]) =>
 export function table(cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map((cell) => cell.replaceAll(/\p{Cc}/gu, "\ufffd")));
   const widths = rows.reduce<number[]>(
-    (widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, [...cell].length)),
+    (widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, stringWidth(cell))),
     [],
   );
-  const padded = (cell: string, i: number) => cell + " ".repeat((widths[i] ?? 0) - [...cell].length);
+  const padded = (cell: string, i: number) => cell + " ".repeat((widths[i] ?? 0) - stringWidth(cell));
   return rows.map((row) => row.map(padded).join("  ").trimEnd()).join("\n");
 }
 

@@ -3,7 +3,7 @@ import { parseHttpUrl } from "../lib/drivers/outbound/target.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { refusalOf } from "../lib/kernel/refused-ports.ts";
-import { parseWhole, UsageError } from "./arguments.ts";
+import { parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { baseOf } from "./connection.ts";
 import { command, json } from "./define-command.ts";
 import { counted, say } from "./output.ts";
@@ -90,7 +90,7 @@ function createWriter(save: () => void) {
 
 export const record = command(
   "record",
-  "Forward requests to a real service, and turn its answers into a seed and scenarios, without secrets: svc-server record --upstream https://svc.example.com/v1. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
+  "It forwards requests to the service, and writes its answers down without secrets. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
   {
     upstream: { type: "string", description: "The base URL of the service to record.", valueHint: "URL" },
     out: {
@@ -114,7 +114,7 @@ export const record = command(
         "option --host must be a loopback address: anybody who can reach the recorder can reach the upstream",
       );
     const upstream = upstreamOf(args["upstream"]);
-    const files = openFiles(resolve(String(args["out"] ?? "svc-recording")));
+    const files = openFiles(resolve(pathIn(args, "out") ?? "svc-recording"));
     const recorder = createRecorder();
     const recording = () => recordingOf(recorder, Boolean(args["keep-people"]));
     const writer = createWriter(() => files.write(recording()));

@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { parseSeed } from "../lib/config/seed.ts";
 import { createService } from "../lib/service.ts";
 import { isPostgres } from "../lib/store/database-url.ts";
-import { readSeed, UsageError } from "./arguments.ts";
+import { pathIn, readSeed, UsageError } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { counted, say } from "./output.ts";
 
 export const seed = command(
   "seed",
-  "Check a seed file; with --database, create a new database from it.",
+  "Without --database it only checks the file.",
   {
     file: { type: "positional", description: "The seed, as JSON, or demo. schema/seed.schema.json describes it." },
     database: { type: "string", description: "The database to create. It must not exist yet.", valueHint: "PATH" },
@@ -22,13 +22,13 @@ export const seed = command(
       users: organizations.flatMap(({ users = [] }) => users).length,
       projects: organizations.flatMap(({ projects = [] }) => projects).length,
     };
-    const path = args["database"];
+    const path = pathIn(args, "database");
     if (path !== undefined) {
-      if (isPostgres(String(path)))
+      if (isPostgres(path))
         throw new UsageError("option --database must be a file; on PostgreSQL, start a server with --seed FILE");
-      if (existsSync(String(path))) throw new Error(`the database ${path} already exists; name a new file`);
+      if (existsSync(path)) throw new Error(`the database ${path} already exists; name a new file`);
       // parseSeed has already validated it.
-      const service = await createService({ mode: "start", database: String(path), seed: given as never });
+      const service = await createService({ mode: "start", database: path, seed: given as never });
       await service.close();
     }
     const sum = Object.entries(counts)

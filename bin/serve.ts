@@ -1,4 +1,4 @@
-import { type ArgsDef, defineCommand } from "citty";
+import type { ArgsDef } from "citty";
 import { mayBeReached, parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { listen } from "../lib/http/server.ts";
@@ -8,9 +8,10 @@ import { createLog } from "../lib/kernel/log.ts";
 import { standardErrorSink } from "../lib/kernel/standard-error.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
 import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
-import { fromEnvironment, optionArgs, parseSwitch, requireKnown, UsageError, withRepeats } from "./arguments.ts";
+import { fromEnvironment, optionArgs, parseSwitch, UsageError } from "./arguments.ts";
 import { banner } from "./banner.ts";
-import { say, saySecret } from "./output.ts";
+import { command } from "./define-command.ts";
+import { hasColor, say, saySecret } from "./output.ts";
 import { stopPretenuring } from "./pretenuring.ts";
 import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
@@ -20,21 +21,14 @@ const serverArgs: ArgsDef = {
   json: { type: "boolean", description: "Print one JSON object per line to stdout, for programs." },
 };
 
-function command(mode: Mode, description: string) {
-  const args: ArgsDef = { ...serverArgs, ...optionArgs(mode) };
-  return defineCommand({
-    meta: { name: mode, description },
-    args,
-    setup: ({ rawArgs }) => requireKnown(rawArgs, args),
-    run: ({ args: given, rawArgs }) => serve(mode, withRepeats(given, rawArgs)),
-  });
-}
+const serving = (mode: Mode, more: string) =>
+  command(mode, more, { ...serverArgs, ...optionArgs(mode) }, (args) => serve(mode, args));
 
-export const dev = command(
+export const dev = serving(
   "dev",
-  "Run the emulator: in memory, on loopback, with simulated work and the control interface. Prints an API key.",
+  "Its work is simulated, and its clock, inbox and faults are yours to set. It prints an API key.",
 );
-export const start = command("start", "Host the service on a database file. This is the default command.");
+export const start = serving("start", "svc-server without a command does the same.");
 
 async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promise<void> {
   const configured = configuration(mode, args);
@@ -47,7 +41,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
       `${host} can be reached from other machines; set --public-url, or --behind-proxy if a proxy is in front of it${network}`,
     );
   }
-  const { database = ":memory:" } = options;
+  const { database } = settings;
   const apps = runsForReal(settings) ? settings.apps : undefined;
   await requireFreePort(port, host, database);
   if (apps) await requireFreePort(apps.port, options.apps?.host ?? host, database, "--apps-port");
@@ -81,7 +75,7 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
           options,
           isNew,
           warnings,
-          color: process.stdout.isTTY === true,
+          color: hasColor(process.stdout),
         }),
     remedy,
   ).catch(({ message }) => createLog("error", standardErrorSink(createClock("real").iso)).error(message));

@@ -182,7 +182,7 @@ async function newest({ client }: Emulator, name: EventName, before: string) {
 
 export const trigger = command(
   "trigger",
-  "Trigger an event in an emulator, in the project svc-trigger: svc-server trigger deployment.failed.",
+  "It makes the event happen in the project svc-trigger, which the first use creates, and prints it.",
   { event: { type: "positional", description: `The event: ${names.join(", ")}.` }, ...connectionArgs },
   async (args) => {
     const name = String(args["event"]);

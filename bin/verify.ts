@@ -1,10 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { systemTimer } from "../lib/kernel/clock.ts";
-import { EndedWith, UsageError } from "./arguments.ts";
+import { EndedWith, pathIn, UsageError } from "./arguments.ts";
 import { baseOf, connectionArgs, connectionOf } from "./connection.ts";
 import { command } from "./define-command.ts";
 import { say, table } from "./output.ts";
+import { withProgress } from "./progress.ts";
 import { stopSignals } from "./signals.ts";
 import { junitOf } from "./verify/junit.ts";
 import { requireServer } from "./verify/probe.ts";
@@ -18,7 +19,7 @@ const count = (findings: readonly Finding[], result: Finding["result"]) =>
 
 export const verify = command(
   "verify",
-  "Check whether a server behaves as the interface says: svc-server verify --url https://svc.example.com. It only reads, and without an API key it checks only what needs none. With --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
+  "It only reads, and without an API key it checks only what needs none. With --write it also creates a project, deployments, endpoints and a generation, and removes what can be removed. The exit code is 0 if nothing differs.",
   {
     ...connectionArgs,
     key: {
@@ -34,9 +35,11 @@ export const verify = command(
     const key = args["key"] === undefined ? connection.apiKey : String(args["key"]);
     if (args["key"] !== undefined && !/^sk_live_\w+$/.test(String(key)))
       throw new UsageError("option --key must be an API key, which begins with sk_live_");
-    const junit = args["junit"] === undefined ? undefined : resolve(String(args["junit"]));
+    const junit = pathIn(args, "junit");
     if (junit !== undefined && !existsSync(dirname(junit)))
-      throw new UsageError(`option --junit must name a file in a folder that exists; ${dirname(junit)} does not`);
+      throw new UsageError(
+        `option --junit must name a file in a folder that exists; ${dirname(resolve(junit))} does not`,
+      );
     if (key === undefined && args["write"])
       throw new UsageError("option --write needs an API key of the server: set SVC_API_KEY, or give it with --key");
     const base = baseOf(connection.url).replace(/\/$/, "");
@@ -49,7 +52,9 @@ export const verify = command(
     };
     for (const signal of stopSignals) process.once(signal, stop);
     await requireServer(base, key);
-    const findings = await tryAll({ base, key, pause, write: Boolean(args["write"]), stop: stopping.signal });
+    const findings = await withProgress((report) =>
+      tryAll({ base, key, pause, write: Boolean(args["write"]), stop: stopping.signal, report }),
+    );
     if (junit !== undefined) writeFileSync(junit, junitOf(findings, connection.url));
     say(args["json"] ? JSON.stringify(findings) : asText(findings));
     const differs = count(findings, "differs");

@@ -13,7 +13,7 @@ import type { AppsService } from "./apps/service.ts";
 import type { Options } from "./config/options/options.ts";
 import { parseOptions, runsForReal, type Settings } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
-import { describeProtection } from "./drivers/box/protections.ts";
+import type { Protection } from "./drivers/box/protections.ts";
 import { loadH3 } from "./http/app.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
 import type { Log } from "./kernel/log.ts";
@@ -43,8 +43,8 @@ interface Begun {
   readonly warnings: readonly string[];
   /** The runtimes of deployments; null if they are simulated. */
   readonly runtime: string | null;
-  /** The isolation features of the runtime `process`, one line each. */
-  readonly protections: readonly string[];
+  /** The parts of the box of the runtime `process`. */
+  readonly protections: readonly Protection[];
 }
 
 /**
@@ -100,7 +100,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     const elsewhere = features.apps.runtimeName();
     const runtime =
       host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
-    return { service: createFacade(host), warnings, runtime, protections: protections.map(describeProtection) };
+    return { service: createFacade(host), warnings, runtime, protections };
   } catch (error) {
     await apps?.placement.end();
     await host?.runtimes.close();

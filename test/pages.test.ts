@@ -4,13 +4,9 @@ import { test } from "node:test";
 import { parseSync } from "oxc-parser";
 import { inputOf, operationOf } from "../bin/call-fields.ts";
 import { main } from "../bin/commands.ts";
+import type { Command } from "../bin/define-command.ts";
 import { parseOptions } from "../lib/config/parse-options.ts";
 import { schedulesIn } from "../lib/drivers/runtime/app-settings.ts";
-
-interface Declared {
-  readonly setup?: (given: { rawArgs: string[] }) => void;
-  readonly subCommands?: Readonly<Record<string, Declared | (() => Promise<Declared>)>>;
-}
 
 const pages = ["README.md", ".github/CONTRIBUTING.md", "fixtures/recipes/README.md"].concat(
   ["schema", "fixtures/hosting"].flatMap((folder) =>
@@ -40,17 +36,17 @@ function invocations(script: string): string[][] {
 
 /** Checks a command's words like the program does before it runs anything. */
 async function check(given: readonly string[]): Promise<void> {
-  let [command, words] = [main as Declared, [...given]];
-  for (let depth = 0; words[0] !== undefined && !words[0].startsWith("-") && command.subCommands; depth++) {
-    const below = command.subCommands[words[0]];
+  let [command, words]: [Command, string[]] = [main, [...given]];
+  for (let depth = 0; words[0] !== undefined && !words[0].startsWith("-") && command.list; depth++) {
+    const below = command.list[words[0]];
     // `svc-server clock` without a subcommand shows the clock.
     assert.ok(below ?? depth > 0, `there is no command ${given.join(" ")}`);
     if (!below) break;
-    command = typeof below === "function" ? await below() : below;
+    command = typeof below.load === "function" ? await below.load() : below.load;
     words = words.slice(1);
   }
   const own = words.includes("--") ? words.slice(0, words.indexOf("--") + 2) : words;
-  command.setup?.({ rawArgs: own });
+  command.setup?.({ rawArgs: own } as never);
   if (given[0] !== "call") return;
   const fields = words.filter((word, i) => !word.startsWith("--") && words[i - 1] !== "--field");
   if (words.includes("--help") || fields.some((word) => word.startsWith("body=@"))) return;

@@ -1,3 +1,4 @@
+import type { Report } from "../../lib/store/progress.ts";
 import { authentication } from "./authentication.ts";
 import { type Check, Differs, type Probe, Untried } from "./check.ts";
 import { connectionWrites, generation } from "./connections.ts";
@@ -58,12 +59,14 @@ export async function verify({
   write,
   only,
   stop,
+  report = () => {},
   ...options
 }: TrialOptions & {
   readonly write: boolean;
   readonly only?: string;
   /** Aborts the trial: it removes what it created, and rejects with the reason. */
   readonly stop?: AbortSignal;
+  readonly report?: Report;
 }): Promise<Finding[]> {
   const trial = createTrial(options);
   const findings: Finding[] = [];
@@ -72,7 +75,7 @@ export async function verify({
   let tried = Promise.resolve();
   try {
     if (write && only === undefined) await Promise.race([beginWork(trial), stopped]);
-    for (const { chapter, sentence, writes, run } of checks) {
+    for (const [done, { chapter, sentence, writes, run }] of checks.entries()) {
       if (only !== undefined && sentence !== only) continue;
       const probe = trial.probe();
       const note = (result: Finding["result"], reason: string | null, answer = probe.last) =>
@@ -81,6 +84,7 @@ export async function verify({
         note("untried", needsWrite);
         continue;
       }
+      report({ what: `checking ${chapter}`, done, total: checks.length });
       tried = run(probe).then(
         () => note("holds", null),
         (error) => {

@@ -4,6 +4,8 @@ export interface BrokenRule {
   readonly message: string;
 }
 
+const brand = Symbol.for("svc-server.ClientProblem");
+
 /**
  * The error of a call. `code` comes from the service (`validation_failed`, `not_found`, …) or from the client:
  * `unreachable`, `timed_out`, or `unreadable` (the response is incomplete or comes from another server).
@@ -19,6 +21,16 @@ export class ClientProblem extends Error {
   readonly requestId: string | undefined;
   /** The number of seconds that the service asks the client to wait. */
   readonly retryAfter: number | undefined;
+
+  /** CommonJS and ES modules have a class each: an error of one is an instance of the other too. */
+  static override [Symbol.hasInstance] = function (this: unknown, value: unknown): boolean {
+    const isOwn = this === ClientProblem && isObject(value) && brand in value;
+    return isOwn || Function.prototype[Symbol.hasInstance].call(this as typeof ClientProblem, value);
+  };
+
+  get [brand](): true {
+    return true;
+  }
 
   constructor(
     code: string,

@@ -19,6 +19,8 @@ export interface ControlCall<Ports> {
   readonly id: string | undefined;
   /** Its effect in one sentence, without a full stop. */
   readonly summary: string;
+  /** What else its help says, in whole sentences. */
+  readonly description: string;
   /** A valid body, shown in the help of the command. */
   readonly example: Readonly<Record<string, unknown>>;
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -37,6 +39,7 @@ export type Answer = Promise<object | readonly object[]> | object | readonly obj
 interface Declared<Ports, Q, B> {
   id?: string;
   summary?: string;
+  description?: string;
   example?: ControlCall<Ports>["example"];
   method: ControlCall<Ports>["method"];
   path: string;
@@ -54,6 +57,7 @@ export const callsWith =
   ): ControlCall<Ports> => ({
     id: declared.id,
     summary: declared.summary ?? "",
+    description: declared.description ?? "",
     example: declared.example ?? {},
     method: declared.method,
     path: declared.path,

@@ -63,7 +63,8 @@ const caughtAt = v.pipe(
 const receiverCalls = [
   call({
     id: "inbox.list",
-    summary: "List the last thousand deliveries that the inbox has caught, oldest first",
+    summary: "List the deliveries that the inbox caught, oldest first",
+    description: "It keeps the last thousand.",
     method: "GET",
     path: "inbox",
     query: record({ endpoint: v.optional(caughtAt) }),
@@ -71,7 +72,8 @@ const receiverCalls = [
   }),
   call({
     id: "inbox.clear",
-    summary: "Remove the deliveries from the inbox; its next answers stay",
+    summary: "Remove the deliveries from the inbox",
+    description: "The answers that are set for the next deliveries stay.",
     method: "DELETE",
     path: "inbox",
     run(_, { inbox }) {
@@ -88,8 +90,9 @@ const receiverCalls = [
   }),
   call({
     id: "inbox.set",
-    summary:
-      "Set the next answers of https://NAME.inbox.test, or the receiver on this machine that it forwards to (forward=http://localhost:3000/hooks, or null to end that)",
+    summary: "Set the next answers of https://NAME.inbox.test",
+    description:
+      "Or set the receiver on this machine that it forwards to, with forward=http://localhost:3000/hooks; null ends that.",
     example: { responses: [500, 500, 200] },
     method: "PUT",
     path: "inbox/{name}",
@@ -153,12 +156,12 @@ interface Listed<Given> {
 function listCalls<S extends Schema>(
   path: "scenarios" | "faults",
   of: (ports: CallsPorts) => Listed<v.InferOutput<S>>,
-  add: { readonly summary: string; readonly example: ControlCall<CallsPorts>["example"]; readonly body: S },
+  add: Pick<ControlCall<CallsPorts>, "summary" | "description" | "example"> & { readonly body: S },
 ): ControlCall<CallsPorts>[] {
   return [
     call({
       id: `${path}.list`,
-      summary: `List the ${path} in their order, each with the number of times it was used`,
+      summary: `List the ${path} in their order, and how often each was used`,
       method: "GET",
       path,
       run: (_, ports) => of(ports).list(),
@@ -190,7 +193,8 @@ function listCalls<S extends Schema>(
 /** The outcome and the pace of simulated work. */
 const workCalls = [
   ...listCalls("scenarios", ({ scenarios }) => scenarios, {
-    summary: "Add a scenario: the outcome of simulated work that matches, or of the next work of a kind",
+    summary: "Add a scenario: the outcome of simulated work",
+    description: "It applies to work that matches, or to the next work of a kind.",
     example: { match: { branch: "main" }, outcome: { result: "fail", message: "npm ERR!" }, times: 1 },
     body: newScenario,
   }),
@@ -213,7 +217,8 @@ const journalCalls = [
 
 /** Faults of the API: errors, delays and broken connections. */
 const faultCalls = listCalls("faults", ({ faults }) => faults, {
-  summary: "Add a fault: an error, a delay or a broken connection instead of the answer of matching calls",
+  summary: "Add a fault: an error, a delay or a broken connection",
+  description: "It takes the place of the answer of calls that match.",
   example: { match: { method: "POST", path: "/v1/projects" }, respond: { status: 503 }, times: 2 },
   body: newFault,
 });

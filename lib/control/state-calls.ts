@@ -65,7 +65,7 @@ export const stateCalls: readonly ControlCall<StatePorts>[] = [
   }),
   call({
     id: "snapshots.create",
-    summary: "Take a snapshot of the whole state of an emulator, and print its ID",
+    summary: "Take a snapshot of the whole state, and print its ID",
     method: "POST",
     path: "snapshots",
     body: snapshotOptions,

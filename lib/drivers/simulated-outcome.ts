@@ -39,7 +39,7 @@ export const outcomeFields = record({
     v.pipe(
       textOf(1, 4000),
       v.description(
-        "Why it fails. For a deployment: the last line of the log, and the `reason` of the event, which is `health_check` after a failed health check. For a generation: the `error.message`.",
+        "Why it fails. For a deployment: the line of the log before the last one, `Deployment failed`, and the `reason` of the event, which is `health_check` after a failed health check. For a generation: the `error.message`.",
       ),
     ),
   ),

@@ -38,6 +38,11 @@ export const catalog = {
   "deployment.failed": v.object({ ...deployment, reason: field(text, "Why it failed, as its log says.") }),
   "deployment.rolled_back": v.object({
     ...deployment,
+    deployment_id: field(text, "The deployment that is rolled back, or whose health check failed."),
+    version: field(
+      v.nullable(text),
+      "The version that is live after it, not that of `deployment_id`: of the release that stays, or that comes back.",
+    ),
     new_deployment_id: field(v.nullable(text), "The deployment that rolls back; null after a failed health check."),
     reason: field(v.picklist(["manual", "health_check"]), "A caller asked for it, or the health check failed."),
   }),

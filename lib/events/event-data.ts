@@ -104,7 +104,7 @@ export interface DeploymentFailedData {
 /** A rollback was requested for a deployment (`reason` is `manual`), or its health check failed and the previous release stays live (`health_check`). */
 export interface DeploymentRolledBackData {
   /**
-   * The deployment.
+   * The deployment that is rolled back, or whose health check failed.
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   deployment_id: string;
@@ -119,7 +119,7 @@ export interface DeploymentRolledBackData {
    */
   environment: string;
   /**
-   * The commit, tag or digest; null until it is known.
+   * The version that is live after it, not that of `deployment_id`: of the release that stays, or that comes back.
    * @example "v1.4.2"
    */
   version: string | null;

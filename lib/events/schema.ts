@@ -35,9 +35,10 @@ export const streamQuery = v.object({
       v.pipe(
         v.string("must be one list, separated by commas"),
         v.check(
-          (text) => text.split(",").every((name) => streamNames.includes(name)),
+          (text) => text.split(",").every((name) => streamNames.includes(name.trim())),
           `must be names separated by commas: * or of ${known}`,
         ),
+        v.transform((text) => text.replaceAll(/\s/g, "")),
       ),
       "The names of the messages to receive, separated by commas; `*`, all of them, by default.",
     ),

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { type Clock, systemTimer } from "../kernel/clock.ts";
 import { milliseconds, parseDuration } from "../kernel/duration.ts";
 import { notFound, type ProblemCode, problems } from "../kernel/errors.ts";
+import { field } from "../kernel/field.ts";
 import { matchesGlob } from "../kernel/glob.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
 import { check, durationText, oneOf, record, textLike, textOf, wholeNumber } from "../kernel/validation.ts";
@@ -21,18 +22,37 @@ const headerName = v.pipe(
 const headerValue = textLike(8192, /^[\t\x20-\x7e\x80-\xff]*$/, "must be the value of a header");
 const yes = v.literal(true, "must be true");
 
+/** These descriptions become the table of fields in schema/testing.md. */
+export const faultFields = record({
+  status: v.optional(
+    field(wholeNumber(400, 599), "The status of the error, 400 to 599; by default the usual one of `code`, or 500."),
+  ),
+  code: v.optional(
+    field(
+      textLike(64, /^[a-z][a-z0-9_]*$/, "must be a code in small letters such as unavailable"),
+      "The code of the error, of the interface or any other; by default the first one with that `status`.",
+    ),
+  ),
+  headers: v.optional(
+    field(
+      v.record(headerName, headerValue, "must be an object"),
+      "Headers of the answer, such as `retry-after`. Alone, they are added to the usual answer.",
+    ),
+  ),
+  delay: v.optional(
+    field(
+      delay,
+      "How long the answer waits, at most `60s`, on the clock of the service. Alone, the usual answer follows.",
+    ),
+  ),
+  drop: v.optional(
+    field(yes, "`true`: the connection breaks before any work, without an answer. Only `delay` goes with it."),
+  ),
+  truncate: v.optional(field(yes, "`true`: the work is done, and the connection breaks in the middle of the answer.")),
+});
+
 const respond = v.pipe(
-  record({
-    status: v.optional(wholeNumber(400, 599)),
-    /** An error code of the API, or any other. */
-    code: v.optional(textLike(64, /^[a-z][a-z0-9_]*$/, "must be a code in small letters such as unavailable")),
-    headers: v.optional(v.record(headerName, headerValue, "must be an object")),
-    delay: v.optional(delay),
-    /** Breaks the connection before any work. */
-    drop: v.optional(yes),
-    /** Does the work and breaks the connection during the response. */
-    truncate: v.optional(yes),
-  }),
+  faultFields,
   v.check(
     (given) => Object.values(given).some((value) => value !== undefined),
     "must have an effect: status, code, headers, delay, drop or truncate",

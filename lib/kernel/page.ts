@@ -1,4 +1,5 @@
-import { hash } from "node:crypto";
+// Not `hash` alone: Node 18 could not load the package, and so not say why.
+import * as crypto from "node:crypto";
 import { invalid } from "./errors.ts";
 import { yieldToEventLoop } from "./event-loop.ts";
 import type { JsonText } from "./result-text.ts";
@@ -155,7 +156,7 @@ function lightest<R>(rows: readonly R[], most: number, weigh: (row: R) => number
   return count;
 }
 
-const checksum = (scope: string, body: string) => hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
+const checksum = (scope: string, body: string) => crypto.hash("sha256", `${scope}\n${body}`, "base64url").slice(0, 12);
 
 function cursorOf(after: string, page: number, scope: string): string {
   const body = Buffer.from(`${page}~${after}`).toString("base64url");

@@ -2,6 +2,11 @@ import type { UnderlyingSource } from "node:stream/web";
 import * as util from "node:util";
 import { runInThisContext } from "node:vm";
 import { webStreams } from "./late-modules.ts";
+import { unfitVersion } from "./node-version.ts";
+
+// Here, because an older Node and Bun fail at the lines below, the first of the package that they run.
+const unfit = unfitVersion(process.versions);
+if (unfit !== undefined) throw new Error(unfit);
 
 /*
  * Node's own web classes. The environments jsdom and happy-dom of Vitest and Jest replace the globals: Node refuses

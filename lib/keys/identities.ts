@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import * as crypto from "node:crypto";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
@@ -30,7 +30,7 @@ const minute_ms = milliseconds("1m");
 const mostKnown = 1_000;
 
 /** Keys are long and random, so one round of SHA-256 suffices; a slow hash would slow down every request. */
-export const hashOf = (secret: string): string => hash("sha256", secret, "hex");
+export const hashOf = (secret: string): string => crypto.hash("sha256", secret, "hex");
 
 interface Use {
   readonly organization_id: string;

@@ -9,6 +9,7 @@ import { refuseFolder } from "./database-files.ts";
 import { lockDatabase, lockFileOf } from "./database-lock.ts";
 import { assetFolderOf, checkDatabase, checkKey, damagedAssets, keyFileOf } from "./integrity-check.ts";
 import { copyOnline } from "./online-copy.ts";
+import type { Report } from "./progress.ts";
 import { copyRepositories, repositoryFolderOf } from "./repository-files.ts";
 
 /** Files of the generations in `lost` are missing or damaged in the source. Everything else was copied. */
@@ -19,11 +20,17 @@ export interface CopyResult {
   readonly unread: readonly string[];
 }
 
+interface Settings {
+  /** Whether existing files may be replaced. */
+  readonly force: boolean;
+  readonly report?: Report;
+}
+
 /**
  * Copies a database with its key file, assets, git repositories and app data, and checks the copy. Safe while a server
  * is running: the copy is a consistent snapshot. Only their owner can read the copy and its key.
  */
-export async function backup(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
+export async function backup(from: string, to: string, { force, report = () => {} }: Settings): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
   const warning = settleSwitch(source);
   if (!existsSync(source)) throw new DatabaseError(source, "it does not exist; name the database with --database");
@@ -34,19 +41,23 @@ export async function backup(from: string, to: string, { force }: { readonly for
   refuseTarget(target, force);
   checkKey(source);
   const { lost, unread } = await replaceLocked(target, async (staged) => {
-    await copyOnline(source, staged);
-    const assets = copyBeside(source, staged);
-    const { repositories, unread } = await copyTenants(source, staged);
-    const checked = check(staged, { named: source });
+    await copyOnline(source, staged, { report });
+    const assets = copyBeside(source, staged, report);
+    const { repositories, unread } = await copyTenants(source, staged, report);
+    const checked = check(staged, { named: source }, report);
     const folder = basename(assetFolderOf(target));
-    const sums = checksumList([
-      [staged, basename(target)],
-      [keyFileOf(staged), basename(keyFileOf(target))],
-      ...assets.map((name) => [join(assetFolderOf(staged), name), `${folder}/${name}`] as const),
-      ...repositories.map(
-        (name) => [join(repositoryFolderOf(staged), name), `${basename(repositoryFolderOf(target))}/${name}`] as const,
-      ),
-    ]);
+    const sums = checksumList(
+      [
+        [staged, basename(target)],
+        [keyFileOf(staged), basename(keyFileOf(target))],
+        ...assets.map((name) => [join(assetFolderOf(staged), name), `${folder}/${name}`] as const),
+        ...repositories.map(
+          (name) =>
+            [join(repositoryFolderOf(staged), name), `${basename(repositoryFolderOf(target))}/${name}`] as const,
+        ),
+      ],
+      report,
+    );
     writeFileSync(checksumFileOf(staged), sums, { mode: 0o600 });
     return { ...checked, unread };
   });
@@ -58,7 +69,7 @@ export async function backup(from: string, to: string, { force }: { readonly for
 /**
  * Replaces a database with a backup, including its key, assets and git repositories. No server may be running on it.
  */
-export async function restore(from: string, to: string, { force }: { readonly force: boolean }): Promise<CopyResult> {
+export async function restore(from: string, to: string, { force, report = () => {} }: Settings): Promise<CopyResult> {
   const [source, target] = [resolve(from), resolve(to)];
   const warning = settleSwitch(source);
   for (const needed of [source, keyFileOf(source)]) {
@@ -70,13 +81,14 @@ export async function restore(from: string, to: string, { force }: { readonly fo
   refuseTarget(target, force);
   const hasSums = existsSync(checksumFileOf(source));
   const { lost, unread } = await replaceLocked(target, async (staged) => {
+    report({ what: "copying the database" });
     copyPrivately(source, staged);
     // A source without checksums may be a database that was not closed cleanly. Its WAL then has committed rows.
     if (!hasSums && existsSync(`${source}-wal`)) copyPrivately(`${source}-wal`, `${staged}-wal`);
-    copyBeside(source, staged);
-    const { unread } = await copyTenants(source, staged);
-    const checked = check(staged, { named: source, remedy: "use another backup" });
-    if (hasSums) checkSums(source, staged);
+    copyBeside(source, staged, report);
+    const { unread } = await copyTenants(source, staged, report);
+    const checked = check(staged, { named: source, remedy: "use another backup" }, report);
+    if (hasSums) checkSums(source, staged, report);
     return { ...checked, unread };
   });
   const unchecked = `${source} has no checksums (${basename(checksumFileOf(source))}), so only its structure was checked`;
@@ -107,10 +119,11 @@ async function replaceLocked<T>(target: string, stage: (staged: string) => Promi
 }
 
 /** Opens the copy, before anything is replaced. Missing files of generations are reported and do not fail the check. */
-function check(staged: string, words: Parameters<typeof checkDatabase>[1]): { lost: string[] } {
+function check(staged: string, words: Parameters<typeof checkDatabase>[1], report: Report): { lost: string[] } {
+  report({ what: "checking the copy of the database" });
   checkDatabase(staged, words);
   checkKey(staged, words);
-  return { lost: damagedAssets(staged, words) };
+  return { lost: damagedAssets(staged, words, report) };
 }
 
 function copyPrivately(source: string, target: string): void {
@@ -122,7 +135,7 @@ function copyPrivately(source: string, target: string): void {
  * Copies the key and the assets, and returns the names of the assets. A server stores a file before its row, so the
  * files of all copied rows exist by now. A file that disappears meanwhile is skipped: its row is being deleted.
  */
-function copyBeside(source: string, target: string): string[] {
+function copyBeside(source: string, target: string, report: Report): string[] {
   copyPrivately(keyFileOf(source), keyFileOf(target));
   const [from, to] = [assetFolderOf(source), assetFolderOf(target)];
   if (!existsSync(from) || !statSync(from).isDirectory()) return [];
@@ -131,7 +144,8 @@ function copyBeside(source: string, target: string): string[] {
     .filter((entry) => entry.isFile() && isAssetName(entry.name))
     .map(({ name }) => name)
     .sort()
-    .filter((name) => {
+    .filter((name, done, { length: total }) => {
+      report({ what: "copying files of generations", done, total });
       try {
         copyPrivately(join(from, name), join(to, name));
         return true;
@@ -143,8 +157,13 @@ function copyBeside(source: string, target: string): string[] {
 }
 
 /** Copies the repositories and the data of apps. Returns the names of the repositories' files, and what is missing. */
-async function copyTenants(source: string, target: string): Promise<{ repositories: string[]; unread: string[] }> {
+async function copyTenants(
+  source: string,
+  target: string,
+  report: Report,
+): Promise<{ repositories: string[]; unread: string[] }> {
   const unread: string[] = [];
+  report({ what: "copying repositories and the data of apps" });
   const lacks = (sentence: string) => void unread.push(sentence);
   const repositories = copyRepositories(repositoryFolderOf(source), repositoryFolderOf(target), lacks);
   unread.push(...(await copyData(dataFolderOf(source), dataFolderOf(target))));

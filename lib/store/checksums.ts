@@ -2,14 +2,20 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { DatabaseError } from "./database-error.ts";
+import type { Report } from "./progress.ts";
 import { repositoryFolderOf } from "./repository-files.ts";
 
 /** The file of SHA-256 sums beside a backup. Check it with `sha256sum -c` in the backup's folder. */
 export const checksumFileOf = (path: string) => `${path}.sha256`;
 
 /** One line for each file: `path` is hashed, and `name` appears in the list. */
-export const checksumList = (files: readonly (readonly [path: string, name: string])[]): string =>
-  files.map(([path, name]) => lineOf(hashOf(path), name)).join("");
+export const checksumList = (files: readonly (readonly [path: string, name: string])[], report: Report): string =>
+  files
+    .map(([path, name], done) => {
+      report({ what: "writing checksums of files", done, total: files.length });
+      return lineOf(hashOf(path), name);
+    })
+    .join("");
 
 /** Escapes as sha256sum does: a leading backslash marks an escaped name. */
 function lineOf(hash: string, name: string): string {
@@ -22,7 +28,7 @@ function lineOf(hash: string, name: string): string {
  * can be renamed: the first name of the list is what its database was called. Files of generations are not compared
  * here: their hashes are in the database.
  */
-export function checkSums(backup: string, copy = backup): void {
+export function checkSums(backup: string, copy = backup, report: Report = () => {}): void {
   const file = checksumFileOf(backup);
   const list = basename(file);
   const fail = (reason: string): never => {
@@ -41,7 +47,9 @@ export function checkSums(backup: string, copy = backup): void {
   const repositories = repositoryFolderOf("");
   const expected = [...hashes.keys()].filter((name) => name.startsWith(`${repositories}/`));
   const present = filesIn(copy + repositories).map((name) => `${repositories}/${name}`);
-  for (const name of new Set(["", ".key", ...expected, ...present])) {
+  const names = [...new Set(["", ".key", ...expected, ...present])];
+  for (const [done, name] of names.entries()) {
+    report({ what: "comparing checksums of files", done, total: names.length });
     const named = basename(backup) + name;
     if (!hashes.has(name)) fail(`${named} has no checksum in ${list}, so it was added after the backup`);
     if (!statSync(copy + name, { throwIfNoEntry: false })?.isFile())

@@ -5,9 +5,13 @@ import { parseUrl } from "../kernel/url.ts";
 /** Whether this is a PostgreSQL URL, not a file path. */
 export const isPostgres = (database: string): boolean => /^postgres(ql)?:/.test(database);
 
-/** Other URLs are refused. As a path, such a URL would become a folder name that contains the password. */
+/**
+ * Other URLs are refused. As a path, such a URL would become a folder name that contains the password. `sqlite://` is
+ * relative to some tools and absolute to others.
+ */
 export const databaseRule = "must be the path of a file, or a URL that begins with postgres://";
-export const isOtherUrl = (database: string): boolean => /^\w[\w+.-]*:\/\//.test(database) && !isPostgres(database);
+export const isOtherUrl = (database: string): boolean =>
+  /^(\w[\w+.-]*:\/\/|(file|sqlite3?):)/i.test(database) && !isPostgres(database);
 
 /** Whether this is the path of a missing file. */
 export const isMissing = (database: string): boolean => !isPostgres(database) && !existsSync(database);

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { readText } from "../kernel/paths.ts";
 import { DatabaseError } from "./database-error.ts";
 import { syncFolder } from "./sync-folder.ts";
 
@@ -59,7 +60,7 @@ export function readOrCreateKey(path: string, random: (length: number) => Buffer
 export const writeKey = (path: string, key: Buffer): void => writeAtomically(path, `${key.toString("base64")}\n`);
 
 export function readKey(path: string): Buffer {
-  const key = parseKey(readFileSync(path, "utf8").trim());
+  const key = parseKey(readText(path).trim());
   if (!key) throw new Error("it does not hold 32 bytes in base64; restore it from a backup");
   return key;
 }

@@ -10,6 +10,7 @@ import { type Violation, violationsOf } from "./invariants.ts";
 import { checkCompatible, isCurrent, isNew, olderSchema } from "./migrate.ts";
 import { withCopy } from "./online-copy.ts";
 import { onPostgres } from "./postgres-connection.ts";
+import type { Report } from "./progress.ts";
 import { openRaw } from "./sqlite.ts";
 import type { Row } from "./tables.ts";
 
@@ -78,7 +79,7 @@ export const openPreviewsIn = async (database: string): Promise<readonly OpenPre
       );
 
 /** Ids of generations whose file is missing or changed. Reads every byte. */
-export function damagedAssets(path: string, words?: Words): string[] {
+export function damagedAssets(path: string, words?: Words, report: Report = () => {}): string[] {
   const stored = withDatabase(path, words, (database) => {
     const hasGenerations =
       database.prepare("select 1 from sqlite_schema where name = 'generations'").get() !== undefined;
@@ -86,7 +87,10 @@ export function damagedAssets(path: string, words?: Words): string[] {
       ? database.prepare("select id, etag from generations where content_type is not null order by id").all()
       : [];
   }) as { id: string; etag: string }[];
-  return stored.flatMap(({ id, etag }) => (storedEtag(join(assetFolderOf(path), id)) === etag ? [] : [id]));
+  return stored.flatMap(({ id, etag }, done) => {
+    report({ what: "checking files of generations", done, total: stored.length });
+    return storedEtag(join(assetFolderOf(path), id)) === etag ? [] : [id];
+  });
 }
 
 function storedEtag(file: string): string | undefined {

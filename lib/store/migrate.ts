@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Database } from "better-sqlite3";
+import { packageFolder } from "../kernel/version.ts";
 import { Damage } from "./database-error.ts";
 
 /** "svcs" in ASCII. Marks our databases, so that another program's database is not mistaken for an old one of ours. */
@@ -30,15 +30,10 @@ export interface Migrated {
 
 let known: readonly Migration[] | undefined;
 
-/** The numbered files of `schema/`. Searches upwards for that folder, so sources and bundle both find it. */
+/** The numbered files of `schema/`. */
 export function migrations(): readonly Migration[] {
   if (known) return known;
-  let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, "package.json")) || !existsSync(join(folder, "schema"))) {
-    if (dirname(folder) === folder)
-      throw new Error("the folder schema/ of svc-server is missing; install the package again");
-    folder = dirname(folder);
-  }
+  const folder = packageFolder();
   known = readdirSync(join(folder, "schema"))
     .filter((name) => /^\d{4}_.+\.sql$/.test(name))
     .sort()

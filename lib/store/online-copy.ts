@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { yieldToEventLoop } from "../kernel/event-loop.ts";
 import { runningServer } from "./database-lock.ts";
+import type { Report } from "./progress.ts";
 import { openRaw } from "./sqlite.ts";
 import { freeBytes } from "./write-failure.ts";
 
@@ -26,11 +27,19 @@ const megabyte = 1024 * 1024;
  * A process that has the database open passes a `descriptor`, and closes it only after the database: closing any
  * descriptor of a file drops all locks of the process on it.
  */
-export async function copyOnline(source: string, target: string, descriptor?: number): Promise<void> {
+export async function copyOnline(
+  source: string,
+  target: string,
+  { descriptor, report }: { readonly descriptor?: number | undefined; readonly report?: Report } = {},
+): Promise<void> {
   const database = openRaw(source);
   const [from, to] = [descriptor ?? openSync(source, "r"), openSync(target, "w+", 0o600)];
   try {
-    for (const _ of copyChanges(from, to)) await yieldToEventLoop();
+    const total = Math.ceil(fstatSync(from).size / megabyte);
+    for (const at of copyChanges(from, to)) {
+      report?.({ what: "copying the database, in MB", done: Math.min(total, Math.ceil(at / megabyte)), total });
+      await yieldToEventLoop();
+    }
     database.exec("begin");
     // The snapshot begins with the first read.
     database.prepare("select count(*) from sqlite_schema").get();
@@ -50,15 +59,15 @@ export async function copyOnline(source: string, target: string, descriptor?: nu
   }
 }
 
-/** Makes one file equal to another, a megabyte at a time. */
-function* copyChanges(from: number, to: number): Generator<void> {
+/** Makes one file equal to another, a megabyte at a time. Yields how many bytes are equal. */
+function* copyChanges(from: number, to: number): Generator<number> {
   const [piece, old] = [Buffer.alloc(megabyte), Buffer.alloc(megabyte)];
   let at = 0;
   for (let read = readSync(from, piece, 0, megabyte, at); read > 0; read = readSync(from, piece, 0, megabyte, at)) {
     const fresh = piece.subarray(0, read);
     if (!old.subarray(0, readSync(to, old, 0, megabyte, at)).equals(fresh)) writeAll(to, fresh, at);
     at += read;
-    yield;
+    yield at;
   }
   if (fstatSync(to).size > at) ftruncateSync(to, at);
 }
@@ -97,7 +106,7 @@ export async function withCopy<T>(path: string, work: (path: string) => T, descr
   // A killed check may have left one.
   removeCopy(path);
   try {
-    await copyOnline(path, copyFor(path), descriptor);
+    await copyOnline(path, copyFor(path), { descriptor });
     return work(copyFor(path));
   } finally {
     removeCopy(path);

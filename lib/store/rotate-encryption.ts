@@ -15,6 +15,7 @@ import { isCurrent, olderSchema } from "./migrate.ts";
 import { nextKeyOf, settleNextKey } from "./next-key.ts";
 import { askOf, onPostgres } from "./postgres-connection.ts";
 import { checkServer, migratePostgres } from "./postgres-migrate.ts";
+import type { Report } from "./progress.ts";
 import { sealedColumns } from "./sealed-columns.ts";
 import { openDatabase } from "./sqlite.ts";
 
@@ -31,7 +32,11 @@ export interface Rotation {
 }
 
 /** Re-encrypts every secret of a database in the transaction of `ask`. Returns the number of values. */
-async function encryptAgain(ask: Ask, database: string, before: Buffer, after: Buffer): Promise<number | undefined> {
+async function encryptAgain(
+  ask: Ask,
+  database: string,
+  { before, after, report }: { before: Buffer; after: Buffer; report: Report },
+): Promise<number | undefined> {
   const [vault] = await ask("select value from settings where name = 'vault'");
   if (vault?.["value"] === fingerprintOf(after)) return undefined;
   if (vault?.["value"] !== fingerprintOf(before))
@@ -46,6 +51,8 @@ async function encryptAgain(ask: Ask, database: string, before: Buffer, after: B
   for (const { table, column, again } of sealedColumns) {
     const { key = [] } = tablesInOrder().find(({ name }) => name === table) ?? {};
     const names = key.join(", ");
+    const [counted] = await ask(`select count(*) as rows from "${table}"`);
+    let done = 0;
     const places = (first: number) => key.map((_, i) => `$${first + i}`).join(", ");
     for (let last: (string | number)[] | undefined; ; ) {
       const beyond = last ? `where (${names}) > (${places(1)})` : "";
@@ -56,6 +63,8 @@ async function encryptAgain(ask: Ask, database: string, before: Buffer, after: B
         if (text !== row[column])
           await ask(`update "${table}" set ${column} = $1 where (${names}) = (${places(2)})`, [text, ...last]);
       }
+      done += rows.length;
+      report({ what: `encrypting ${table}`, done, total: Number(counted?.["rows"]) });
       if (rows.length < batch) break;
     }
   }
@@ -66,7 +75,7 @@ async function encryptAgain(ask: Ask, database: string, before: Buffer, after: B
 /**
  * The key is in a file beside the database. The new key is stored next to it before the commit, and replaces it after.
  */
-async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
+async function rotateFile(path: string, after: Buffer, report: Report): Promise<Rotation> {
   settleSwitch(path);
   if (!existsSync(path)) throw new DatabaseError(path, "it does not exist; name another file");
   const unlock = lockDatabase(path);
@@ -82,7 +91,7 @@ async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
       const before = readKey(keyFileOf(path));
       if (!before.equals(after)) writeKey(nextKeyOf(path), after);
       database.exec("begin immediate");
-      const values = await encryptAgain(ask, path, before, after);
+      const values = await encryptAgain(ask, path, { before, after, report });
       database.exec("commit");
       settleNextKey(path, fingerprintOf(after));
       database.pragma("wal_checkpoint(TRUNCATE)");
@@ -98,7 +107,7 @@ async function rotateFile(path: string, after: Buffer): Promise<Rotation> {
 }
 
 /** With PostgreSQL the operator holds the key, and starts the servers with the new one afterwards. */
-async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promise<Rotation> {
+async function rotatePostgres(url: string, before: Buffer, after: Buffer, report: Report): Promise<Rotation> {
   const client: Client = await onPostgres(url, { readOnly: false }, async (opened) => {
     await checkServer(opened);
     await takeCopyLock(opened);
@@ -107,7 +116,7 @@ async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promi
   });
   try {
     await client.query("begin");
-    const values = await encryptAgain(askOf(client), url, before, after);
+    const values = await encryptAgain(askOf(client), url, { before, after, report });
     await client.query("commit");
     return { values, isGiven: true };
   } catch (error) {
@@ -121,5 +130,12 @@ async function rotatePostgres(url: string, before: Buffer, after: Buffer): Promi
  * Re-encrypts every secret of a database with a new key, in one transaction, while no server is running. After a kill,
  * either the old key or the new one is in force. `before` returns the current key of a PostgreSQL database.
  */
-export const rotateEncryption = (database: string, after: Buffer, before: () => Buffer): Promise<Rotation> =>
-  isPostgres(database) ? rotatePostgres(database, before(), after) : rotateFile(resolve(database), after);
+export const rotateEncryption = (
+  database: string,
+  after: Buffer,
+  before: () => Buffer,
+  report: Report,
+): Promise<Rotation> =>
+  isPostgres(database)
+    ? rotatePostgres(database, before(), after, report)
+    : rotateFile(resolve(database), after, report);

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { createService } from "../../lib/index.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { finishedGeneration, sharedPainter } from "../helpers/painter.ts";
@@ -191,4 +192,39 @@ test("a seed is checked, and makes a new database", async (t) => {
   const wrong = join(folder, "wrong.json");
   writeFileSync(wrong, '{"organizations":[{"name":""}]}');
   assert.match((await run(["seed", wrong])).stderr, /organizations\.0\.name must have 1 to 64 characters/);
+});
+
+test("on a terminal, long work shows how far it is in one line that it removes; elsewhere it is silent", async (t) => {
+  const folder = temporaryFolder(t);
+  const at = (name: string) => join(folder, name);
+  assert.equal((await run(["seed", demo, "--database", at("svc.db")])).status, 0);
+  writeFileSync(at("new.key"), Buffer.alloc(32, 7).toString("base64"));
+  writeFileSync(at("next.key"), Buffer.alloc(32, 8).toString("base64"));
+  const service = await createService({ seed: JSON.parse(readFileSync(demo, "utf8")), clock: "manual" });
+  t.after(() => service.close());
+  const { url } = await service.listen({ port: 0 });
+  const commands: [string[], RegExp][] = [
+    [["backup", at("copy.db"), "--force"], /copying the database, in MB: 100% of \d/],
+    [["restore", at("copy.db"), "--force"], /comparing checksums of files: 50% of 2/],
+    [["keys", "rotate-encryption", "--new-key-file", at("new.key")], /encrypting \w+: 100% of \d/],
+    [["verify", "--url", url], /checking Pagination: \d\d% of \d\d/],
+  ];
+  const env = { SVC_DATABASE: at("svc.db"), SVC_API_KEY: "sk_live_demo_owner" };
+  const { isTTY } = process.stderr;
+  t.after(() => {
+    process.stderr.isTTY = isTTY;
+  });
+  for (const [words, step] of commands) {
+    process.stderr.isTTY = false;
+    const silent = await run(words, folder, env);
+    assert.deepEqual([silent.status, silent.stderr], [0, ""], words[0]);
+    process.stderr.isTTY = true;
+    const again = words.map((word) => word.replace(/new\.key$/, "next.key"));
+    const { status, stderr } = await run(again, folder, env);
+    assert.equal(status, 0, words[0]);
+    assert.match(stderr, step);
+    const lines = stderr.split("\r\u001b[K");
+    assert.deepEqual([lines[0], lines.at(-1)], ["", ""], "the line is removed");
+    assert.ok(lines.length < 120 && lines.every((line) => line.length < 80 && !line.includes("\n")), stderr);
+  }
 });

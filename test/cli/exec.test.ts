@@ -10,18 +10,20 @@ const node = (script: string) => ["--", process.execPath, "--input-type=module",
 test("exec runs a command beside an emulator, with its address and key, and ends with the command's code", (t) => {
   const home = temporaryFolder(t);
   const script = `
-    const { SVC_URL, SVC_API_KEY, SVC_PROFILE } = process.env;
+    const { SVC_URL, SVC_API_KEY, SVC_PROFILE, NO_PROXY, no_proxy } = process.env;
     const headers = { authorization: "Bearer " + SVC_API_KEY };
     const { organization } = await (await fetch(SVC_URL + "/v1/me", { headers })).json();
     const clock = await (await fetch(SVC_URL + "/_svc/clock")).json();
-    console.log(JSON.stringify([organization.name, clock.mode, SVC_PROFILE ?? null, ...process.argv.slice(1)]));
+    console.log(JSON.stringify([organization.name, clock.mode, SVC_PROFILE ?? null, NO_PROXY, no_proxy, ...process.argv.slice(1)]));
     process.exit(7);`;
   const { status, stdout, stderr } = run(
     ["exec", "--seed", "demo", "--clock", "manual", ...node(script), "--", "--help"],
     home,
-    { SVC_PORT: "1", SVC_PROFILE: "mine", SVC_URL: "http://127.0.0.1:1" },
+    { SVC_PORT: "1", SVC_PROFILE: "mine", SVC_URL: "http://127.0.0.1:1", NO_PROXY: "svc.test", no_proxy: "" },
   );
-  assert.deepEqual([status, stdout, stderr], [7, '["acme","manual",null,"--help"]\n', ""]);
+  const direct = "svc.test,127.0.0.1,localhost";
+  const printed = JSON.stringify(["acme", "manual", null, direct, direct, "--help"]);
+  assert.deepEqual([status, stdout, stderr], [7, `${printed}\n`, ""]);
 });
 
 test("exec makes a key for a database that shows its own no more", (t) => {

@@ -126,7 +126,10 @@ const wrong: Readonly<Record<string, { readonly values: readonly string[]; reado
     junit: { values: ["no-such-folder/verify.xml"] },
     upstream: { values: ["svc.example.com", "ftp://a", "https://a:b@c", "https://a/?b"], random: textBut(/^https?:/i) },
     "record host": { values: ["0.0.0.0", "example.com"] },
-    events: { values: ["deployment.faild", "*", "deployment.failed,"], random: textBut(/\w\.\w/) },
+    events: {
+      values: ["deployment.faild", "*,deployment.faild", "deployment.failed,"],
+      random: textBut(/\w\.\w|^ *\* *$/),
+    },
   };
 /** Flags that accept any text, or check it only later. */
 const free = [

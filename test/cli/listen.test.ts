@@ -93,7 +93,7 @@ test("listen forwards signed events to a receiver over plain http, retries, and 
     server.url,
     server.api_key,
     "--events",
-    "project.created,user.invited",
+    "project.created, user.invited",
     "--retries",
     "1ms,2h",
   );

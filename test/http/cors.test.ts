@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createService } from "../../lib/index.ts";
 import { type ListeningWorld, listeningWorld, owner, type RequestParts } from "../helpers/raw-sockets.ts";
 import { keyOf } from "../helpers/test-service.ts";
 
@@ -26,6 +27,16 @@ const preflight = (here: ListeningWorld, origin: string, path: string, asked = "
   });
 
 const json = { "content-type": "application/json" };
+
+test("the origins of apps, whose schemes are their own, can be listed", async (t) => {
+  const here = await listeningWorld(t, { cors: ["capacitor://localhost", "TAURI://localhost"] });
+  for (const origin of ["capacitor://localhost", "tauri://localhost"])
+    assert.equal((await from(here, origin, "GET", "/v1/me")).headers[allow], origin);
+  for (const origin of ["ionic://localhost", "capacitor://localhost:1", "null"])
+    assert.equal((await from(here, origin, "GET", "/v1/me")).headers[allow], undefined, origin);
+  for (const cors of [["capacitor://"], ["capacitor://localhost/x"], ["file://x"], ["capacitor:localhost"]])
+    await assert.rejects(createService({ cors }), /must be a whole origin such as https:.* or capacitor:/);
+});
 
 test("a page on loopback reads every answer under /v1 in dev, errors and streams too", async (t) => {
   const here = await listeningWorld(t, { rateLimit: 8 });

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseUrl } from "../../kernel/url.ts";
-import { textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
-import { option } from "./option-types.ts";
+import { textLike, wholeNumber } from "../../kernel/validation.ts";
+import { option, path } from "./option-types.ts";
 
 const domainRule = "must be a domain in lower case, such as apps.example.com";
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
@@ -52,7 +52,7 @@ export const apps = v.optional(
       }),
     ),
     folder: v.optional(
-      option(textOf(1, 4096), {
+      option(path, {
         help: "The folder for this server's builds, releases and caches, on a local disk. A runtime with PostgreSQL needs it. Beside a database file, the folder has a fixed place, so the option is for PostgreSQL only.",
         example: '"/var/lib/svc-server/apps"',
         flag: "apps-folder",

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseUrl } from "../../kernel/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
-import { duration, option } from "./option-types.ts";
+import { duration, option, path } from "./option-types.ts";
 
 const url = v.pipe(
   v.string("must be a string"),
@@ -60,7 +60,7 @@ export const codeHost = v.optional(
       }),
     ),
     repos: v.optional(
-      option(textOf(1, 4096), {
+      option(path, {
         help: "A folder of repositories on this machine, instead of the code host: `DIR/owner/repo` or `DIR/repo`, bare or a working copy (`dev`). Without it, repositories come from `url`.",
         example: '"./repositories"',
         flag: "repos",

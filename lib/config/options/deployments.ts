@@ -3,7 +3,7 @@ import { parseUserRange } from "../../drivers/box/organization-users.ts";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { byteSize, duration, option, positive } from "./option-types.ts";
+import { byteSize, duration, option, path, positive } from "./option-types.ts";
 
 /** Either `simulated` alone, or runtimes of this machine in order of preference. */
 const runtimeRule = "must be simulated, or a list of process and engine";
@@ -140,7 +140,7 @@ export const deployments = v.optional(
     // Next.js with yarn 1, which fetches the packages of all platforms, writes 2.5 GiB.
     buildDisk: v.optional(option(byteSize, { help: "How much a build may write to the disk." }), "3GiB"),
     buildDisks: v.optional(
-      option(textOf(1, 4096), {
+      option(path, {
         help: "A folder in which root has mounted file systems, at least as many as `deployments.concurrency`; each build of `process` writes only to one of them. It is for a service that does not run as root: without it, files that a build has deleted but keeps open do not count. A service that runs as root makes its own file systems.",
         example: "/var/lib/svc-server-disks",
       }),

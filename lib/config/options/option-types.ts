@@ -1,13 +1,17 @@
 import * as v from "valibot";
 import { parseByteSize } from "../../kernel/byte-size.ts";
 import { parseDuration } from "../../kernel/duration.ts";
-import { wholeNumber } from "../../kernel/validation.ts";
+import { pathOf } from "../../kernel/paths.ts";
+import { textOf, wholeNumber } from "../../kernel/validation.ts";
 
 /** A whole number of at least 1. */
 export const positive = (most = 1_000_000_000) => wholeNumber(1, most);
 
 /** A whole number; 0 means no limit. */
 export const limit = () => wholeNumber(0, 1_000_000_000);
+
+/** The path of a file or folder. `~/x` and `file:x` are parsed to plain paths. */
+export const path = v.pipe(textOf(1, 4096), v.transform(pathOf));
 
 /** A text such as `"30d"`, parsed to milliseconds. */
 export const duration = v.pipe(

@@ -2,7 +2,6 @@ import * as v from "valibot";
 import type { Sink } from "../../drivers/outbound/function-transport.ts";
 import { createClock, latestInstant } from "../../kernel/clock.ts";
 import { type Log, levels } from "../../kernel/log.ts";
-import { parseUrl } from "../../kernel/url.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { fixedKey } from "../../keys/schema.ts";
 import { region } from "../../projects/schema.ts";
@@ -17,7 +16,8 @@ import { domains } from "./domains.ts";
 import { generations } from "./generations.ts";
 import { mail } from "./mail.ts";
 import { metrics } from "./metrics.ts";
-import { limit, option, positive } from "./option-types.ts";
+import { limit, option, path, positive } from "./option-types.ts";
+import { corsOrigins, origin } from "./origins.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 import { repositories } from "./repositories.ts";
@@ -35,22 +35,6 @@ const clockSetting = v.pipe(
       return false;
     }
   }, "must be real, manual, manual@2026-01-01T00:00:00Z or a speed such as 60x"),
-);
-
-const origin = v.pipe(
-  v.string("must be a string"),
-  v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
-  v.transform((text) => new URL(text).origin),
-);
-const corsRule = "must be a whole origin such as https://app.example.com, or * alone for all";
-const corsOrigin = v.pipe(
-  v.string(corsRule),
-  v.check((text) => text === "*" || isOrigin(text), corsRule),
-);
-/** A list of origins, or `*` alone. */
-const corsOrigins = v.pipe(
-  v.union([v.array(corsOrigin), v.literal("*")], 'must be a list of origins, or "*"'),
-  v.transform((given) => [given].flat().map((one) => (one === "*" ? one : new URL(one).origin))),
 );
 
 const isObject = <T extends object>() =>
@@ -82,7 +66,7 @@ export const optionsSchema = v.strictObject({
     false,
   ),
   database: v.optional(
-    option(textOf(1, 4096), {
+    option(path, {
       help: "The path of the database file, `:memory:`, or the URL of a PostgreSQL database: `postgres://user:password@host/name`. The default of `svc-server start` is `./svc-data`.",
       flag: "database",
       value: "PATH|URL",
@@ -233,16 +217,3 @@ export const optionsSchema = v.strictObject({
     "error",
   ),
 });
-
-function isOrigin(text: string): boolean {
-  const url = parseUrl(text);
-  return (
-    url !== undefined &&
-    /^https?:$/.test(url.protocol) &&
-    !url.hostname.includes("*") &&
-    url.pathname === "/" &&
-    url.search === "" &&
-    url.hash === "" &&
-    url.username === ""
-  );
-}

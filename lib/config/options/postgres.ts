@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { oneOf, textOf } from "../../kernel/validation.ts";
+import { oneOf } from "../../kernel/validation.ts";
 import { parseKey } from "../../store/encryption.ts";
-import { option } from "./option-types.ts";
+import { option, path } from "./option-types.ts";
 
 export const encryptionKey = v.optional(
   option(
@@ -20,7 +20,7 @@ export const encryptionKey = v.optional(
 );
 
 export const keyFile = v.optional(
-  option(textOf(1, 4096), {
+  option(path, {
     help: "The path of a file with the encryption key, instead of the key itself.",
     flag: "key-file",
     value: "PATH",
@@ -48,7 +48,7 @@ export const assets = v.optional(
       }),
     ),
     folder: v.optional(
-      option(textOf(1, 4096), {
+      option(path, {
         help: "The path of that folder, which all processes share; only with `folder`.",
         example: '"/srv/svc-assets"',
       }),

@@ -1,12 +1,11 @@
 import * as v from "valibot";
-import { textOf } from "../../kernel/validation.ts";
-import { byteSize, option } from "./option-types.ts";
+import { byteSize, option, path } from "./option-types.ts";
 
 /** The git repositories that the service itself hosts. They need a runtime. */
 export const repositories = v.optional(
   v.strictObject({
     folder: v.optional(
-      option(textOf(1, 4096), {
+      option(path, {
         help: "The folder of the git repositories that are pushed to the service. Without it they lie beside the database file, in `FILE-repositories`; with PostgreSQL, in the folder `repositories` of `apps.folder`.",
         example: '"/var/lib/svc-server/repositories"',
       }),

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
+import { readText } from "../../kernel/paths.ts";
 import type { LogLine } from "../deployment/contract.ts";
 import { askCredentialHelper } from "./credential-helper.ts";
 import { defaultRegistry, type ImageReference } from "./image-reference.ts";
@@ -36,7 +36,7 @@ const serverOf = (registry: string) => (registry === defaultRegistry ? "https://
 function loginFile(): v.InferOutput<typeof stored> | undefined {
   const folder = process.env["DOCKER_CONFIG"] || join(homedir(), ".docker");
   try {
-    return v.parse(stored, JSON.parse(readFileSync(join(folder, "config.json"), "utf8")));
+    return v.parse(stored, JSON.parse(readText(join(folder, "config.json"))));
   } catch {
     return undefined;
   }

@@ -1,0 +1,36 @@
+import * as v from "valibot";
+import { parseUrl } from "../../kernel/url.ts";
+
+function isOrigin(text: string): boolean {
+  const url = parseUrl(text);
+  return (
+    url !== undefined &&
+    /^https?:$/.test(url.protocol) &&
+    !url.hostname.includes("*") &&
+    url.pathname === "/" &&
+    url.search === "" &&
+    url.hash === "" &&
+    url.username === ""
+  );
+}
+
+/** The origin of a URL of http or https. */
+export const origin = v.pipe(
+  v.string("must be a string"),
+  v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
+  v.transform((text) => new URL(text).origin),
+);
+const corsRule = "must be a whole origin such as https://app.example.com or capacitor://localhost, or * alone for all";
+/** Apps send origins of schemes of their own, which `URL` takes for opaque: `capacitor://localhost`, `tauri://localhost`. */
+const isAppOrigin = (text: string) => /^(?!https?:|file:)[a-z][a-z\d+.-]*:\/\/[\w.-]+(:\d+)?$/i.test(text);
+const corsOrigin = v.pipe(
+  v.string(corsRule),
+  v.check((text) => text === "*" || isOrigin(text) || isAppOrigin(text), corsRule),
+);
+/** A list of origins, or `*` alone. */
+export const corsOrigins = v.pipe(
+  v.union([v.array(corsOrigin), v.literal("*")], 'must be a list of origins, or "*"'),
+  v.transform((given) =>
+    [given].flat().map((one) => (one === "*" ? one : isAppOrigin(one) ? one.toLowerCase() : new URL(one).origin)),
+  ),
+);
