@@ -134,7 +134,7 @@ export function appsService(given: Ports) {
     prune: domains.prune,
 
     ofRange,
-    ...{ urlsOf, hasHost },
+    ...{ urlsOf, hasHost, visitedAt: urls.visitedAt },
     /** Whether a deployment's environment was deleted, so that its work must stop. */
     async isGone(key: Environment, tx?: Tx): Promise<boolean> {
       return runtime !== undefined && !(await rows(tx).find(key));

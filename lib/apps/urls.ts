@@ -88,6 +88,17 @@ export function createAppUrls(ports: Ports) {
       protection: protectionOf((await rows(tx).protectOf(key))?.protect),
     }),
 
+    /** The URL at which people reach an environment: with the first of its domains, if it has one. */
+    async visitedAt(key: Environment): Promise<string | null> {
+      const app = runtimeName() === undefined ? undefined : await rows().find(key);
+      const own = app ? urlOf(app) : null;
+      const [domain] = own === null ? [] : await rows().domainsOf(key);
+      if (own === null || !domain) return own;
+      const url = new URL(own);
+      url.hostname = domain.name;
+      return url.origin;
+    },
+
     /** The URL of an app that another server runs at a host. */
     async urlElsewhere(host: string): Promise<string | undefined> {
       const app = await placement.appElsewhere(host);

@@ -97,6 +97,27 @@ test("A failed build and a failed health check leave the old release serving, an
   }
 });
 
+test("An app that answers only its own host, and nothing at /, goes live", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  const { host: own } = new URL(here.service.appsUrl ?? "");
+  const hosted = (name: string) => `
+require("node:http").createServer(({ headers }, response) => {
+  response.writeHead(headers.host === "${name}" && headers["x-forwarded-host"] === "${name}" ? 404 : 500).end("an API");
+}).listen(process.env.PORT, process.env.HOST);`;
+  const deployed = async (name: string) => {
+    here.repos.commit("acme/web", { "package.json": { name: "web" }, "server.js": hosted(name) });
+    const { id: deployment, status } = await here.release(id);
+    const messages = await here.messages(deployment);
+    assert.equal(status, "active", messages.join("\n"));
+    assert.ok(messages.includes("The health check passed: GET / answered 404"), messages.join("\n"));
+  };
+  await deployed(`production-web.${own}`);
+  const path = `/v1/projects/${id}/environments/production`;
+  await here.call("developer", "PUT", path, { domains: ["shop.example.com"] });
+  await deployed(own.replace("localhost", "shop.example.com"));
+});
+
 test("A crash costs a request its time and no answer; restart takes today's variables", async (t) => {
   const here = await runtimeWorld(t);
   const { id } = await here.project("web");

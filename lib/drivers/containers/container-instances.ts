@@ -114,6 +114,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       start: ({ port: host }, take) =>
         runContainer({ ...order, env, labels: labelsOf(app, ""), ports: { inside, host } }, givenOf(app, take)),
       health: healthOf(order.image),
+      url: app.url,
       refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,

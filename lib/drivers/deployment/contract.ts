@@ -27,6 +27,11 @@ export interface DeploymentWork {
   readonly usesCredential: boolean;
   /** The folder of the repository that is built, such as `apps/web`; null for all of it. */
   readonly root: string | null;
+  /**
+   * The URL at which people reach the environment, with the first of its domains, if it has one; null while nothing
+   * listens for apps.
+   */
+  readonly url: string | null;
   /** Known in advance only for a rollback, which rebuilds an earlier version. */
   readonly version: string | null;
   /** The commit of a push; null for the newest commit of the branch. */

@@ -128,7 +128,7 @@ async function runBuild(
     commit,
     root,
     ...runs,
-    health,
+    health: health ?? null,
     port: port ?? null,
     hasInstalled,
     variables: { ...own },

@@ -33,7 +33,8 @@ export interface Plan {
   readonly fallback: string | undefined;
   /** Without `fallback`: the folders whose `index.html` answers unknown paths. */
   readonly singlePages: readonly string[];
-  readonly health: string;
+  /** The path of `svc.json`. */
+  readonly health: string | undefined;
   /** The port that the app listens on; undefined if it reads PORT. */
   readonly port: number | undefined;
   readonly runtime: "process" | "engine" | undefined;
@@ -80,7 +81,7 @@ export function detect(root: string, top = root): Plan {
     folder: given.static,
     fallback: given.fallback,
     singlePages: node?.singlePages ?? [],
-    health: given.health ?? "/",
+    health: given.health,
     port: given.port,
     runtime: given.runtime,
     hasInstalled: node !== undefined || others.length > 0,

@@ -133,7 +133,7 @@ export function createInstances(
         memory_bytes,
       });
     const program = {
-      ...{ deployment_id, start, health, healthTimeout_ms, memory_bytes, onStopped, refusal },
+      ...{ deployment_id, start, health, url: app.url, healthTimeout_ms, memory_bytes, onStopped, refusal },
       workers: beside,
       ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>

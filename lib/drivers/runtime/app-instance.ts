@@ -32,7 +32,10 @@ export interface Program {
   readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
   /** A program that an earlier process started. It is taken over; `start` is called after it ends. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
-  readonly health: string;
+  /** The path in `svc.json`, if any. */
+  readonly health: string | null;
+  /** The URL at which people reach it; null if there is none. */
+  readonly url: string | null;
   /** The reason to report if the port refuses a connection or closes it at once. */
   readonly refusal: (inside: number) => string;
   readonly healthTimeout_ms: number;
@@ -115,7 +118,7 @@ function createApp(program: Program, signal: AbortSignal) {
       const started = running ? running.adopt(take) : program.start({ port: at, inside }, take);
       running = undefined;
       child = started;
-      const { health: path, healthTimeout_ms: timeout_ms, refusal, listening, explain = () => "" } = program;
+      const { health, url, healthTimeout_ms: timeout_ms, refusal, listening, explain = () => "" } = program;
       const look =
         own === undefined && listening
           ? watchPorts(inside, { listening: () => listening(started), timeout_ms }, log)
@@ -126,10 +129,11 @@ function createApp(program: Program, signal: AbortSignal) {
         other = look();
         return other === undefined ? undefined : `it listens on port ${other}`;
       };
-      const place = { port: at, path, timeout_ms, refusal: refusal(inside) };
-      const reason = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
-      if (reason === undefined) {
+      const place = { port: at, url, health, timeout_ms, refusal: refusal(inside) };
+      const answer = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
+      if (typeof answer === "number") {
         port = at;
+        tell({ level: "info", message: `The health check passed: GET ${health ?? "/"} answered ${answer}` });
         const since = monotonicNow();
         void started.ended.then((how) => revive(how, monotonicNow() - since));
         tellWaiting(true);
@@ -142,9 +146,9 @@ function createApp(program: Program, signal: AbortSignal) {
         log({ level: "info", message: `The app starts again, with the port ${other} that it listens on` });
         continue;
       }
-      portTaken ||= portTakenWords.test(reason);
+      portTaken ||= portTakenWords.test(answer);
       if (!portTaken || tries === portsTried || stopping.signal.aborted)
-        return reason + explain(started.ending, output.last());
+        return answer + explain(started.ending, output.last());
     }
   };
 
