@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { mostHeaders } from "../kernel/answers-of-apps.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
 import { createGuard, type Guard, type Protection } from "./guard.ts";
@@ -39,6 +40,13 @@ const phrases = {
 
 const challenge = 'Basic realm="protected", charset="UTF-8"';
 
+const overflow = {
+  status: 502,
+  text: `The headers of the app's answer have more than ${mostHeaders / 1024} KiB\n`,
+} as const;
+/** Why a client got no response of an app. */
+type Reason = keyof typeof texts | "overflow";
+
 interface Refusal {
   readonly status: keyof typeof phrases;
   readonly text: string;
@@ -55,7 +63,8 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
 
   const targetOf = (request: IncomingMessage) => targets.get(apps.get(hostOf(request)) ?? "");
 
-  const refusalOf = async (request: IncomingMessage, status: keyof typeof texts): Promise<Refusal> => {
+  const refusalOf = async (request: IncomingMessage, status: Reason): Promise<Refusal> => {
+    if (status === "overflow") return overflow;
     const url = status === 404 ? await urlElsewhere(hostOf(request)).catch(() => undefined) : undefined;
     return url === undefined
       ? { status, text: texts[status] }
@@ -95,14 +104,14 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     guards.size === 0 ? undefined : guards.get(apps.get(hostOf(request)) ?? "");
 
   /**
-   * Finds the target and sends the request, again if the app gave no response. Returns a status if the client got no
+   * Finds the target and sends the request, again if the app gave no response. Returns the reason if the client got no
    * response.
    */
   const deliver = async (
     request: IncomingMessage,
     send: (target: Target, port: number) => Promise<Result>,
     mayRepeat: boolean,
-  ): Promise<keyof typeof texts | undefined> => {
+  ): Promise<Reason | undefined> => {
     for (let number = 1; ; number++) {
       // Looked up at each try, because another release may be live by then.
       let target = targetOf(request);
@@ -116,6 +125,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const release = target.take();
       const result = await send(target, port).finally(release);
       if (result === "done") return undefined;
+      if (result === "overflow") return "overflow";
       // The app may have acted on the request, so do not send it again.
       if (!mayRepeat) return 502;
       const pause_ms = pauses_ms[number - 1];
@@ -159,8 +169,8 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const obstacle = guard && (await obstacleOf(guard, request));
       if (obstacle !== undefined) return refuse(response, await refusalOf(request, obstacle));
       const hidden = guard !== undefined;
-      const send = (target: Target, port: number) =>
-        forward(request, response, { port, agent: target.agent, behindProxy, hidesAuthorization: hidden });
+      const send = ({ agent, single }: Target, port: number) =>
+        forward(request, response, { port, agent, single, behindProxy, hidesAuthorization: hidden });
       const status = await deliver(request, send, isRepeatable(request));
       if (status !== undefined) refuse(response, await refusalOf(request, status));
     },
@@ -178,7 +188,8 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
         const opened = (end: () => void) => {
           closed = target.opened(end);
         };
-        const upstream = { port, agent: target.agent, behindProxy, hidesAuthorization: hidden };
+        const { agent, single } = target;
+        const upstream = { port, agent, single, behindProxy, hidesAuthorization: hidden };
         return forwardUpgrade(request, socket, head, upstream, opened).finally(() => closed());
       };
       const status = await deliver(request, send, true);

@@ -1,5 +1,6 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { mostHeaders, mostInterim } from "../../kernel/answers-of-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import type { Run } from "./background-steps.ts";
@@ -22,8 +23,6 @@ export function freePort(): Promise<number> {
 const probe_ms = 5_000;
 const firstPause_ms = 15;
 const longestPause_ms = 500;
-/** An app could send interim answers, such as 102, faster than they are read, and keep the server busy. */
-const mostInterim = 100;
 
 interface Place {
   readonly port: number;
@@ -58,7 +57,8 @@ function probe(place: Place, within_ms: number): Promise<number | string | undef
   const path = pathOf(place);
   return new Promise((resolve) => {
     const headers = visitorHeaders(place);
-    const asked = request({ host: "127.0.0.1", port, path, headers, agent: false }, (response) => {
+    const to = { host: "127.0.0.1", port, path, headers, agent: false, maxHeaderSize: mostHeaders };
+    const asked = request(to, (response) => {
       response.resume();
       cancel();
       resolve(response.statusCode ?? 0);
