@@ -118,7 +118,7 @@ async function runBuild(
     // The disk is closed. Only the app's folder contains the result of the build.
     const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
     const env = { NODE_ENV: "production", ...variables };
-    const box: Box = { app, root, user, env, memory_bytes: limits.memory_bytes };
+    const box: Box = { app, root, user, env, hasLayer: true, memory_bytes: limits.memory_bytes };
     await runStep({ name: "The release command", command: plan.release }, box, after);
   }
   const bytes = await folderBytes(app);

@@ -85,8 +85,10 @@ export function detect(root: string, top = root): Plan {
     port: given.port,
     runtime: given.runtime,
     hasInstalled: node !== undefined || others.length > 0,
-    // Otherwise Python buffers its output and the log receives it late.
-    variables: others.some(({ name }) => name === "Python") ? { PYTHONUNBUFFERED: "1" } : {},
+    // Otherwise Python buffers its output, which the log then receives late, and keeps compiled files that end with it.
+    variables: others.some(({ name }) => name === "Python")
+      ? { PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" }
+      : {},
     hasDockerfile: hasWithin(root, "Dockerfile"),
     found: [
       ...[own, packages, procfile].flatMap((text, i) =>

@@ -31,12 +31,15 @@ type StartRun = Parameters<typeof startApp>[1];
 interface Started {
   readonly command: string;
   readonly reads: readonly string[];
+  /** Whether it may write below the folder of its release. */
+  readonly hasLayer: boolean;
 }
 
 /** The command that serves a folder of a release. */
 function serving(folder: string, fallback: string | null): Started {
   const { command, reads } = ownProgram("static-server", import.meta.url, "../box/static-server.ts");
-  return { command: shellCommand([...command, folder, ...(fallback === null ? [] : [fallback])]), reads };
+  const words = [...command, folder, ...(fallback === null ? [] : [fallback])];
+  return { command: shellCommand(words), reads, hasLayer: false };
 }
 
 /** The shell exits with 127 if it cannot find a command. */
@@ -96,14 +99,15 @@ export function createInstances(
   const startCommand = (app: App, box: Box, command: string, take: TakeLine) => {
     const reader = createLineReader(take, hideValues(app.secrets));
     const env = { NODE_ENV: "production", ...box.env, ...variablesOf(app) };
-    const child = sandbox.start(replacingShell(command), { ...box, env }, paced(app.organization_id, reader.write));
+    const within = { ...box, env, hasLayer: true };
+    const child = sandbox.start(replacingShell(command), within, paced(app.organization_id, reader.write));
     void child.ended.then(reader.end);
     return child;
   };
 
   const startProgram = async (
     app: App,
-    { command, reads }: Started,
+    { command, reads, hasLayer }: Started,
     { health, root, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
@@ -114,7 +118,7 @@ export function createInstances(
       const told = String(inside);
       const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variables, ...variablesOf(app), PORT: told };
       const reader = createLineReader(take, hide);
-      const box = { ...common, port, inside, reads, env };
+      const box = { ...common, port, inside, reads, hasLayer, env };
       const child = sandbox.start(replacingShell(command), box, paced(app.organization_id, reader.write));
       void child.ended.then(() => {
         reader.end();
@@ -135,6 +139,7 @@ export function createInstances(
     const program = {
       ...{ deployment_id, start, health, url: app.url, healthTimeout_ms, memory_bytes, onStopped, refusal },
       workers: beside,
+      ...(hasLayer && sandbox.layerOf && { layerOf: sandbox.layerOf }),
       ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
         ending?.code === 127
@@ -152,7 +157,7 @@ export function createInstances(
     /** Starts a release; resolves once it is healthy. */
     start: (app: App, release: StoredRelease, run: StartRun): Promise<Instance> => {
       const { start, folder, fallback } = release;
-      const started = start === null ? serving(folder ?? ".", fallback) : { command: start, reads: [] };
+      const started = start === null ? serving(folder ?? ".", fallback) : { command: start, reads: [], hasLayer: true };
       return startProgram(app, started, release, run);
     },
 

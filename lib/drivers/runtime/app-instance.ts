@@ -28,6 +28,8 @@ export interface Program {
   readonly port?: number;
   /** The ports on which it listens. Set only if the app can choose them itself. */
   readonly listening?: (child: Child) => readonly number[];
+  /** Returns the function that says, once the program has ended, whether it left files that ended with it. */
+  readonly layerOf?: (child: Child) => () => boolean;
   /** Extends the reason of a failed start, based on the last output lines. */
   readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
   /** A program that an earlier process started. It is taken over; `start` is called after it ends. */
@@ -94,6 +96,14 @@ function createApp(program: Program, signal: AbortSignal) {
   let outOfMemory = false;
   let stopped: Promise<void> | undefined;
 
+  let isTold = false;
+  const tellOfData = () => {
+    const message =
+      "Files that the app wrote below its folder are gone: what has to stay belongs in /data (the variable DATA_DIR)";
+    if (!isTold) output.add({ level: "info", message });
+    isTold = true;
+  };
+
   const tellWaiting = (up: boolean) => {
     for (const tell of waiting) tell(up);
     waiting.clear();
@@ -135,7 +145,11 @@ function createApp(program: Program, signal: AbortSignal) {
         port = at;
         tell({ level: "info", message: `The health check passed: GET ${health ?? "/"} answered ${answer}` });
         const since = monotonicNow();
-        void started.ended.then((how) => revive(how, monotonicNow() - since));
+        const hasLeft = program.layerOf?.(started);
+        void started.ended.then((how) => {
+          if (hasLeft?.()) tellOfData();
+          return revive(how, monotonicNow() - since);
+        });
         tellWaiting(true);
         return undefined;
       }
