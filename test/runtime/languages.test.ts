@@ -39,10 +39,15 @@ const standIn = pythonServer(`" ".join(__import__("sys").argv[1:]).replace(os.en
 test("A Python app runs in a virtual environment of its release", { skip: noPython }, async (t) => {
   const here = await runtimeWorld(t);
   const { id } = await here.project("web");
-  const plain = { "requirements.txt": "# nothing\n", "app.py": pythonServer(`__import__("sys").prefix[-5:]`) };
+  const plain = {
+    "requirements.txt": "# nothing\n",
+    "app.py": pythonServer(`__import__("sys").prefix[-5:]`),
+    Procfile: "web: python app.py\nrelease: echo unbuffered: $PYTHONUNBUFFERED\n",
+  };
   const first = await deployed(here, id, plain);
   assert.equal(first.status, "active", first.messages);
-  assert.match(first.messages, /^Found requirements.txt$/m);
+  assert.match(first.messages, /^Found Procfile, requirements.txt$/m);
+  assert.match(first.messages, /^unbuffered: 1$/m);
   assert.match(first.messages, /^Python begins$/m, "an app that starts is heard at once");
   assert.equal(await here.ask(host), "200 .venv");
 

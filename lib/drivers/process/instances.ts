@@ -163,7 +163,8 @@ export function createInstances(
 
     /** Runs a scheduled command and waits for its end. */
     async command(app: App, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
-      const box = await boxOf(app, (await releases.find(app.release))?.root ?? "");
+      const { root = "", variables = {} } = (await releases.find(app.release)) ?? {};
+      const box = { ...(await boxOf(app, root)), env: variables };
       return runScheduled(schedule, take, signals, (marked) => startCommand(app, box, schedule.command, marked));
     },
 
