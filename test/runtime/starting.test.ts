@@ -163,6 +163,17 @@ require("node:http").createServer((_, response) => response.end("at ${port}")).l
     assert.equal(found.test(messages), !known, messages);
     assert.match(messages, /^told true$/m);
   }
+  const local = `
+require("node:http").createServer((request, response) => request.pipe(response)).listen(process.env.PORT, "::1");`;
+  for (const settings of [{}, { port }]) {
+    here.repos.commit("acme/web", { "svc.json": settings, "server.js": local });
+    const { id: deployment, status } = await here.release(id);
+    const messages = (await here.messages(deployment)).join("\n");
+    assert.equal(status, "active", messages);
+    assert.match(messages, /^The app starts again, with a relay to \[::1\]:\d+$/m);
+    const body = "x".repeat(100_000);
+    assert.equal(await here.ask(host, "/", { method: "POST", body }), `200 ${body}`);
+  }
   here.repos.commit("acme/web", { "svc.json": {}, "server.js": `require("node:fs").mkdirSync("/etc/todos")` });
   const { id: writing } = await here.release(id);
   const { data } = (await here.call("viewer", "GET", `/v1/deployments/${writing}/logs`)).body as { data: LogLine[] };

@@ -2,6 +2,7 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { ownProgram } from "../../kernel/own-program.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { shellCommand } from "../../kernel/shell-words.ts";
+import { loopbackRelay } from "../box/loopback-relay.ts";
 import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
 import { type AppInstance, startApp } from "../runtime/app-instance.ts";
 import type { Ending } from "../runtime/child.ts";
@@ -114,12 +115,13 @@ export function createInstances(
     const { deployment_id } = app;
     const common = await boxOf(app, root);
     const hide = hideValues(app.secrets);
-    const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside }, take) => {
+    const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside, isOnlyIpv6 }, take) => {
       const told = String(inside);
       const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variables, ...variablesOf(app), PORT: told };
       const reader = createLineReader(take, hide);
       const box = { ...common, port, inside, reads, hasLayer, env };
-      const child = sandbox.start(replacingShell(command), box, paced(app.organization_id, reader.write));
+      const script = (isOnlyIpv6 ? loopbackRelay(inside) : "") + replacingShell(command);
+      const child = sandbox.start(script, box, paced(app.organization_id, reader.write));
       void child.ended.then(() => {
         reader.end();
         // A deployment may have a second instance at the same time. The port tells them apart.

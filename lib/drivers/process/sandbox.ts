@@ -5,7 +5,7 @@ import type { Group, Groups } from "../box/cgroups.ts";
 import { lowered } from "../box/counted-by-user.ts";
 import { entrance, layerOf, type Means, type Places } from "../box/entrance.ts";
 import { type Child, type Command, startChild, type TakeOutput } from "../runtime/child.ts";
-import { listeningPorts } from "../runtime/listening-ports.ts";
+import { type Listener, listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
 
 /** The resources of one command. */
@@ -39,7 +39,7 @@ export interface Sandbox {
   /** Runs a shell script in a new box. `take` receives its output. */
   start(script: string, box: Box, take: TakeOutput): Child;
   /** The ports on which a box's programs listen; undefined if boxes share the machine's network. */
-  readonly listening: ((child: Child) => readonly number[]) | undefined;
+  readonly listening: ((child: Child) => readonly Listener[]) | undefined;
   /**
    * Holds the layer of a box that has started. Call the returned function when the box has ended: it says whether the
    * box left something there. Undefined if boxes have no layers.

@@ -8,7 +8,7 @@ import type { Child, Ending } from "./child.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
-import { watchPorts } from "./listening-ports.ts";
+import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
 import { pause } from "./pause.ts";
 import type { ProcessEntry } from "./process-table.ts";
@@ -18,6 +18,8 @@ import { endBeyondMemory, type Workers } from "./workers.ts";
 export interface Ports {
   readonly port: number;
   readonly inside: number;
+  /** Whether the app listens at ::1 alone, and therefore needs a relay. */
+  readonly isOnlyIpv6: boolean;
 }
 
 /** A program to run, with its health check. */
@@ -27,7 +29,7 @@ export interface Program {
   /** The app's listening port if it ignores PORT. */
   readonly port?: number;
   /** The ports on which it listens. Set only if the app can choose them itself. */
-  readonly listening?: (child: Child) => readonly number[];
+  readonly listening?: (child: Child) => readonly Listener[];
   /** Returns the function that says, once the program has ended, whether it left files that ended with it. */
   readonly layerOf?: (child: Child) => () => boolean;
   /** Extends the reason of a failed start, based on the last output lines. */
@@ -92,6 +94,7 @@ function createApp(program: Program, signal: AbortSignal) {
   let port: number | undefined;
   /** The port that the app itself chose, once it is known. */
   let own = program.port;
+  let isOnlyIpv6 = false;
   let failures = 0;
   let outOfMemory = false;
   let stopped: Promise<void> | undefined;
@@ -125,19 +128,19 @@ function createApp(program: Program, signal: AbortSignal) {
         output.add(line);
         if (port === undefined) tell(line);
       };
-      const started = running ? running.adopt(take) : program.start({ port: at, inside }, take);
+      const started = running ? running.adopt(take) : program.start({ port: at, inside, isOnlyIpv6 }, take);
       running = undefined;
       child = started;
       const { health, url, healthTimeout_ms: timeout_ms, refusal, listening, explain = () => "" } = program;
       const look =
-        own === undefined && listening
-          ? watchPorts(inside, { listening: () => listening(started), timeout_ms }, log)
+        listening && !isOnlyIpv6
+          ? watchPorts(inside, { listening: () => listening(started), isFixed: own !== undefined, timeout_ms }, log)
           : () => undefined;
-      let other: number | undefined;
+      let other: Listener | undefined;
       const hasEnded = () => {
         if (started.ending) return describe(started.ending);
         other = look();
-        return other === undefined ? undefined : `it listens on port ${other}`;
+        return other && `it listens on port ${other.port}`;
       };
       const place = { port: at, url, health, timeout_ms, refusal: refusal(inside) };
       const answer = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
@@ -155,9 +158,11 @@ function createApp(program: Program, signal: AbortSignal) {
       }
       await started.stop(1_000);
       if (other !== undefined && !stopping.signal.aborted) {
-        own = other;
+        own = other.port;
+        isOnlyIpv6 = other.isOnlyIpv6;
         tries -= 1;
-        log({ level: "info", message: `The app starts again, with the port ${other} that it listens on` });
+        const way = isOnlyIpv6 ? `, with a relay to [::1]:${own}` : `, with the port ${own} that it listens on`;
+        log({ level: "info", message: `The app starts again${way}` });
         continue;
       }
       portTaken ||= portTakenWords.test(answer);
