@@ -35,6 +35,7 @@ export interface EnvironmentApp {
   url?: string | null;
   /** The last measured size of `/data`, in bytes. */
   data_bytes?: number | null;
+  restarts?: { count: number; since: string } | null;
   workers?: string[];
   schedules?: { name: string; cron: string; command: string; timeout_s: number; next_at: string }[];
 }
@@ -131,6 +132,7 @@ export function createAppUrls(ports: Ports) {
         return {
           ...{ domains, ...shown, url: app ? urlOf(app) : null },
           data_bytes: app?.data_bytes == null ? null : Number(app.data_bytes),
+          restarts: app?.restarts_since ? { count: Number(app.restarts), since: app.restarts_since } : null,
           workers: app?.workers ? v.parse(v.array(v.string()), JSON.parse(app.workers)) : [],
           schedules: scheduled,
         };

@@ -36,6 +36,7 @@ export interface Running {
 }
 
 type TakeLine = (line: LogLine) => void;
+type WorkersTell = Parameters<NonNullable<Program["workers"]>>[0];
 type StartRun = Parameters<typeof startApp>[1];
 
 const grace_ms = 10_000;
@@ -94,11 +95,11 @@ export function createEngineInstances({ engine, containers, names, detaching, da
     return runContainer({ ...order, command, labels: labelsOf(app, beside) }, givenOf(app, take));
   };
 
-  const workersOf = (app: App, order: Order, output: TakeLine): Workers => {
+  const workersOf = (app: App, order: Order, tell: WorkersTell): Workers => {
     const start: Parameters<typeof createWorkers>[1]["start"] = ({ name, command }, take) =>
       startBeside(app, order, `worker ${name}`, command, take);
     const { workers } = besideOf(order.image);
-    const its = createWorkers(workers, { start, output, memory_bytes });
+    const its = createWorkers(workers, { start, ...tell, memory_bytes });
     const begin = async () => {
       its.start();
       await endLeft(app);
@@ -118,7 +119,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
-      workers: (output) => workersOf(app, order, output),
+      workers: (tell) => workersOf(app, order, tell),
       onStopped,
     };
   };

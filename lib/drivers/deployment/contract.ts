@@ -110,6 +110,13 @@ export type App = Omit<DeploymentWork, "outcome" | "step" | "elapsed_ms" | "hand
   readonly release: string;
 };
 
+/** A process of a release ended by itself. */
+export interface Crash {
+  /** `web` for the app, else the name of the worker. */
+  readonly process: string;
+  readonly exit_code: number | null;
+}
+
 /** A running release. It restarts after a crash. */
 export interface Instance {
   readonly deployment_id: string;
@@ -119,6 +126,8 @@ export interface Instance {
   up(within_ms: number): Promise<boolean>;
   /** Passes on its output lines, including those since its start. */
   output(take: (lines: LogLine[]) => void): void;
+  /** Passes on each crash of its processes. */
+  crashes?(take: (crash: Crash) => void): void;
   /** Starts its workers. Called once it receives the requests and the previous release's workers have ended. */
   startWorkers?(): void;
   stopWorkers?(grace_ms: number): Promise<void>;

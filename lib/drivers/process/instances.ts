@@ -4,7 +4,7 @@ import { hideValues } from "../../kernel/secret-values.ts";
 import { shellCommand } from "../../kernel/shell-words.ts";
 import { loopbackRelay } from "../box/loopback-relay.ts";
 import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
-import { type AppInstance, startApp } from "../runtime/app-instance.ts";
+import { type AppInstance, type Program, startApp } from "../runtime/app-instance.ts";
 import type { Ending } from "../runtime/child.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
 import { createLineReader, paced } from "../runtime/lines.ts";
@@ -132,10 +132,10 @@ export function createInstances(
     const onStopped = () => all.delete(instance);
     // The box's relay accepts a connection before it knows whether the app listens.
     const refusal = (port: number) => `nothing listens on port ${port}, which the variable PORT names`;
-    const beside = (output: TakeLine) =>
+    const beside: Program["workers"] = (tell) =>
       createWorkers(workers, {
         start: (worker, take) => startCommand(app, { ...common, env: variables }, worker.command, take),
-        output,
+        ...tell,
         memory_bytes,
       });
     const program = {

@@ -2,7 +2,7 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
-import type { Instance, LogLine } from "../deployment/contract.ts";
+import type { Crash, Instance, LogLine } from "../deployment/contract.ts";
 import type { Run } from "./background-steps.ts";
 import type { Child, Ending } from "./child.ts";
 import { Unhealthy } from "./failure.ts";
@@ -12,7 +12,7 @@ import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
 import { pause } from "./pause.ts";
 import type { ProcessEntry } from "./process-table.ts";
-import { endBeyondMemory, type Workers } from "./workers.ts";
+import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
 
 /** `port` is the port of 127.0.0.1 that leads to the app; `inside` is the app's variable PORT. */
 export interface Ports {
@@ -45,7 +45,7 @@ export interface Program {
   readonly healthTimeout_ms: number;
   readonly memory_bytes: number;
   /** The workers, which start once the app accepts requests. */
-  readonly workers?: (output: (line: LogLine) => void) => Workers;
+  readonly workers?: (tell: Pick<Parameters<typeof createWorkers>[1], "output" | "crashed">) => Workers;
   /** Called after the final stop. */
   readonly onStopped: () => void;
 }
@@ -83,7 +83,9 @@ export async function startApp(program: Program, { log, signal }: Pick<Run, "log
 
 function createApp(program: Program, signal: AbortSignal) {
   const output = createOutput();
-  const workers = program.workers?.(output.add);
+  let takeCrash = (_: Crash) => {};
+  const crashed = (crash: Crash) => takeCrash(crash);
+  const workers = program.workers?.({ output: output.add, crashed });
   const stopping = new AbortController();
   const abort = () => stopping.abort();
   const giveUp = () => signal.removeEventListener("abort", abort);
@@ -184,6 +186,7 @@ function createApp(program: Program, signal: AbortSignal) {
       const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
       failures += 1;
       output.add({ level: "error", message: `${reason}; it starts again in ${wait_ms / 1000} s` });
+      crashed({ process: "web", exit_code: child?.ending?.code ?? null });
       await pause(wait_ms, stopping.signal);
       if (stopping.signal.aborted) return;
       reason = await begin(output.add);
@@ -210,6 +213,9 @@ function createApp(program: Program, signal: AbortSignal) {
       });
     },
     output: output.listen,
+    crashes(take) {
+      takeCrash = take;
+    },
     startWorkers: () => workers?.start(),
     stopWorkers: async (grace_ms) => workers?.stop(grace_ms),
     stop(grace_ms) {
