@@ -15,6 +15,7 @@ import { bubblewrap } from "../../lib/drivers/process/sandbox.ts";
 import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
+import { expect } from "../helpers/test-service.ts";
 
 /* Which folders builds and apps of the runtime `process` share, and which they see. */
 
@@ -88,13 +89,14 @@ test(
       assert.equal(readFileSync(join(folder, "old", "kept"), "utf8"), "first");
     };
     unchanged();
-    for (let i = 0; i < 2; i++) {
-      const crash = `/?${encodeURIComponent("process.exit(3)")}`;
-      assert.match(await here.ask("production-web.localhost", crash, { method: "POST", body: "x" }), /^502 /);
-      assert.equal(await runIn(here, files), present);
-    }
+    expect(await here.call("developer", "POST", `/v1/projects/${id}/environments/production/restart`), 200);
+    assert.equal(await runIn(here, files), present);
     assert.match(await here.printed(id, /are gone/), /below its folder are gone: what has to stay belongs in \/data/);
+    const crash = `/?${encodeURIComponent("process.exit(3)")}`;
+    assert.match(await here.ask("production-web.localhost", crash, { method: "POST", body: "x" }), /^502 /);
+    assert.equal(await runIn(here, files), present);
     unchanged();
+    await here.service.close();
   },
 );
 
