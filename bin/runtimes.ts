@@ -9,6 +9,11 @@ import { connectEngine } from "../lib/drivers/containers/connect.ts";
 import { describeLanguages } from "../lib/drivers/process/languages.ts";
 import { probeMachine } from "../lib/drivers/process/probe.ts";
 
+const layerTexts = {
+  overlay: "apps write below their folders in an overlay",
+  copy: "apps write below their folders in a copy, which takes memory and time at each start, because the kernel has no overlay for it (modprobe overlay; Linux 5.11 unless root)",
+} as const;
+
 /** Tests each runtime. Returns what it runs on, or throws an error that says how to install it. */
 const runtimes = {
   async process(settings: Settings | undefined, found: (protections: readonly Protection[]) => void) {
@@ -21,13 +26,15 @@ const runtimes = {
         users,
         reach: reachOf(reach, settings?.outbound.allow ?? []),
         disks: preparedDisks(deployments),
+        scratch_bytes: deployments.scratch,
       });
       const app = join(folder, "app");
       mkdirSync(app);
       const languages = await describeLanguages(machine, app);
       await machine.close();
       found(machine.protections);
-      return `with the isolation ${isolation}; ${languages}`;
+      const layers = machine.layers && `; ${layerTexts[machine.layers]} (deployments.scratch)`;
+      return `with the isolation ${isolation}${layers ?? ""}; ${languages}`;
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

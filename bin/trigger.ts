@@ -137,6 +137,9 @@ const invite = ({ client }: Emulator, email: string) => client.users.invite({ em
 
 /** How to trigger each event. */
 const triggers: Readonly<Record<EventName, (emulator: Emulator) => Promise<unknown>>> = {
+  "app.crashed": async () => {
+    throw new Error("only a running app crashes: with --runtime process, deploy an app that ends by itself");
+  },
   "schedule.failed": async () => {
     throw new Error("only a running app has schedules: with --runtime process, deploy an app whose schedule fails");
   },

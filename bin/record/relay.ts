@@ -89,6 +89,7 @@ function createUpstream(upstream: string, afterPatience: NonNullable<RelayOption
     of: (request: IncomingMessage, more: Pick<Service, "onAnswer" | "onFailure">): Upstream => ({
       port,
       agent: isSecure ? pool.secure().keepAlive : pool.plain,
+      single: false,
       behindProxy: false,
       hidesAuthorization: false,
       joinSmallChunks,

@@ -1,3 +1,4 @@
+import type { Environment } from "../apps/placement.ts";
 import { type AppsService, appsService } from "../apps/service.ts";
 import { domainsOf, type Settings } from "../config/parse-options.ts";
 import type { Endpoints } from "../deliveries/service.ts";
@@ -72,8 +73,9 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     // A simulation fetches nothing.
     mayFetch: async (organization_id: string, repo: string) =>
       driver.takesScenarios !== true && ports.rights.mayFetch(organization_id, repo),
+    visitedAt: (of: Environment) => apps.visitedAt(of),
   };
-  const apps = appsService({
+  const apps: AppsService = appsService({
     ...ports,
     server: {
       runtime: driver.runtime,

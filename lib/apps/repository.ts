@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { EnvironmentRange } from "../kernel/page.ts";
 import type { Queries } from "../store/query.ts";
+import type { Row } from "../store/tables.ts";
 import { domains } from "./domains-repository.ts";
 
 type Key = { project_id: string; environment: string };
@@ -67,12 +68,22 @@ export function appsRepository(query: Queries) {
         .where("project_id", "=", p.project_id)
         .where("environment", "=", p.environment),
     ),
-    setLive: query.change((db, p: Key & { deployment_id: string; workers: string }) =>
+    setLive: query.change((db, p: Key & { deployment_id: string; workers: string; at: string | null }) =>
       db
         .updateTable("apps")
         .set({ deployment_id: p.deployment_id, workers: p.workers })
+        .set({ restarts: 0, restarts_since: p.at, hour_restarts: 0, hour_since: null })
         .where("project_id", "=", p.project_id)
         .where("environment", "=", p.environment),
+    ),
+    setRestarts: query.change(
+      (db, p: Key & Pick<Row<"apps">, "restarts" | "restarts_since" | "hour_restarts" | "hour_since">) =>
+        db
+          .updateTable("apps")
+          .set({ restarts: p.restarts, restarts_since: p.restarts_since })
+          .set({ hour_restarts: p.hour_restarts, hour_since: p.hour_since })
+          .where("project_id", "=", p.project_id)
+          .where("environment", "=", p.environment),
     ),
     ...onRuntimes(query),
     remove: query.change((db, p: Key) =>

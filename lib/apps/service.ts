@@ -15,6 +15,7 @@ import type { LogsQuery } from "../kernel/validation.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 import type { Store } from "../store/store.ts";
 import { createComeback } from "./comeback.ts";
+import { createCrashes } from "./crashes.ts";
 import { createDataSizes } from "./data-sizes.ts";
 import { createDomains } from "./domains.ts";
 import { labelsOf } from "./host-names.ts";
@@ -29,7 +30,7 @@ import { createSeveralServers } from "./several-servers.ts";
 import { type Access, type AppKey, createSupervisor, type Supervisor } from "./supervisor.ts";
 import { createAppUrls, hostsUnder } from "./urls.ts";
 
-type Deployment = AppKey & { readonly id: string };
+type Deployment = AppKey & { readonly id: string; readonly deployed_at: string | null };
 /** The workers and schedules of a release. */
 type Beside = Pick<Progress & { state: "done" }, "workers" | "schedules">;
 
@@ -100,7 +101,8 @@ export function appsService(given: Ports) {
     return live ? deployments.app(live) : undefined;
   };
   const { append: output } = logs;
-  const supervisor = runtime && createSupervisor({ ...ports, ...comeback, runtime, output, appOf });
+  const crashed = createCrashes(ports);
+  const supervisor = runtime && createSupervisor({ ...ports, ...comeback, runtime, output, appOf, crashed });
 
   const placement: Placement = ports.isShared
     ? createSeveralServers({ ...ports, supervisor, ensure: (tx, key) => giveHost(tx, key), onTaken: () => recover() })
@@ -134,7 +136,7 @@ export function appsService(given: Ports) {
     prune: domains.prune,
 
     ofRange,
-    ...{ urlsOf, hasHost },
+    ...{ urlsOf, hasHost, visitedAt: urls.visitedAt },
     /** Whether a deployment's environment was deleted, so that its work must stop. */
     async isGone(key: Environment, tx?: Tx): Promise<boolean> {
       return runtime !== undefined && !(await rows(tx).find(key));
@@ -143,12 +145,12 @@ export function appsService(given: Ports) {
     /** Call when a deployment has become active: its release is now the live one. */
     async succeeded(
       tx: Tx,
-      { id: deployment_id, organization_id, project_id, environment }: Deployment,
+      { id: deployment_id, organization_id, project_id, environment, deployed_at: at }: Deployment,
       { workers = [], schedules: its = [] }: Beside,
     ): Promise<void> {
       if (!runtime) return;
       const key = { organization_id, project_id, environment };
-      await rows(tx).setLive({ project_id, environment, deployment_id, workers: JSON.stringify(workers) });
+      await rows(tx).setLive({ project_id, environment, deployment_id, workers: JSON.stringify(workers), at });
       await schedules.set(tx, key, its);
       const app = await rows(tx).find(key);
       const live = app && { deployment_id, slug: app.slug, ...(await accessOf(key, app.slug, tx)) };
@@ -221,7 +223,8 @@ const hostGiver =
       if (hostsUnder(domains, slug).some((host) => ownHosts.includes(host))) continue;
       if ((await rows(tx).withSlug({ slug })) || (await kept(tx, key, slug))) continue;
       const row = { organization_id, project_id, environment, slug, deployment_id: null, log_entries: 0 };
-      return void (await rows(tx).insert({ ...row, runtime_id: null, data_bytes: null, workers: null }));
+      const restarts = { restarts: 0, restarts_since: null, hour_restarts: 0, hour_since: null };
+      return void (await rows(tx).insert({ ...row, runtime_id: null, data_bytes: null, workers: null, ...restarts }));
     }
   };
 

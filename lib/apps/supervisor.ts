@@ -1,4 +1,4 @@
-import type { App, Instance, LogLine, Runtime } from "../drivers/deployment/contract.ts";
+import type { App, Crash, Instance, LogLine, Runtime } from "../drivers/deployment/contract.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Protection } from "../proxy/guard.ts";
@@ -18,6 +18,7 @@ interface Ports {
   /** An environment's live release with its current variables; undefined if nothing is live. */
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   readonly output: (key: AppKey, lines: readonly LogLine[]) => void;
+  readonly crashed: (key: AppKey, deployment_id: string, crash: Crash) => void;
   /** Called before a release starts. */
   readonly starting: (deployment_id: string) => Promise<void>;
 }
@@ -79,7 +80,7 @@ interface Entry {
 export type Supervisor = ReturnType<typeof createSupervisor>;
 
 /** Keeps the live release of each environment running, and points the proxy at it. */
-export function createSupervisor({ log, runtime, proxy, appOf, output, starting }: Ports) {
+export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, starting }: Ports) {
   const entries = new Map<string, Entry>();
   let closed = false;
   let changes = 0;
@@ -97,6 +98,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, starting 
     entry.isLeft = false;
     entry.deployment_id = instance.deployment_id;
     instance.output((lines) => output(entry.key, lines));
+    instance.crashes?.((crash) => crashed(entry.key, instance.deployment_id, crash));
     entry.workers = entry.workers
       .then(() => before?.stopWorkers?.(grace_ms))
       .catch(() => {})

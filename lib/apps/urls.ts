@@ -36,6 +36,7 @@ export interface EnvironmentApp {
   url?: string | null;
   /** The last measured size of `/data`, in bytes. */
   data_bytes?: number | null;
+  restarts?: { count: number; since: string } | null;
   workers?: string[];
   schedules?: { name: string; cron: string; command: string; timeout_s: number; next_at: string }[];
 }
@@ -90,6 +91,17 @@ export function createAppUrls(ports: Ports) {
       protection: protectionOf((await rows(tx).protectOf(key))?.protect),
     }),
 
+    /** The URL at which people reach an environment: with the first of its domains, if it has one. */
+    async visitedAt(key: Environment): Promise<string | null> {
+      const app = runtimeName() === undefined ? undefined : await rows().find(key);
+      const own = app ? urlOf(app) : null;
+      const [domain] = own === null ? [] : await rows().domainsOf(key);
+      if (own === null || !domain) return own;
+      const url = new URL(own);
+      url.hostname = domain.name;
+      return url.origin;
+    },
+
     /** The URL of an app that another server runs at a host. */
     async urlElsewhere(host: string): Promise<string | undefined> {
       const app = await placement.appElsewhere(host);
@@ -122,6 +134,7 @@ export function createAppUrls(ports: Ports) {
         return {
           ...{ domains, ...shown, url: app ? urlOf(app) : null },
           data_bytes: app?.data_bytes == null ? null : Number(app.data_bytes),
+          restarts: app?.restarts_since ? { count: Number(app.restarts), since: app.restarts_since } : null,
           workers: app?.workers ? v.parse(v.array(v.string()), JSON.parse(app.workers)) : [],
           schedules: scheduled,
         };

@@ -591,7 +591,7 @@ export interface IntegrationsCreateInput {
      * @default ["*"]
      * @example ["deployment.failed"]
      */
-    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
   } | {
     /**
      * The API key of the provider. It is secret. 1 to 256 characters.
@@ -629,7 +629,7 @@ export interface IntegrationsCreateInput {
      * @default ["*"]
      * @example ["deployment.failed"]
      */
-    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
   } | undefined;
 }
 
@@ -727,7 +727,7 @@ export interface IntegrationsUpdateInput {
      * @default ["*"]
      * @example ["deployment.failed"]
      */
-    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
   } | {
     /**
      * The API key of the provider. It is secret. 1 to 256 characters.
@@ -765,7 +765,7 @@ export interface IntegrationsUpdateInput {
      * @default ["*"]
      * @example ["deployment.failed"]
      */
-    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
   } | undefined;
   /**
    * `inactive` stops it, `active` starts it. Left out, it stays.
@@ -855,7 +855,7 @@ export interface WebhooksCreateInput {
    * The events to receive, or `*` for all. 1 to 10,000 entries.
    * @example ["deployment.failed"]
    */
-  events: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[];
+  events: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[];
   /**
    * The secret that signs each delivery. Without it, deliveries are not signed. 1 to 256 characters.
    * @example "whsec_demo"
@@ -916,7 +916,7 @@ export interface WebhooksUpdateInput {
    * The complete list of events to receive, or `*` for all. Left out, it stays. 1 to 10,000 entries.
    * @example ["deployment.failed"]
    */
-  events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+  events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
   /**
    * The secret that signs each delivery. null removes it; left out, it stays. 1 to 256 characters.
    * @example "whsec_demo"
@@ -1107,7 +1107,7 @@ export interface EventsListInput {
    * Only events of this name.
    * @example "deployment.succeeded"
    */
-  event?: "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed" | undefined;
+  event?: "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed" | undefined;
 }
 
 /** The input of `events.stream`: open a WebSocket for events and state changes. */

@@ -102,6 +102,22 @@ export interface Environment {
    */
   data_bytes?: number | null | undefined;
   /**
+   * How often processes of the live release, workers too, have ended by themselves and were started again; null if none is live.
+   * @example {"count":3,"since":"2026-11-21T09:00:00.000Z"}
+   */
+  restarts?: {
+    /**
+     * How often.
+     * @example 3
+     */
+    count: number;
+    /**
+     * Since when they are counted: the release went live then. ISO 8601, in UTC.
+     * @example "2026-11-21T09:00:00.000Z"
+     */
+    since: string;
+  } | null | undefined;
+  /**
    * The workers of the live release, by name.
    * @example ["worker"]
    */

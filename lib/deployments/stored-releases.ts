@@ -19,18 +19,20 @@ export interface ReadOrder {
   readonly variables: ReadVariables;
   /** Whether the operator's credential of the code host may fetch a repository for an organization. */
   readonly mayFetch: (organization_id: string, repo: string) => Promise<boolean>;
+  /** The URL at which people reach an environment. */
+  readonly visitedAt: (of: EnvironmentKey) => Promise<string | null>;
 }
 
 export const sourceOf = ({ source }: Pick<Deployment, "source">): Source => JSON.parse(source) as Source;
 
 /** The order for a driver: a deployment with the current variables of its environment. */
-export async function orderOf(row: Deployment, { variables, mayFetch }: ReadOrder) {
+export async function orderOf(row: Deployment, { variables, mayFetch, visitedAt }: ReadOrder) {
   const { id: deployment_id, organization_id, project_id, environment, version, revision, pin, release, root } = row;
   const of = { deployment_id, organization_id, project_id, environment };
   const source = sourceOf(row);
   const usesCredential = source.repo !== null && (await mayFetch(organization_id, source.repo));
   const order = { ...of, version, revision, pin, release, root, source, usesCredential };
-  return { ...order, ...(await variables({ project_id, name: environment })) };
+  return { ...order, url: await visitedAt(of), ...(await variables({ project_id, name: environment })) };
 }
 
 export type StoredReleases = ReturnType<typeof createStoredReleases>;

@@ -3,6 +3,7 @@ import { field } from "../kernel/field.ts";
 import { redaction } from "../kernel/secret-values.ts";
 import { listOf, ofFewFields } from "../kernel/size-limits.ts";
 import { datetime, documentedAs, id, paging, text, textLike } from "../kernel/validation.ts";
+import { ofRelease } from "./running-schema.ts";
 
 /** Programs shorten `.` and `..` in a path, so no URL leads to such an environment. */
 export const environmentName = textLike(
@@ -199,27 +200,7 @@ export const environment = v.object({
       "https://production-web.apps.example.com",
     ),
   ),
-  data_bytes: v.optional(
-    field(
-      v.nullable(v.number()),
-      "The size of `/data` in bytes, measured every minute; null before the first measurement.",
-    ),
-  ),
-  workers: v.optional(field(v.array(v.string()), "The workers of the live release, by name.")),
-  schedules: v.optional(
-    field(
-      v.array(
-        v.object({
-          name: field(v.string(), "The name in `svc.json`.", "clean"),
-          cron: field(v.string(), "When it runs: five fields, in UTC."),
-          command: field(v.string(), "The command that runs."),
-          timeout_s: field(v.number(), "The time limit of a run, in seconds."),
-          next_at: field(datetime(), "When it runs next."),
-        }),
-      ),
-      "The schedules of the live release, each with its next time.",
-    ),
-  ),
+  ...ofRelease,
   root: v.optional(field(v.nullable(v.string()), "The folder of the repository that is built; null for all of it.")),
   preview: v.optional(preview),
   protect: v.optional(

@@ -48,6 +48,13 @@ export const catalog = {
   }),
   "generation.completed": v.object(generation),
   "generation.failed": v.object({ ...generation, error: field(problem, "Why it failed.") }),
+  "app.crashed": v.object({
+    project_id: field(text, "The project of the app."),
+    environment: field(text, "The environment of the app."),
+    process: field(text, "`web`, or the name of the worker in the `Procfile`."),
+    exit_code: field(v.nullable(v.number()), "The exit code of the process; null if a signal or a limit ended it."),
+    restarts: field(v.number(), "How often processes of the live release have ended by themselves."),
+  }),
   "schedule.failed": v.object({
     run_id: field(text, "The identifier of the run."),
     project_id: field(text, "The identifier of the project."),

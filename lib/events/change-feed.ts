@@ -52,6 +52,8 @@ export type Change =
   | { readonly kind: "log"; readonly organization_id: string; readonly id: string }
   /** A record changed without an event. A change of an environment names its project. */
   | { readonly kind: "record"; readonly organization_id: string; readonly id: string }
+  /** A process of an app ended by itself. It names the project. */
+  | { readonly kind: "crash"; readonly organization_id: string; readonly id: string }
   /** A user's rights changed: a key was revoked, or the user was suspended, removed, or given another role. */
   | { readonly kind: "rights"; readonly organization_id: string; readonly user_id: string }
   /** Changes of other processes may have been missed, in any organization. Listeners must read their rows again. */

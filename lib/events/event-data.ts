@@ -199,6 +199,35 @@ export interface GenerationFailedData {
   };
 }
 
+/** A process of an app ended by itself, and starts again: the first time in a release, and each tenth time within an hour. */
+export interface AppCrashedData {
+  /**
+   * The project of the app.
+   * @example "proj_01KAJK2M00PRXJ000000000000"
+   */
+  project_id: string;
+  /**
+   * The environment of the app.
+   * @example "production"
+   */
+  environment: string;
+  /**
+   * `web`, or the name of the worker in the `Procfile`.
+   * @example "web"
+   */
+  process: string;
+  /**
+   * The exit code of the process; null if a signal or a limit ended it.
+   * @example 1
+   */
+  exit_code: number | null;
+  /**
+   * How often processes of the live release have ended by themselves.
+   * @example 1
+   */
+  restarts: number;
+}
+
 /** A run of a schedule failed; `reason` is the error, and `exit_code` null where it has none. */
 export interface ScheduleFailedData {
   /**
@@ -322,6 +351,7 @@ export interface EventTypes {
   "deployment.rolled_back": DeploymentRolledBackData;
   "generation.completed": GenerationCompletedData;
   "generation.failed": GenerationFailedData;
+  "app.crashed": AppCrashedData;
   "schedule.failed": ScheduleFailedData;
   "project.created": ProjectCreatedData;
   "project.deleted": ProjectDeletedData;

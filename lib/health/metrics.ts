@@ -29,7 +29,7 @@ const by = (label: string, numbers: Readonly<Record<string, number>>): Sample[] 
   Object.entries(numbers).map(([name, value]) => ({ labels: { [label]: name }, value }));
 
 /** The kinds of change that the counters count. */
-const counted: ReadonlySet<string> = new Set(["try", "delivery", "deployment", "generation"]);
+const counted: ReadonlySet<string> = new Set(["try", "delivery", "deployment", "generation", "crash"]);
 
 /** Counters by name. Each starts at 0: a collector cannot see the growth of a counter that appears later. */
 class Tally {
@@ -117,8 +117,10 @@ class Counts {
   readonly ends = new Tally(["succeeded", "abandoned"]);
   readonly deployment = new Tally(deployment.states);
   readonly generation = new Tally(generation.states);
+  crashes = 0;
   add(change: Change): void {
     if (change.kind === "try") this.attempts.add(Math.floor((change.status ?? 0) / 100) === 2 ? "succeeded" : "failed");
+    else if (change.kind === "crash") this.crashes += 1;
     else if (change.kind === "delivery") this.ends.add(change.status);
     else if (change.kind === "deployment" || change.kind === "generation") this[change.kind].add(change.status);
   }
@@ -135,6 +137,7 @@ async function ofWork(counts: Counts, read: Ports, organization_id?: string): Pr
     read.generations(organization_id),
   ]);
   return [
+    counter("svc_app_crashes_total", "Processes of apps that ended by themselves.", [{ value: counts.crashes }]),
     gauge("svc_deliveries_pending", "Deliveries that have not ended.", deliveries),
     counter("svc_deliveries_total", "Deliveries ended by an attempt, by outcome.", counts.ends.by("outcome")),
     counter("svc_delivery_tries_total", "Ended attempts of deliveries, by outcome.", counts.attempts.by("outcome")),

@@ -55,6 +55,8 @@ export const occasions: Readonly<Record<EventName, string>> = {
     "A rollback was requested for a deployment (`reason` is `manual`), or its health check failed and the previous release stays live (`health_check`).",
   "generation.completed": "A generation has finished, and its file can be downloaded.",
   "generation.failed": "A generation has failed, or somebody cancelled it: then the code of `error` is `cancelled`.",
+  "app.crashed":
+    "A process of an app ended by itself, and starts again: the first time in a release, and each tenth time within an hour.",
   "schedule.failed": "A run of a schedule failed; `reason` is the error, and `exit_code` null where it has none.",
   "project.created": "A project was created.",
   "project.deleted": "A project was permanently deleted.",

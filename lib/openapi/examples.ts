@@ -27,6 +27,7 @@ const words: Json = {
   sizes: ["1024x1024", "1024x1536"],
   downloads: ["https://files.example.com"],
   workers: ["worker"],
+  process: "web",
   value: "8080",
   channel: "#deploys",
   events: "deployment.failed",

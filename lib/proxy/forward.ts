@@ -1,5 +1,6 @@
 import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
 import type { Duplex } from "node:stream";
+import { mostHeaders, mostInterim } from "../kernel/answers-of-apps.ts";
 import { https } from "../kernel/late-modules.ts";
 import type { JoinSmallChunks } from "../kernel/small-chunks.ts";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
@@ -8,6 +9,8 @@ import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 export interface Upstream {
   readonly port: number;
   readonly agent: Agent;
+  /** The agent of requests that cannot be sent twice; false for Node's own. */
+  readonly single: Agent | false;
   readonly behindProxy: boolean;
   /** Whether to drop the Authorization header, because it is for the proxy and not for the app. */
   readonly hidesAuthorization: boolean;
@@ -32,24 +35,27 @@ export interface Service {
 }
 
 /**
- * `failed`: the app gave no response, and the request may be sent again. `done`: the client has its response, or has
- * disconnected.
+ * `failed`: the app gave no response, and the request may be sent again. `overflow`: the headers of its response are
+ * too large. `done`: the client has its response, or has disconnected.
  */
-export type Result = "done" | "failed";
+export type Result = "done" | "failed" | "overflow";
+
+const failureOf = ({ code }: NodeJS.ErrnoException): Result => (code === "HPE_HEADER_OVERFLOW" ? "overflow" : "failed");
 
 const safeToRepeat = /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/;
 /** Whether a request may be sent again: it is idempotent and has no body. */
 export const isRepeatable = (request: IncomingMessage): boolean =>
   safeToRepeat.test(request.method ?? "") && !hasBody(request);
 
-const options = (request: IncomingMessage, headers: string[], { port, agent, service }: Upstream) => ({
+const options = (request: IncomingMessage, headers: string[], { port, agent, single, service }: Upstream) => ({
   host: service?.host ?? "127.0.0.1",
   port,
   method: request.method,
   path: service?.path ?? request.url,
   headers: headers as unknown as Record<string, string>,
   // A kept-alive connection may be closing right now. A request that cannot be sent twice gets a new one.
-  agent: isRepeatable(request) ? agent : false,
+  agent: isRepeatable(request) ? agent : single,
+  maxHeaderSize: mostHeaders,
 });
 
 /**
@@ -63,7 +69,8 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     const { service } = upstream;
     const headers = service?.headers ?? requestHeaders(request, upstream);
     const repeatable = isRepeatable(request);
-    if (!repeatable) headers.push("Connection", "close");
+    // Told to close, an app may answer before it has read the body, and close: its answer would be lost.
+    if (!repeatable) headers.push("Connection", "keep-alive");
     const asked = (service?.isSecure ? https().request : send)(options(request, headers, upstream));
     const stopTimer = service?.timer((error) => asked.destroy(error)) ?? (() => {});
     asked.once("close", stopTimer);
@@ -72,14 +79,16 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       resolve("done");
     };
     response.once("close", leave);
-    const fail = (answered: { destroy(): void }) => {
+    const fail = (answered: { destroy(): void }, result: Result = "failed") => {
       answered.destroy();
       response.off("close", leave);
-      resolve(response.destroyed ? "done" : "failed");
+      resolve(response.destroyed ? "done" : result);
     };
     // The app switched protocols unasked. Without this listener, Node closes the connection silently.
     asked.on("upgrade", (_, socket) => fail(socket));
+    let isAnswered = () => false;
     asked.on("response", (answer) => {
+      isAnswered = () => answer.complete;
       upstream.joinSmallChunks(answer);
       stopTimer();
       answer.on("error", () => response.headersSent && response.destroy());
@@ -88,6 +97,12 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       // The client must not take half a response for a whole one.
       answer.on("aborted", () => response.destroy());
       answer.pipe(response);
+      // Nobody waits for the rest of a body that has its answer.
+      answer.once("end", () => {
+        if (repeatable || request.complete) return;
+        request.unpipe(asked).resume();
+        asked.destroy();
+      });
     });
     let interim = 0;
     asked.on("information", ({ statusCode, rawHeaders }) => {
@@ -100,18 +115,18 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
       }
     });
     asked.on("error", (error) => {
+      // An app that took the rest of a body for its next request has answered that too.
+      if (isAnswered()) return;
       if (response.headersSent) return void response.destroy();
       service?.onFailure(error);
-      fail(asked);
+      fail(asked, failureOf(error));
     });
     if (repeatable) asked.end();
     else request.pipe(asked);
   });
 }
 
-/** Interim answers, such as 103, have no backpressure: an app could fill the memory with them. */
-const mostInterim = 100;
-/** How many of them reach the client. */
+/** How many early hints reach the client. They have no backpressure: an app could fill the memory with them. */
 const mostHints = 16;
 
 /**
@@ -212,7 +227,7 @@ export function forwardUpgrade(
     asked.on("error", (error) => {
       stop();
       upstream.service?.onFailure(error);
-      resolve(socket.destroyed ? "done" : "failed");
+      resolve(socket.destroyed ? "done" : failureOf(error));
     });
     asked.end();
   });

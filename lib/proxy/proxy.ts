@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { mostHeaders } from "../kernel/answers-of-apps.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { createPasswordHashes } from "../kernel/password-hash.ts";
 import { createChunkJoiner } from "../kernel/small-chunks.ts";
@@ -41,6 +42,13 @@ const phrases = {
 
 const challenge = 'Basic realm="protected", charset="UTF-8"';
 
+const overflow = {
+  status: 502,
+  text: `The headers of the app's answer have more than ${mostHeaders / 1024} KiB\n`,
+} as const;
+/** Why a client got no response of an app. */
+type Reason = keyof typeof texts | "overflow";
+
 interface Refusal {
   readonly status: keyof typeof phrases;
   readonly text: string;
@@ -57,12 +65,13 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
   const guards = new Map<string, Guard>();
   let urlElsewhere = async (_host: string): Promise<string | undefined> => undefined;
 
-  const upstreamOf = ({ agent }: Target, port: number, guard: Guard | undefined) => {
-    return { port, agent, behindProxy, hidesAuthorization: guard !== undefined, joinSmallChunks };
+  const upstreamOf = ({ agent, single }: Target, port: number, guard: Guard | undefined) => {
+    return { port, agent, single, behindProxy, hidesAuthorization: guard !== undefined, joinSmallChunks };
   };
   const targetOf = (request: IncomingMessage) => targets.get(apps.get(hostOf(request)) ?? "");
 
-  const refusalOf = async (request: IncomingMessage, status: keyof typeof texts): Promise<Refusal> => {
+  const refusalOf = async (request: IncomingMessage, status: Reason): Promise<Refusal> => {
+    if (status === "overflow") return overflow;
     const url = status === 404 ? await urlElsewhere(hostOf(request)).catch(() => undefined) : undefined;
     return url === undefined
       ? { status, text: texts[status] }
@@ -102,14 +111,14 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
     guards.size === 0 ? undefined : guards.get(apps.get(hostOf(request)) ?? "");
 
   /**
-   * Finds the target and sends the request, again if the app gave no response. Returns a status if the client got no
+   * Finds the target and sends the request, again if the app gave no response. Returns the reason if the client got no
    * response.
    */
   const deliver = async (
     request: IncomingMessage,
     send: (target: Target, port: number) => Promise<Result>,
     mayRepeat: boolean,
-  ): Promise<keyof typeof texts | undefined> => {
+  ): Promise<Reason | undefined> => {
     for (let number = 1; ; number++) {
       // Looked up at each try, because another release may be live by then.
       let target = targetOf(request);
@@ -123,6 +132,7 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
       const release = target.take();
       const result = await send(target, port).finally(release);
       if (result === "done") return undefined;
+      if (result === "overflow") return "overflow";
       // The app may have acted on the request, so do not send it again.
       if (!mayRepeat) return 502;
       const pause_ms = pauses_ms[number - 1];

@@ -10,6 +10,10 @@ export interface AppTables {
     runtime_id: string | null;
     data_bytes: number | null;
     workers: string | null;
+    restarts: number;
+    restarts_since: string | null;
+    hour_restarts: number;
+    hour_since: string | null;
   };
   previews: {
     integration_id: string;

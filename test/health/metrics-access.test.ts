@@ -89,6 +89,7 @@ test("an owner's or admin's key shows the numbers of that organization alone", a
   assert.deepEqual(
     [...others.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name),
     [
+      "svc_app_crashes_total",
       "svc_deliveries_pending",
       "svc_deliveries_total",
       "svc_delivery_tries_total",

@@ -33,6 +33,7 @@ export const workOf = (deployment_id: string, source: DeploymentSource): Deploym
   variables: { TOKEN: secret },
   secrets: [secret],
   usesCredential: true,
+  url: null,
   version: null,
   revision: null,
   pin: null,

@@ -27,9 +27,9 @@ const found = noSandbox
   : await (async () => {
       const folder = mkdtempSync(join(tmpdir(), "svc-server-test-"));
       try {
-        const { isolation, users } = parseOptions({}).deployments;
+        const { isolation, users, scratch: scratch_bytes } = parseOptions({}).deployments;
         const reach = { ports: [], networks: [] };
-        const machine = await probeMachine(folder, { isolation, users, reach });
+        const machine = await probeMachine(folder, { isolation, users, reach, scratch_bytes });
         await machine.close();
         return machine.protections;
       } finally {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { test } from "node:test";
 import { get, host, inFrontOf, upgrade } from "../helpers/raw-app.ts";
 import { statusesIn } from "../helpers/raw-sockets.ts";
@@ -26,6 +26,7 @@ const answers: readonly (readonly [what: string, sent: string, status: number])[
   ["a length and chunks", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 502],
   ["half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", 200],
   ["a wrong chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 0],
+  ["headers of 60 KB", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(60_000)}\r\nContent-Length: 0\r\n\r\n`, 200],
   ["headers of 100 KB", `HTTP/1.1 200 OK\r\nX: ${"x".repeat(100_000)}\r\n\r\n`, 502],
   ["a header of two lines", "HTTP/1.1 200 OK\r\nX-A: b\r\n folded\r\nContent-Length: 0\r\n\r\n", 502],
   ["two answers", `${empty}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond`, 200],
@@ -39,6 +40,8 @@ test("whatever an app answers, its client gets an answer or an end, and the serv
   const texts = await Promise.all(answers.map((_, at) => ask(get(`/${at}`))));
   for (const [at, [what, , status]] of answers.entries()) {
     assert.equal(statusesIn(texts[at] ?? "")[0] ?? 0, status, `${what}: ${texts[at]}`);
+    const why = what === "headers of 100 KB" ? "The headers of the app's answer have more than 64 KiB" : "";
+    assert.ok(texts[at]?.includes(why), `${what}: ${texts[at]}`);
     for (const part of ["second", "\u001b", "\u0001"]) assert.ok(!texts[at]?.includes(part), what);
   }
   // An upgrade request is answered too, and ends.
@@ -137,6 +140,27 @@ test("a body keeps its framing, whatever the method, and never becomes a request
     const sized = `${method} / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: ${length}\r\n\r\n`;
     assert.deepEqual(statusesIn(await ask(sized + hidden)), [200], method);
     assert.deepEqual(seen.splice(0), [`${method} / ${length} ${hidden}`]);
+  }
+});
+
+test("an app that answers before it has read a body: its answer arrives, also if it closes the connection then", async (t) => {
+  const body = "x".repeat(1_000_000);
+  const head = `POST /early HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const early = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 7\r\n\r\nsign in";
+  const ends = {
+    /** As Node does: it reads the rest, unless it was told to close. */
+    "reads on": (socket: Socket, told: boolean) => void (told && socket.destroy()),
+    closes: (socket: Socket) => socket.destroy(),
+    "answers the rest too": (socket: Socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"),
+  };
+  for (const [what, end] of Object.entries(ends)) {
+    const { ask } = await inFrontOf(t, (socket, received) => {
+      if (!received.startsWith("POST")) return;
+      const told = /^connection: close/im.test(received);
+      socket.write(early, () => end(socket, told));
+    });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(head + body)));
+    for (const text of answers) assert.match(text, /^HTTP\/1.1 401 [\s\S]*sign in$/, what);
   }
 });
 

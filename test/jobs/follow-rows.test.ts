@@ -97,7 +97,9 @@ function server(t: TestContext) {
   const live = () => database.prepare("select deployment_id from apps").pluck().get() as string | undefined;
   const appOf = async () => ({ deployment_id: live() }) as App;
   const proxy = createProxy({ behindProxy: false });
-  const supervisor = createSupervisor({ log, runtime, proxy, appOf, output: () => {}, starting: async () => {} });
+  const supervisor = createSupervisor({
+    ...{ log, runtime, proxy, appOf, output: () => {}, crashed: () => {}, starting: async () => {} },
+  });
   const own = { id: "rt_1", names: "process" };
   const jobs = createRuntimeJobs(store);
   const registry = createRegistry({ store, clock, jobs, own, appsUrl: () => "http://localhost:1", tellOthers() {} });

@@ -71,7 +71,7 @@ const attacks: Readonly<Record<string, readonly [command: string, answer: RegExp
     "su -c id 2>&1; mount -t tmpfs none /tmp 2>&1; echo over",
     /^(?!.*uid=0).*over$/s,
   ],
-  "the release": ["touch /app/x 2>&1", /Read-only file system/],
+  "more than its folder holds": ["fallocate -l 600M /app/big 2>&1", /No space left/],
   "the system": ["touch /usr/x /etc/passwd /x 2>&1 | grep -vc -E 'Read-only|denied'", /^0$/],
   "secrets of the system": ["cat /etc/shadow /etc/ssl/private/* 2>&1", denied],
   "sockets of the machine": [

@@ -68,6 +68,7 @@ function processMember(t: TestContext, isolation: "bubblewrap" | "none"): Member
         appMemory_bytes: 2 ** 30,
         healthTimeout_ms: 60_000,
         dataLimit_bytes: 1024 ** 3,
+        scratch_bytes: 2 ** 20,
       }),
     source(kind, version = "one") {
       repos.commit(`acme/${kind}`, filesOf[kind](version));

@@ -19,6 +19,7 @@ test("A repository whose build lacks a program is left to engine where it has a 
     appMemory_bytes: 2 ** 30,
     healthTimeout_ms: 60_000,
     dataLimit_bytes: 2 ** 30,
+    scratch_bytes: 2 ** 20,
     buildVariables: { npm_config_registry: "http://127.0.0.1:9/" },
     leavesDockerfiles: true,
   });

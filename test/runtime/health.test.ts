@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createConnections } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
@@ -8,6 +8,9 @@ import { freePort, waitUntilHealthy } from "../../lib/drivers/runtime/health.ts"
 import { mockTime } from "../helpers/mock-time.ts";
 
 const signal = new AbortController().signal;
+
+/** No address of its own, and no path in `svc.json`. */
+const anywhere = { url: null, health: null };
 
 /** An app that never ends. The machine's time stands still, and moves only while the health check pauses. */
 function running(t: TestContext, step_ms: number): () => undefined {
@@ -30,9 +33,9 @@ test("A health check that waits says for what, how long still, and what it saw l
   t.after(() => server.close());
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const place = { port, path: "/up", timeout_ms: 60_000, refusal: "nothing listens" };
+  const place = { port, url: null, health: "/up", timeout_ms: 60_000, refusal: "nothing listens" };
   const soon = { ...place, timeout_ms: 1_000 };
-  assert.equal(await waitUntilHealthy(soon, running(t, 100), { log, signal }), undefined);
+  assert.equal(await waitUntilHealthy(soon, running(t, 100), { log, signal }), 204);
   assert.deepEqual(
     lines,
     [1, 1].map((left_s) => ({
@@ -41,7 +44,7 @@ test("A health check that waits says for what, how long still, and what it saw l
     })),
   );
   // A program that answers soon logs nothing.
-  assert.equal(await waitUntilHealthy(place, () => undefined, { log, signal }), undefined);
+  assert.equal(await waitUntilHealthy(place, () => undefined, { log, signal }), 204);
   assert.equal(lines.length, 2);
 });
 
@@ -54,7 +57,7 @@ test("A health check that fails says what it saw", async (t) => {
   const run = { log: (line: LogLine) => void lines.push(line), signal };
   const nothing = "nothing listens there";
   assert.equal(
-    await waitUntilHealthy({ port, path: "/", timeout_ms: 100, refusal: nothing }, running(t, 50), run),
+    await waitUntilHealthy({ ...anywhere, port, timeout_ms: 100, refusal: nothing }, running(t, 50), run),
     `${nothing}, until deployments.healthTimeout (0.1 s) had passed`,
   );
   assert.ok(lines[0]?.message.endsWith(nothing), String(lines));
@@ -71,7 +74,45 @@ test("A health check ends a request with more than a hundred interim answers", a
   }).listen(0, "127.0.0.1");
   t.after(() => server.close());
   await once(server, "listening");
-  const place = { port: (server.address() as AddressInfo).port, path: "/", timeout_ms: 60_000, refusal: "nothing" };
-  assert.equal(await waitUntilHealthy(place, () => undefined, { log: () => {}, signal }), undefined);
+  const place = { ...anywhere, port: (server.address() as AddressInfo).port, timeout_ms: 60_000, refusal: "nothing" };
+  assert.equal(await waitUntilHealthy(place, () => undefined, { log: () => {}, signal }), 204);
   assert.deepEqual(counts, []);
+});
+
+test("A health check comes as visitors do, and without a path of its own it takes any answer below 500", async (t) => {
+  const statuses: Record<string, number> = { "/": 404, "/moved": 302, "/up": 401, "/broken": 500 };
+  const asked: IncomingHttpHeaders[] = [];
+  const server = createServer(({ url = "", headers }, response) => {
+    asked.push(headers);
+    response.writeHead(statuses[url] ?? 0).end();
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const hasEnded = running(t, 30_000);
+  const ask = (health: string | null, url: string | null) => {
+    const place = { port, url, health, timeout_ms: 60_000, refusal: "nothing" };
+    return waitUntilHealthy(place, hasEnded, { log: () => {}, signal });
+  };
+  assert.equal(await ask(null, "https://shop.example.com"), 404);
+  assert.equal(await ask("/moved", "http://production-web.localhost:8080"), 302);
+  assert.equal(
+    await ask("/up", null),
+    "GET /up answered 401, until deployments.healthTimeout (60 s) had passed; health in svc.json must name a path that answers below 400",
+  );
+  statuses["/"] = 500;
+  assert.match(
+    String(await ask(null, null)),
+    /^GET \/ answered 500, .* below 500; health in svc.json can name another/,
+  );
+  const seen = asked.map(({ connection: _, "user-agent": by, ...headers }) => headers);
+  const from = { "x-forwarded-for": "127.0.0.1", "x-real-ip": "127.0.0.1" };
+  const at = (host: string, proto: string, at_port: string) => ({
+    ...{ host, ...from, "x-forwarded-host": host, "x-forwarded-proto": proto, "x-forwarded-port": at_port },
+  });
+  assert.deepEqual(seen.slice(0, 3), [
+    at("shop.example.com", "https", "443"),
+    at("production-web.localhost:8080", "http", "8080"),
+    at(`localhost:${port}`, "http", String(port)),
+  ]);
 });

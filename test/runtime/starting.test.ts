@@ -25,8 +25,8 @@ test("What a failing app printed says what would help", () => {
     `connection to server at "127.0.0.1", port 6379 failed: Connection refused`,
   ])
     assert.match(advice(line), /adds 127.0.0.1:6379 to the option deployments.reach$/, line);
-  for (const line of ["EROFS: read-only file system, open './_site/a.html'", "EROFS: unlink '/app/dist/a.html'"])
-    assert.match(advice(line), /^; it writes to its release, which is read-only: build it in the script build/);
+  assert.match(advice("ENOSPC: no space left on device, write"), /^; it wrote more than deployments\.scratch/);
+  assert.equal(advice("ENOENT: no such file or directory, mkdir '/app/a/b'"), "");
   const refused = { message: "connect ECONNREFUSED 127.0.0.1:6379" };
   assert.equal(adviceOf([refused], { reachesLoopback: true, isPruned: false }), "");
   const absent = "Error: Cannot find module '@acme/dev/register'";
@@ -162,6 +162,17 @@ require("node:http").createServer((_, response) => response.end("at ${port}")).l
     const found = /^The app listens on port 3000 instead of \d+, which the variable PORT names$/m;
     assert.equal(found.test(messages), !known, messages);
     assert.match(messages, /^told true$/m);
+  }
+  const local = `
+require("node:http").createServer((request, response) => request.pipe(response)).listen(process.env.PORT, "::1");`;
+  for (const settings of [{}, { port }]) {
+    here.repos.commit("acme/web", { "svc.json": settings, "server.js": local });
+    const { id: deployment, status } = await here.release(id);
+    const messages = (await here.messages(deployment)).join("\n");
+    assert.equal(status, "active", messages);
+    assert.match(messages, /^The app starts again, with a relay to \[::1\]:\d+$/m);
+    const body = "x".repeat(100_000);
+    assert.equal(await here.ask(host, "/", { method: "POST", body }), `200 ${body}`);
   }
   here.repos.commit("acme/web", { "svc.json": {}, "server.js": `require("node:fs").mkdirSync("/etc/todos")` });
   const { id: writing } = await here.release(id);

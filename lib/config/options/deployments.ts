@@ -151,6 +151,12 @@ export const deployments = v.optional(
       }),
       "1GiB",
     ),
+    scratch: v.optional(
+      option(byteSize, {
+        help: "How much an app, a worker, a schedule or a `release` command of `process` may write below the folder of the app. These files are kept in memory, count towards `deployments.appMemory`, and are gone when it ends; what has to stay belongs in `/data`.",
+      }),
+      "512MiB",
+    ),
     dataLimit: v.optional(
       option(byteSize, {
         help: "How much the apps of an environment may store in `/data`. The size is checked every minute; above the limit, the log of the environment has an error.",

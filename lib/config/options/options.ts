@@ -294,6 +294,12 @@ export interface Options {
      */
     appMemory?: string | undefined;
     /**
+     * How much an app, a worker, a schedule or a `release` command of `process` may write below the folder of the app. These files are kept in memory, count towards `deployments.appMemory`, and are gone when it ends; what has to stay belongs in `/data`.
+     * @default "512MiB"
+     * @example "512MiB"
+     */
+    scratch?: string | undefined;
+    /**
      * How much the apps of an environment may store in `/data`. The size is checked every minute; above the limit, the log of the environment has an error.
      * @default "10GiB"
      * @example "10GiB"

@@ -23,7 +23,7 @@ function bytesText(bytes: number): string {
 
 /** What only an environment with a runtime has: protection, folder, `/data`, workers, schedules. */
 export function Beside({ project_id, of }: Part) {
-  const { data_bytes, workers = [], schedules = [] } = of;
+  const { data_bytes, restarts, workers = [], schedules = [] } = of;
   if (data_bytes === undefined) return null;
   return (
     <>
@@ -33,6 +33,16 @@ export function Beside({ project_id, of }: Part) {
         <dl class="details">
           <dt>/data</dt>
           <dd>{data_bytes === null ? "not measured yet" : bytesText(data_bytes)}</dd>
+          <dt>Restarts</dt>
+          <dd>
+            {restarts ? (
+              <>
+                {restarts.count} since <Time at={restarts.since} />
+              </>
+            ) : (
+              "no release is live"
+            )}
+          </dd>
           <dt>Workers</dt>
           <dd>
             {workers.length === 0 ? (

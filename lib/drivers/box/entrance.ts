@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { quoted, shellCommand } from "../../kernel/shell-words.ts";
+import { holdLayer, type Layers, layer, layerOver } from "./layers.ts";
 import { closedRoutes, openedRoutes, pastaOptions, type Reach, resolverSettings } from "./network.ts";
 
 /** The protections that this machine offers for a box. */
@@ -10,6 +11,8 @@ export interface Means {
   readonly reach: Reach | undefined;
   /** The file with the system call filter; undefined if there is no filter for this processor. */
   readonly filter: string | undefined;
+  /** The layers in which apps write; undefined while the machine is tested without them. */
+  readonly layers: Layers | undefined;
 }
 
 /** The settings that differ from box to box. */
@@ -30,6 +33,8 @@ export interface Visit {
 export interface Places {
   /** A path to a file or folder of the machine. It works even if the box's user may not enter the parent folders. */
   of(path: string): string;
+  /** The same, but what is written there ends with the box, and the folder itself does not change. */
+  layered(path: string): string;
   /** The first lines of a script in the box. They wait for the network, which is set up in parallel. */
   readonly waiting: string;
   /** The folder with the box's own pseudo terminals, for `/dev/pts`. */
@@ -55,6 +60,9 @@ const place = "/sys/bus";
 /** The shell supports only one-digit descriptors. The sandbox reads its arguments from 3. */
 const descriptor = { ready: 4, go: 5, filter: 6, passwd: 7, group: 8, resolver: 9 } as const;
 const closing = "3<&- 6<&- 7<&- 8<&- 9<&-";
+
+/** Says at the end of a box whether something is in its layer. */
+export const layerOf = (pid: number | undefined) => holdLayer(place, pid);
 
 /** Opens a shell descriptor with a text. */
 const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
@@ -109,14 +117,21 @@ function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): st
 }
 
 /** Builds the shell script that sets up a box and then becomes the command from `write`. */
-export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at: Places) => string[]) {
+export function entrance({ as, reach, filter, layers }: Means, visit: Visit, write: (at: Places) => string[]) {
   const { entries, user, within } = visit;
   const known: string[] = [];
   const nameOf = (path: string) => `at${known.indexOf(path)}`;
+  const of = (path: string) => {
+    if (!known.includes(path)) known.push(path);
+    return `${place}/${nameOf(path)}`;
+  };
+  let layering: readonly string[] = [];
   const command = write({
-    of(path) {
-      if (!known.includes(path)) known.push(path);
-      return `${place}/${nameOf(path)}`;
+    of,
+    layered(path) {
+      const at = of(path);
+      if (layers) layering = layerOver(place, nameOf(path), layers, user);
+      return at;
     },
     terminals,
     nothing,
@@ -150,11 +165,12 @@ export function entrance({ as, reach, filter }: Means, visit: Visit, write: (at:
     text(descriptor.group, "app:x:1000:\n"),
     `mount -t tmpfs -o mode=755,size=1m box ${place}`,
     `cd ${place}`,
-    `mkdir ${["pts", "none", ...folders].join(" ")}`,
+    `mkdir ${["pts", "none", layer, ...folders].join(" ")}`,
     ...["empty", ...files].map((name) => `: > ${name}`),
     ...(makesTunnel ? [tunnel.make] : []),
     file("mounts", mounts.join("")),
     `mount --all --fstab ${place}/mounts`,
+    ...layering,
     ...(reach
       ? [
           text(descriptor.resolver, resolverSettings()),

@@ -37,6 +37,7 @@ export interface Running {
 }
 
 type TakeLine = (line: LogLine) => void;
+type WorkersTell = Parameters<NonNullable<Program["workers"]>>[0];
 type StartRun = Parameters<typeof startApp>[1];
 
 const grace_ms = 10_000;
@@ -96,11 +97,11 @@ export function createEngineInstances({ engine, containers, names, detaching, da
     return runContainer({ ...order, command, labels: labelsOf(app, beside) }, givenOf(app, take));
   };
 
-  const workersOf = (app: App, order: Order, output: TakeLine): Workers => {
+  const workersOf = (app: App, order: Order, tell: WorkersTell): Workers => {
     const start: Parameters<typeof createWorkers>[1]["start"] = ({ name, command }, take) =>
       startBeside(app, order, `worker ${name}`, command, take);
     const { workers } = besideOf(order.image);
-    const its = createWorkers(workers, { start, output, memory_bytes });
+    const its = createWorkers(workers, { start, ...tell, memory_bytes });
     const begin = async () => {
       its.start();
       await endLeft(app);
@@ -116,10 +117,11 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       start: ({ port: host }, take) =>
         runContainer({ ...order, env, labels: labelsOf(app, ""), ports: { inside, host } }, givenOf(app, take)),
       health: healthOf(order.image),
+      url: app.url,
       refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
-      workers: (output) => workersOf(app, order, output),
+      workers: (tell) => workersOf(app, order, tell),
       onStopped,
     };
   };

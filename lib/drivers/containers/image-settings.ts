@@ -24,9 +24,9 @@ export function portOf(variables: Readonly<Record<string, string>>, { ports, lab
 }
 
 /** The health path in svc.json. A foreign image may also carry the label. */
-export function healthOf({ labels: its }: Image): string {
-  const path = its[labels.health] ?? "/";
-  return /^\/[\x21-\x7e]{0,1023}$/.test(path) ? path : "/";
+export function healthOf({ labels: its }: Image): string | null {
+  const path = its[labels.health] ?? "";
+  return /^\/[\x21-\x7e]{0,1023}$/.test(path) ? path : null;
 }
 
 /** The workers and schedules of a release. They run in containers of the same image. */

@@ -27,6 +27,11 @@ export interface DeploymentWork {
   readonly usesCredential: boolean;
   /** The folder of the repository that is built, such as `apps/web`; null for all of it. */
   readonly root: string | null;
+  /**
+   * The URL at which people reach the environment, with the first of its domains, if it has one; null while nothing
+   * listens for apps.
+   */
+  readonly url: string | null;
   /** Known in advance only for a rollback, which rebuilds an earlier version. */
   readonly version: string | null;
   /** The commit of a push; null for the newest commit of the branch. */
@@ -105,6 +110,13 @@ export type App = Omit<DeploymentWork, "outcome" | "step" | "elapsed_ms" | "hand
   readonly release: string;
 };
 
+/** A process of a release ended by itself. */
+export interface Crash {
+  /** `web` for the app, else the name of the worker. */
+  readonly process: string;
+  readonly exit_code: number | null;
+}
+
 /** A running release. It restarts after a crash. */
 export interface Instance {
   readonly deployment_id: string;
@@ -114,6 +126,8 @@ export interface Instance {
   up(within_ms: number): Promise<boolean>;
   /** Passes on its output lines, including those since its start. */
   output(take: (lines: LogLine[]) => void): void;
+  /** Passes on each crash of its processes. */
+  crashes?(take: (crash: Crash) => void): void;
   /** Starts its workers. Called once it receives the requests and the previous release's workers have ended. */
   startWorkers?(): void;
   stopWorkers?(grace_ms: number): Promise<void>;

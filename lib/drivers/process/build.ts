@@ -117,8 +117,8 @@ async function runBuild(
     run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
     // The disk is closed. Only the app's folder contains the result of the build.
     const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
-    const env = { NODE_ENV: "production", ...variables };
-    const box: Box = { app, root, user, env, memory_bytes: limits.memory_bytes };
+    const env = { NODE_ENV: "production", ...plan.variables, ...variables };
+    const box: Box = { app, root, user, env, hasLayer: true, memory_bytes: limits.memory_bytes };
     await runStep({ name: "The release command", command: plan.release }, box, after);
   }
   const bytes = await folderBytes(app);
@@ -128,7 +128,7 @@ async function runBuild(
     commit,
     root,
     ...runs,
-    health,
+    health: health ?? null,
     port: port ?? null,
     hasInstalled,
     variables: { ...own },

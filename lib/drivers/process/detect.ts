@@ -33,7 +33,8 @@ export interface Plan {
   readonly fallback: string | undefined;
   /** Without `fallback`: the folders whose `index.html` answers unknown paths. */
   readonly singlePages: readonly string[];
-  readonly health: string;
+  /** The path of `svc.json`. */
+  readonly health: string | undefined;
   /** The port that the app listens on; undefined if it reads PORT. */
   readonly port: number | undefined;
   readonly runtime: "process" | "engine" | undefined;
@@ -80,12 +81,14 @@ export function detect(root: string, top = root): Plan {
     folder: given.static,
     fallback: given.fallback,
     singlePages: node?.singlePages ?? [],
-    health: given.health ?? "/",
+    health: given.health,
     port: given.port,
     runtime: given.runtime,
     hasInstalled: node !== undefined || others.length > 0,
-    // Otherwise Python buffers its output and the log receives it late.
-    variables: others.some(({ name }) => name === "Python") ? { PYTHONUNBUFFERED: "1" } : {},
+    // Otherwise Python buffers its output, which the log then receives late, and keeps compiled files that end with it.
+    variables: others.some(({ name }) => name === "Python")
+      ? { PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" }
+      : {},
     hasDockerfile: hasWithin(root, "Dockerfile"),
     found: [
       ...[own, packages, procfile].flatMap((text, i) =>

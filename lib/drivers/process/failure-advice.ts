@@ -2,7 +2,8 @@ import type { LogLine } from "../deployment/contract.ts";
 
 /** For a recursive mkdir on a read-only file system, Node reports ENOENT. */
 const readOnly =
-  /no such file or directory, mkdir '\/(?!data|tmp)|EROFS|Read-only file system|read-only file system|Errno 30/;
+  /no such file or directory, mkdir '\/(?!app|data|tmp)|EROFS|Read-only file system|read-only file system|Errno 30/;
+const full = /ENOSPC|[Nn]o space left on device|Errno 28/;
 /** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
 const pathIn = (line: string) =>
   /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
@@ -24,11 +25,11 @@ export function adviceOf(
     return `; a release has no development dependencies: if ${absent} is one, move it to dependencies. A site that is only built needs no start: name its folder as static in svc.json`;
   const writing = printed.filter((line) => readOnly.test(line));
   if (writing.length > 0) {
-    const path = writing.map(pathIn).find((one) => one !== undefined);
-    const isOwn = path === undefined || path.startsWith("/app/");
-    const building = isOwn ? "build it in the script build of package.json; " : "";
-    return `; it writes to ${isOwn ? "its release" : path}, which is read-only: ${building}permanent files belong in /data (the variable DATA_DIR), others in /tmp`;
+    const path = writing.map(pathIn).find((one) => one !== undefined) ?? "a folder";
+    return `; it writes to ${path}, which is read-only: permanent files belong in /data (the variable DATA_DIR), others in /tmp`;
   }
+  if (printed.some((line) => full.test(line)))
+    return "; it wrote more than deployments.scratch below its folder, or 256 MiB in /tmp: large files belong in /data (the variable DATA_DIR)";
   const refused = printed.filter((line) => /refused/i.test(line));
   const port = refused.map((line) => loopback.exec(line)?.[1]).find((one) => one !== undefined);
   if (port === undefined || reachesLoopback) return "";

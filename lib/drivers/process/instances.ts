@@ -2,8 +2,9 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { ownProgram } from "../../kernel/own-program.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
 import { shellCommand } from "../../kernel/shell-words.ts";
+import { loopbackRelay } from "../box/loopback-relay.ts";
 import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
-import { type AppInstance, startApp } from "../runtime/app-instance.ts";
+import { type AppInstance, type Program, startApp } from "../runtime/app-instance.ts";
 import type { Ending } from "../runtime/child.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
 import { createLineReader, createPacing } from "../runtime/lines.ts";
@@ -31,12 +32,15 @@ type StartRun = Parameters<typeof startApp>[1];
 interface Started {
   readonly command: string;
   readonly reads: readonly string[];
+  /** Whether it may write below the folder of its release. */
+  readonly hasLayer: boolean;
 }
 
 /** The command that serves a folder of a release. */
 function serving(folder: string, fallback: string | null): Started {
   const { command, reads } = ownProgram("static-server", import.meta.url, "../box/static-server.ts");
-  return { command: shellCommand([...command, folder, ...(fallback === null ? [] : [fallback])]), reads };
+  const words = [...command, folder, ...(fallback === null ? [] : [fallback])];
+  return { command: shellCommand(words), reads, hasLayer: false };
 }
 
 /** The shell exits with 127 if it cannot find a command. */
@@ -97,26 +101,28 @@ export function createInstances(
   const startCommand = (app: App, box: Box, command: string, take: TakeLine) => {
     const reader = createLineReader(take, hideValues(app.secrets));
     const env = { NODE_ENV: "production", ...box.env, ...variablesOf(app) };
-    const child = sandbox.start(replacingShell(command), { ...box, env }, paced(app.organization_id, reader.write));
+    const within = { ...box, env, hasLayer: true };
+    const child = sandbox.start(replacingShell(command), within, paced(app.organization_id, reader.write));
     void child.ended.then(reader.end);
     return child;
   };
 
   const startProgram = async (
     app: App,
-    { command, reads }: Started,
+    { command, reads, hasLayer }: Started,
     { health, root, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
     const { deployment_id } = app;
     const common = await boxOf(app, root);
     const hide = hideValues(app.secrets);
-    const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside }, take) => {
+    const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside, isOnlyIpv6 }, take) => {
       const told = String(inside);
       const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variables, ...variablesOf(app), PORT: told };
       const reader = createLineReader(take, hide);
-      const box = { ...common, port, inside, reads, env };
-      const child = sandbox.start(replacingShell(command), box, paced(app.organization_id, reader.write));
+      const box = { ...common, port, inside, reads, hasLayer, env };
+      const script = (isOnlyIpv6 ? loopbackRelay(inside) : "") + replacingShell(command);
+      const child = sandbox.start(script, box, paced(app.organization_id, reader.write));
       void child.ended.then(() => {
         reader.end();
         // A deployment may have a second instance at the same time. The port tells them apart.
@@ -127,15 +133,16 @@ export function createInstances(
     const onStopped = () => all.delete(instance);
     // The box's relay accepts a connection before it knows whether the app listens.
     const refusal = (port: number) => `nothing listens on port ${port}, which the variable PORT names`;
-    const beside = (output: TakeLine) =>
+    const beside: Program["workers"] = (tell) =>
       createWorkers(workers, {
         start: (worker, take) => startCommand(app, { ...common, env: variables }, worker.command, take),
-        output,
+        ...tell,
         memory_bytes,
       });
     const program = {
-      ...{ deployment_id, start, health, healthTimeout_ms, memory_bytes, onStopped, refusal },
+      ...{ deployment_id, start, health, url: app.url, healthTimeout_ms, memory_bytes, onStopped, refusal },
       workers: beside,
+      ...(hasLayer && sandbox.layerOf && { layerOf: sandbox.layerOf }),
       ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
         ending?.code === 127
@@ -153,13 +160,14 @@ export function createInstances(
     /** Starts a release; resolves once it is healthy. */
     start: (app: App, release: StoredRelease, run: StartRun): Promise<Instance> => {
       const { start, folder, fallback } = release;
-      const started = start === null ? serving(folder ?? ".", fallback) : { command: start, reads: [] };
+      const started = start === null ? serving(folder ?? ".", fallback) : { command: start, reads: [], hasLayer: true };
       return startProgram(app, started, release, run);
     },
 
     /** Runs a scheduled command and waits for its end. */
     async command(app: App, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
-      const box = await boxOf(app, (await releases.find(app.release))?.root ?? "");
+      const { root = "", variables = {} } = (await releases.find(app.release)) ?? {};
+      const box = { ...(await boxOf(app, root)), env: variables };
       return runScheduled(schedule, take, signals, (marked) => startCommand(app, box, schedule.command, marked));
     },
 

@@ -5,6 +5,7 @@ import { type BuildDisks, createBuildDisks } from "../box/build-disks.ts";
 import { createGroups, type Groups } from "../box/cgroups.ts";
 import { withinCounts } from "../box/counted-by-user.ts";
 import type { Means } from "../box/entrance.ts";
+import type { Layers } from "../box/layers.ts";
 import type { Reach } from "../box/network.ts";
 import { collision, createOrganizationUsers, type UserRange } from "../box/organization-users.ts";
 import { createPreparedDisks, lackOf, type PreparedDisks } from "../box/prepared-disks.ts";
@@ -24,6 +25,8 @@ export interface Machine {
   userOf(organization_id: string): Promise<number | undefined>;
   /** Undefined if the bytes of build files are counted instead. */
   readonly disks: BuildDisks | undefined;
+  /** How apps write below their folders; undefined without isolation, where they change their releases. */
+  readonly layers: Layers["kind"] | undefined;
   readonly protections: readonly Protection[];
   /** The files by which git joins its control group; none without groups. */
   readonly gitEntries: readonly string[];
@@ -37,6 +40,8 @@ export interface IsolationSettings {
   readonly reach: Reach;
   /** The file systems for builds that root prepared, if any. */
   readonly disks?: PreparedDisks | undefined;
+  /** Option `deployments.scratch`. */
+  readonly scratch_bytes: number;
 }
 
 const mostGitProcesses = 1024;
@@ -116,20 +121,25 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
   }
 }
 
+/** Writes in the ways in which a layer may fail: over a file, into a folder, and in place of a folder. */
+const writing = "echo 1 >> old/file && : > old/new && rm -r old && mkdir old && [ ! -e old/file ]";
+
 /** Tests each part of the box together with the previous parts, and keeps those that work. */
 async function tryBox(
   folder: string,
-  { users: range, reach, disks: prepared }: IsolationSettings,
+  { users: range, reach, disks: prepared, scratch_bytes: bytes }: IsolationSettings,
   groups: Groups | undefined,
 ) {
   const app = join(folder, "probe");
-  mkdirSync(app, { recursive: true });
+  mkdirSync(join(app, "old"), { recursive: true });
+  writeFileSync(join(app, "old", "file"), "");
   const program = systemCallFilter();
   const filter = program && join(folder, "system-calls.bpf");
   if (program && filter) writeFileSync(filter, program);
-  const tryMeans = (means: Means, user: number | undefined) => {
-    const box: Box = { app, env: {}, memory_bytes: 1024 ** 3, user };
-    return tryOut((take) => bubblewrap(means, groups).start("node --version", box, take));
+  const tryMeans = (means: Omit<Means, "filter" | "layers">, user: number | undefined, layers?: Layers) => {
+    const box: Box = { app, env: {}, memory_bytes: 1024 ** 3, user, hasLayer: layers !== undefined };
+    const script = layers ? writing : "node --version";
+    return tryOut((take) => bubblewrap({ ...means, filter, layers }, groups).start(script, box, take));
   };
   const way = waysToUsers(range);
   const taken = way.filesAs.length === 0 ? collision(range) : undefined;
@@ -137,17 +147,23 @@ async function tryBox(
     throw new Error(
       `deployments.users must be ids that nobody has, and ${taken} has some of ${range.first}:${range.count}`,
     );
-  const separate = await tryMeans({ as: way.as, reach: undefined, filter }, way.range.first);
-  const together = separate.ok ? separate : await tryMeans({ as: withoutUsers, reach: undefined, filter }, undefined);
+  const separate = await tryMeans({ as: way.as, reach: undefined }, way.range.first);
+  const together = separate.ok ? separate : await tryMeans({ as: withoutUsers, reach: undefined }, undefined);
   if (!together.ok)
     throw new Error(
       `bubblewrap does not work here (${together.output}); ${unitAdvice("bubblewrap") ?? "install it (apt-get install bubblewrap) and allow user namespaces"}, or choose the option deployments.isolation "none", with which deployed code can read what this user can read`,
     );
   const as = separate.ok ? way.as : withoutUsers;
-  const connected = await tryMeans({ as, reach, filter }, separate.ok ? way.range.first : undefined);
+  const user = separate.ok ? way.range.first : undefined;
+  if (user !== undefined) await createTenantFiles(way.filesAs).own(app, user);
+  const [connected, layered] = await Promise.all([
+    tryMeans({ as, reach }, user),
+    tryMeans({ as, reach: undefined }, user, { kind: "overlay", bytes }),
+  ]);
+  const layers: Layers = { kind: layered.ok ? "overlay" : "copy", bytes };
   const lack = prepared && lackOf(prepared);
   const usesPrepared = prepared !== undefined && lack === undefined;
-  const noOwn = usesPrepared ? undefined : await tryDisks(folder, separate.ok ? way.range.first : undefined);
+  const noOwn = usesPrepared ? undefined : await tryDisks(folder, user);
   const noDisks = noOwn && (lack ?? noOwn);
   const protections: Protection[] = [
     { name: "users", ...(!separate.ok && { missing: separate.output, command: usersCommand() }) },
@@ -160,11 +176,11 @@ async function tryBox(
       }),
     },
   ];
-  const sandbox = bubblewrap({ as, reach: connected.ok ? reach : undefined, filter }, groups);
+  const sandbox = bubblewrap({ as, reach: connected.ok ? reach : undefined, filter, layers }, groups);
   const files = separate.ok ? createTenantFiles(way.filesAs) : plainFiles;
   const made = () => (usesPrepared ? createPreparedDisks(prepared, files) : createBuildDisks());
   const disks = noDisks === undefined ? made() : undefined;
-  return { sandbox, protections, files, disks, range: separate.ok ? way.range : undefined };
+  return { sandbox, protections, files, disks, layers: layers.kind, range: separate.ok ? way.range : undefined };
 }
 
 /**
@@ -183,17 +199,18 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
     const missing = "deployments.isolation is none";
     const others = (["users", "network", "disk", "system calls"] as const).map((name) => ({ name, missing }));
     const protections = [limits, ...others];
-    const shared = { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined, disks: undefined };
-    return { ...shared, protections, gitEntries, close };
+    const shared = { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined };
+    return { ...shared, disks: undefined, layers: undefined, protections, gitEntries, close };
   }
   try {
-    const { sandbox, protections, files, disks, range } = await tryBox(folder, settings, groups);
+    const { sandbox, protections, files, disks, layers, range } = await tryBox(folder, settings, groups);
     const users = range && createOrganizationUsers(folder, range);
     return {
       sandbox,
       files,
       userOf: async (organization_id) => users?.of(organization_id),
       disks,
+      layers,
       protections: [limits, ...protections],
       gitEntries,
       async close() {

@@ -3,10 +3,10 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import type { Group, Groups } from "../box/cgroups.ts";
 import { lowered } from "../box/counted-by-user.ts";
-import { entrance, type Means, type Places } from "../box/entrance.ts";
+import { entrance, layerOf, type Means, type Places } from "../box/entrance.ts";
 import { hiddenFiles } from "../box/machine-files.ts";
 import { type Child, type Command, startChild, type TakeOutput } from "../runtime/child.ts";
-import { listeningPorts } from "../runtime/listening-ports.ts";
+import { type Listener, listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
 
 /** The resources of one command. */
@@ -15,10 +15,10 @@ export interface Box {
   readonly app: string;
   /** The folder in the release where commands run; empty for the top. */
   readonly root?: string;
-  /**
-   * For a build: folders for its cache and temporary files. A running app has neither and cannot change its release.
-   */
+  /** For a build: folders for its cache and temporary files. A running app has neither. */
   readonly build?: { readonly cache: string; readonly temporary: string };
+  /** Whether it writes below the folder of the release, in a layer that ends with it. The release never changes. */
+  readonly hasLayer?: boolean;
   /** The command prefix that enters the disk of a build, if it has one. */
   readonly within?: readonly string[];
   /** The environment's data folder, and the maximum size of a file in it. */
@@ -40,7 +40,12 @@ export interface Sandbox {
   /** Runs a shell script in a new box. `take` receives its output. */
   start(script: string, box: Box, take: TakeOutput): Child;
   /** The ports on which a box's programs listen; undefined if boxes share the machine's network. */
-  readonly listening: ((child: Child) => readonly number[]) | undefined;
+  readonly listening: ((child: Child) => readonly Listener[]) | undefined;
+  /**
+   * Holds the layer of a box that has started. Call the returned function when the box has ended: it says whether the
+   * box left something there. Undefined if boxes have no layers.
+   */
+  readonly layerOf: ((child: Child) => () => boolean) | undefined;
 }
 
 /** The process limit of one build or app. */
@@ -130,6 +135,7 @@ export function noSandbox(groups: Groups | undefined): Sandbox {
     name: "none",
     start: (script, box, take) => startChild(command(script, box, groupOf(groups, box)), take),
     listening: undefined,
+    layerOf: undefined,
   };
 }
 
@@ -165,8 +171,8 @@ function ownNode(): string[] {
 }
 
 /** The arguments of bubblewrap: separate processes, users and folders. */
-function boxArguments(box: Box, { of, terminals, nothing, descriptors }: Places): string[] {
-  const { app, build, data, reads = [] } = box;
+function boxArguments(box: Box, { of, layered, terminals, nothing, descriptors }: Places): string[] {
+  const { app, build, data, hasLayer, reads = [] } = box;
   const folders = {
     HOME: "/tmp",
     TMPDIR: "/tmp",
@@ -188,7 +194,8 @@ function boxArguments(box: Box, { of, terminals, nothing, descriptors }: Places)
     ...["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/dev/shm"],
     ...(build
       ? ["--bind", of(build.temporary), "/tmp", "--bind", of(build.cache), "/cache", "--bind", of(app), "/app"]
-      : ["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/tmp", "--ro-bind", of(app), "/app"]),
+      : ["--size", String(temporaryBytes), "--perms", "1777", "--tmpfs", "/tmp"]),
+    ...(hasLayer ? ["--bind", layered(app), "/app"] : build ? [] : ["--ro-bind", of(app), "/app"]),
     ...(data ? ["--bind", of(data.folder), "/data"] : []),
     ...[...ownNode(), ...reads].flatMap((path) => ["--ro-bind", of(path), path]),
     ...["--symlink", "/tmp", "/var/tmp", "--remount-ro", "/dev", "--remount-ro", "/"],
@@ -198,9 +205,10 @@ function boxArguments(box: Box, { of, terminals, nothing, descriptors }: Places)
 
 /** A bubblewrap sandbox with the machine's protections around it. */
 export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
-  const { reach } = means;
+  const { reach, layers } = means;
   return {
     name: "bubblewrap",
+    layerOf: layers && (({ pid }) => layerOf(pid)),
     listening: reach && (({ pid }) => (pid === undefined ? [] : listeningPorts(pid, reach.ports))),
     start(script, box, take) {
       const group = groupOf(groups, box);

@@ -2,22 +2,24 @@ import { byteSizeText } from "../../kernel/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { monotonicNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
-import type { Instance, LogLine } from "../deployment/contract.ts";
+import type { Crash, Instance, LogLine } from "../deployment/contract.ts";
 import type { Run } from "./background-steps.ts";
 import type { Child, Ending } from "./child.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
-import { watchPorts } from "./listening-ports.ts";
+import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
 import { pause } from "./pause.ts";
 import type { ProcessEntry } from "./process-table.ts";
-import { endBeyondMemory, type Workers } from "./workers.ts";
+import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
 
 /** `port` is the port of 127.0.0.1 that leads to the app; `inside` is the app's variable PORT. */
 export interface Ports {
   readonly port: number;
   readonly inside: number;
+  /** Whether the app listens at ::1 alone, and therefore needs a relay. */
+  readonly isOnlyIpv6: boolean;
 }
 
 /** A program to run, with its health check. */
@@ -27,18 +29,23 @@ export interface Program {
   /** The app's listening port if it ignores PORT. */
   readonly port?: number;
   /** The ports on which it listens. Set only if the app can choose them itself. */
-  readonly listening?: (child: Child) => readonly number[];
+  readonly listening?: (child: Child) => readonly Listener[];
+  /** Returns the function that says, once the program has ended, whether it left files that ended with it. */
+  readonly layerOf?: (child: Child) => () => boolean;
   /** Extends the reason of a failed start, based on the last output lines. */
   readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
   /** A program that an earlier process started. It is taken over; `start` is called after it ends. */
   readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
-  readonly health: string;
+  /** The path in `svc.json`, if any. */
+  readonly health: string | null;
+  /** The URL at which people reach it; null if there is none. */
+  readonly url: string | null;
   /** The reason to report if the port refuses a connection or closes it at once. */
   readonly refusal: (inside: number) => string;
   readonly healthTimeout_ms: number;
   readonly memory_bytes: number;
   /** The workers, which start once the app accepts requests. */
-  readonly workers?: (output: (line: LogLine) => void) => Workers;
+  readonly workers?: (tell: Pick<Parameters<typeof createWorkers>[1], "output" | "crashed">) => Workers;
   /** Called after the final stop. */
   readonly onStopped: () => void;
 }
@@ -76,7 +83,9 @@ export async function startApp(program: Program, { log, signal }: Pick<Run, "log
 
 function createApp(program: Program, signal: AbortSignal) {
   const output = createOutput();
-  const workers = program.workers?.(output.add);
+  let takeCrash = (_: Crash) => {};
+  const crashed = (crash: Crash) => takeCrash(crash);
+  const workers = program.workers?.({ output: output.add, crashed });
   const stopping = new AbortController();
   const abort = () => stopping.abort();
   const giveUp = () => signal.removeEventListener("abort", abort);
@@ -87,9 +96,18 @@ function createApp(program: Program, signal: AbortSignal) {
   let port: number | undefined;
   /** The port that the app itself chose, once it is known. */
   let own = program.port;
+  let isOnlyIpv6 = false;
   let failures = 0;
   let outOfMemory = false;
   let stopped: Promise<void> | undefined;
+
+  let isTold = false;
+  const tellOfData = () => {
+    const message =
+      "Files that the app wrote below its folder are gone: what has to stay belongs in /data (the variable DATA_DIR)";
+    if (!isTold) output.add({ level: "info", message });
+    isTold = true;
+  };
 
   const tellWaiting = (up: boolean) => {
     for (const tell of waiting) tell(up);
@@ -112,39 +130,46 @@ function createApp(program: Program, signal: AbortSignal) {
         output.add(line);
         if (port === undefined) tell(line);
       };
-      const started = running ? running.adopt(take) : program.start({ port: at, inside }, take);
+      const started = running ? running.adopt(take) : program.start({ port: at, inside, isOnlyIpv6 }, take);
       running = undefined;
       child = started;
-      const { health: path, healthTimeout_ms: timeout_ms, refusal, listening, explain = () => "" } = program;
+      const { health, url, healthTimeout_ms: timeout_ms, refusal, listening, explain = () => "" } = program;
       const look =
-        own === undefined && listening
-          ? watchPorts(inside, { listening: () => listening(started), timeout_ms }, log)
+        listening && !isOnlyIpv6
+          ? watchPorts(inside, { listening: () => listening(started), isFixed: own !== undefined, timeout_ms }, log)
           : () => undefined;
-      let other: number | undefined;
+      let other: Listener | undefined;
       const hasEnded = () => {
         if (started.ending) return describe(started.ending);
         other = look();
-        return other === undefined ? undefined : `it listens on port ${other}`;
+        return other && `it listens on port ${other.port}`;
       };
-      const place = { port: at, path, timeout_ms, refusal: refusal(inside) };
-      const reason = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
-      if (reason === undefined) {
+      const place = { port: at, url, health, timeout_ms, refusal: refusal(inside) };
+      const answer = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
+      if (typeof answer === "number") {
         port = at;
+        tell({ level: "info", message: `The health check passed: GET ${health ?? "/"} answered ${answer}` });
         const since = monotonicNow();
-        void started.ended.then((how) => revive(how, monotonicNow() - since));
+        const hasLeft = program.layerOf?.(started);
+        void started.ended.then((how) => {
+          if (hasLeft?.()) tellOfData();
+          return revive(how, monotonicNow() - since);
+        });
         tellWaiting(true);
         return undefined;
       }
       await started.stop(1_000);
       if (other !== undefined && !stopping.signal.aborted) {
-        own = other;
+        own = other.port;
+        isOnlyIpv6 = other.isOnlyIpv6;
         tries -= 1;
-        log({ level: "info", message: `The app starts again, with the port ${other} that it listens on` });
+        const way = isOnlyIpv6 ? `, with a relay to [::1]:${own}` : `, with the port ${own} that it listens on`;
+        log({ level: "info", message: `The app starts again${way}` });
         continue;
       }
-      portTaken ||= portTakenWords.test(reason);
+      portTaken ||= portTakenWords.test(answer);
       if (!portTaken || tries === portsTried || stopping.signal.aborted)
-        return reason + explain(started.ending, output.last());
+        return answer + explain(started.ending, output.last());
     }
   };
 
@@ -161,6 +186,7 @@ function createApp(program: Program, signal: AbortSignal) {
       const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
       failures += 1;
       output.add({ level: "error", message: `${reason}; it starts again in ${wait_ms / 1000} s` });
+      crashed({ process: "web", exit_code: child?.ending?.code ?? null });
       await pause(wait_ms, stopping.signal);
       if (stopping.signal.aborted) return;
       reason = await begin(output.add);
@@ -187,6 +213,9 @@ function createApp(program: Program, signal: AbortSignal) {
       });
     },
     output: output.listen,
+    crashes(take) {
+      takeCrash = take;
+    },
     startWorkers: () => workers?.start(),
     stopWorkers: async (grace_ms) => workers?.stop(grace_ms),
     stop(grace_ms) {

@@ -77,7 +77,6 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
     const order = orderOf(work);
     const release = await releaseOf(order, work.release, run);
     started.set(work.deployment_id, await start({ ...order, release: release.name }, release, run));
-    run.log({ level: "info", message: "The health check passed" });
     const { workers = [], schedules = [] } = release;
     const beside = { workers: workers.map(({ name }) => name), schedules: [...schedules] };
     return { state: "done", version: work.version, ...beside, logs: [] };

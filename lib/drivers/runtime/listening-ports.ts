@@ -20,8 +20,21 @@ function socketsOf(pid: number, names: readonly ("tcp" | "tcp6")[]) {
 
 const portOf = (place: string) => Number.parseInt(place.split(":")[1] ?? "", 16);
 
-const listenersOf = (pid: number): number[] =>
-  socketsOf(pid, ["tcp", "tcp6"]).flatMap(({ local, state }) => (state === "0A" ? [portOf(local)] : []));
+/** A port on which programs of a box listen. */
+export interface Listener {
+  readonly port: number;
+  /** Whether they listen at ::1 alone, to which no request is forwarded. */
+  readonly isOnlyIpv6: boolean;
+}
+
+const ipv6Loopback = "00000000000000000000000001000000";
+
+const listenersOf = (pid: number): Listener[] => {
+  const all = socketsOf(pid, ["tcp", "tcp6"]).filter(({ state }) => state === "0A");
+  const reached = new Set(all.filter(({ local }) => !local.startsWith(ipv6Loopback)).map(({ local }) => portOf(local)));
+  const ports = [...new Set(all.map(({ local }) => portOf(local)))].sort((a, b) => a - b);
+  return ports.map((port) => ({ port, isOnlyIpv6: !reached.has(port) }));
+};
 
 /** The IPv4 addresses to which programs in a process's network are connected or connecting. */
 export const connectedTo = (pid: number): string[] =>
@@ -35,10 +48,9 @@ export const connectedTo = (pid: number): string[] =>
  * The ports on which programs of a box listen, without the forwarded ports that lead out. The box must have its own
  * network.
  */
-export function listeningPorts(pid: number, leadsOut: readonly number[]): number[] {
+export function listeningPorts(pid: number, leadsOut: readonly number[]): Listener[] {
   const inside = descendantsOf(pid).find((one) => (idsOf(one.pid)[1] ?? 1) !== 1);
-  const ports = inside ? listenersOf(inside.pid) : [];
-  return [...new Set(ports)].filter((port) => !leadsOut.includes(port)).sort((a, b) => a - b);
+  return inside ? listenersOf(inside.pid).filter(({ port }) => !leadsOut.includes(port)) : [];
 }
 
 const look_ms = 250;
@@ -47,32 +59,41 @@ const pause = 50;
 /** The fraction of the health timeout after which the app's own port is accepted. */
 const patience = 1 / 12;
 
+interface Watched {
+  readonly listening: () => readonly Listener[];
+  /** Whether svc.json names the port. */
+  readonly isFixed: boolean;
+  readonly timeout_ms: number;
+}
+
 /**
- * Watches an app that listens on a port other than PORT. Logs that port at once. Returns it after the app has listened
- * on it alone for a while, because a program may open other ports first.
+ * Watches an app that listens on a port other than PORT, or on PORT at ::1 alone. Logs another port at once. Returns it
+ * after the app has listened on it alone for a while, because a program may open other ports first.
  */
 export function watchPorts(
   told: number,
-  { listening, timeout_ms }: { readonly listening: () => readonly number[]; readonly timeout_ms: number },
+  { listening, isFixed, timeout_ms }: Watched,
   log: (line: LogLine) => void,
-): () => number | undefined {
+): () => Listener | undefined {
   let next = monotonicNow() + look_ms;
   let seen = "";
   let since = 0;
   return () => {
     const now = monotonicNow();
     if (now < next) return undefined;
-    const ports = listening();
+    const found = listening();
     const looked = monotonicNow();
     next = looked + Math.max(look_ms, Math.min(pause * (looked - now), timeout_ms * patience));
-    const text = ports.includes(told) ? "" : ports.join(" and ");
+    const wanted = found.find(({ port }) => port === told);
+    if (wanted?.isOnlyIpv6) return wanted;
+    const text = wanted || isFixed ? "" : found.map(({ port }) => port).join(" and ");
     if (text !== seen) {
       [seen, since] = [text, now];
       if (text === "") return undefined;
-      const help = ports.length > 1 ? "; choose one with port in svc.json" : "";
+      const help = found.length > 1 ? "; choose one with port in svc.json" : "";
       const message = `The app listens on port ${text} instead of ${told}, which the variable PORT names${help}`;
       log({ level: "warn", message });
     }
-    return ports.length === 1 && text !== "" && now - since >= timeout_ms * patience ? ports[0] : undefined;
+    return found.length === 1 && text !== "" && now - since >= timeout_ms * patience ? found[0] : undefined;
   };
 }

@@ -19,7 +19,7 @@ const stored = v.object({
   isPruned: v.optional(v.boolean(), false),
   /** The variables that its language needs. */
   variables: v.optional(v.record(v.string(), v.string()), {}),
-  health: v.string(),
+  health: v.nullable(v.string()),
   bytes: v.number(),
   workers: v.optional(v.array(v.object({ name: v.string(), command: v.string() })), []),
   schedules: v.optional(

@@ -1,6 +1,6 @@
 import { monotonicNow } from "../../kernel/system.ts";
 import { AbortController } from "../../kernel/web.ts";
-import type { CommandEnd, LogLine, Schedule } from "../deployment/contract.ts";
+import type { CommandEnd, Crash, LogLine, Schedule } from "../deployment/contract.ts";
 import type { Child, Ending } from "./child.ts";
 import { deadline } from "./deadline.ts";
 import { pause } from "./pause.ts";
@@ -46,13 +46,14 @@ export function endBeyondMemory(child: Child | undefined, bytes: number, all: ()
 interface Ports {
   readonly start: (worker: Worker, take: (line: LogLine) => void) => Child;
   readonly output: (line: LogLine) => void;
+  readonly crashed: (crash: Crash) => void;
   readonly memory_bytes: number;
 }
 
 export type Workers = ReturnType<typeof createWorkers>;
 
 /** The workers of a release. A worker that ends is restarted, with growing back-off. */
-export function createWorkers(workers: readonly Worker[], { start, output, memory_bytes }: Ports) {
+export function createWorkers(workers: readonly Worker[], { start, output, crashed, memory_bytes }: Ports) {
   const stopping = new AbortController();
   const running = new Set<Child>();
   const keep = async (worker: Worker): Promise<void> => {
@@ -67,6 +68,7 @@ export function createWorkers(workers: readonly Worker[], { start, output, memor
       const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
       const message = `The worker ${endOf(how, worker.command)}; it starts again in ${wait_ms / 1000} s`;
       output(marked(worker.name, { level: "error", message }));
+      crashed({ process: worker.name, exit_code: how.code });
       await pause(wait_ms, stopping.signal);
     }
   };

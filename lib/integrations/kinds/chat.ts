@@ -34,6 +34,8 @@ const headlines: Readonly<Record<string, (data: Data, timestamp: string) => stri
     `↩️ *${project}*: *${environment}* goes back to version ${shortVersion(version)} (${reason === "manual" ? "requested" : "health check failed"})`,
   "generation.completed": ({ model, cost_usd }) => `🖼️ Generation of *${model}* is completed and costs $${cost_usd}`,
   "generation.failed": ({ model, reason }) => `❌ Generation of *${model}* failed: ${reason}`,
+  "app.crashed": ({ project, environment, process, exit_code, restarts }) =>
+    `💥 *${project}*: *${process}* of *${environment}* ended by itself${exit_code === null ? "" : ` with the exit code ${exit_code}`}; restarts of this release: ${restarts}`,
   "schedule.failed": ({ project, environment, schedule, reason }) =>
     `⏰ *${project}*: the schedule *${schedule}* of *${environment}* failed: ${reason}`,
   "project.created": ({ name, region }) => `📦 Project *${name}* was created in ${region}`,

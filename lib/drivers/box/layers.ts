@@ -1,0 +1,62 @@
+import { closeSync, openSync, readFileSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+
+/** How boxes write below the folder of an app, and how many bytes: above the release, or in a copy of it. */
+export interface Layers {
+  readonly kind: "overlay" | "copy";
+  readonly bytes: number;
+}
+
+/** The folder of the setup in which a layer lies. */
+export const layer = "layer";
+/** In a copy: the free blocks before the box wrote anything. A change within a block is not seen. */
+const before = "free-before";
+
+/** The shell commands that put a layer over the folder `at` of the setup's folder. It ends with the box. */
+export function layerOver(place: string, at: string, { kind, bytes }: Layers, user: number | undefined): string[] {
+  const [over, top] = [join(place, at), join(place, layer)];
+  const options = "mode=755,nosuid,nodev,size=";
+  if (kind === "copy")
+    return [
+      `mount -t tmpfs -o ${options}$(($(du -sk ${at} | cut -f1) * 1024 + ${bytes})) ${layer} ${top}`,
+      `cp -a -T ${at} ${layer}`,
+      `stat -f -c %f ${layer} > ${before}`,
+      `mount --bind ${top} ${over}`,
+    ];
+  const owner = user === undefined ? "" : `-o ${user} -g ${user} `;
+  // In a user namespace, only attributes of this kind can be written.
+  const attributes = process.getuid?.() === 0 ? "" : ",userxattr";
+  const parts = `lowerdir=${over},upperdir=${top}/upper,workdir=${top}/work${attributes}`;
+  return [
+    `mount -t tmpfs -o ${options}${bytes} ${layer} ${top}`,
+    `install -d -m 755 ${owner}${layer}/upper ${layer}/work`,
+    `mount -t overlay -o ${parts} ${layer} ${over}`,
+  ];
+}
+
+/**
+ * Keeps the layer of a box, by the process that set it up, until the returned function is called, which says whether
+ * the box left bytes there: nothing else can say so once the box has ended.
+ */
+export function holdLayer(place: string, pid: number | undefined): () => boolean {
+  try {
+    const root = `/proc/${pid}/root${place}`;
+    const held = openSync(join(root, layer), "r");
+    const free = Number(readIfThere(join(root, before)));
+    return () => {
+      const { blocks, bfree } = statfsSync(`/proc/self/fd/${held}`);
+      closeSync(held);
+      return bfree < (free || blocks);
+    };
+  } catch {
+    return () => false; // The box has ended.
+  }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return "";
+  }
+}
