@@ -48,7 +48,7 @@ export const groups = {
     ),
     logs: listed(
       "Print what the app of an environment has printed",
-      "logs shop --follow",
+      "logs web --follow",
       async () => (await import("./logs.ts")).logs,
     ),
     listen: listed(
