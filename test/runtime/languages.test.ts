@@ -153,7 +153,7 @@ require("node:http").createServer((_, response) => response.end("Procfile")).lis
   const nest = { name: "web", scripts: { build: "mkdir -p dist && cp server.js dist/main.js", start: "nest start" } };
   const built = await deployed(here, id, { ...app("built"), "package.json": nest });
   assert.equal(built.status, "active", built.messages);
-  assert.match(built.messages, /^Starting: node dist\/main.js$/m);
+  assert.match(built.messages, /^Starting: node 'dist\/main.js'$/m);
   assert.equal(await here.ask(host), "200 built");
   const nx = {
     name: "web",

@@ -3,6 +3,7 @@ import { hasWithin, ownSettings, settingsWithin } from "../runtime/app-settings.
 import { processesIn, workersIn } from "../runtime/procfile.ts";
 import type { Worker } from "../runtime/workers.ts";
 import type { Step } from "./build-steps.ts";
+import { developmentServerIn } from "./development-server.ts";
 import { goApp } from "./go-app.ts";
 import { nodeApp } from "./node-app.ts";
 import type { Wanted } from "./node-version.ts";
@@ -22,8 +23,8 @@ export interface Plan {
   /** A command that runs once after the build. */
   readonly release: string | undefined;
   readonly start: string | undefined;
-  /** Whether `start` is a development server. The result of the build replaces it. */
-  readonly isDevelopment: boolean;
+  /** The development server that `start` runs. The result of the build replaces it. */
+  readonly developmentServer: string | undefined;
   /** The other lines of the Procfile. */
   readonly workers: Worker[];
   readonly schedules: Schedule[];
@@ -31,8 +32,10 @@ export interface Plan {
   readonly folder: string | undefined;
   /** The file of a static site that answers unknown paths. */
   readonly fallback: string | undefined;
-  /** Without `fallback`: the folders whose `index.html` answers unknown paths. */
+  /** Without `fallback`: the folders whose `index.html` answers unknown paths, also of the folders below them. */
   readonly singlePages: readonly string[];
+  /** Whether `public/index.html` is a source, such as the template of a page. */
+  readonly hasPublicPage: boolean;
   readonly health: string;
   /** The port that the app listens on; undefined if it reads PORT. */
   readonly port: number | undefined;
@@ -74,12 +77,13 @@ export function detect(root: string, top = root): Plan {
     scripts: node?.scripts ?? {},
     release: processes.get("release"),
     start,
-    isDevelopment: chosen === undefined && node?.isDevelopment === true,
+    developmentServer: start === undefined ? undefined : developmentServerIn(start, node?.scripts ?? {}),
     workers: workersIn(processes),
     schedules: given.schedules,
     folder: given.static,
     fallback: given.fallback,
     singlePages: node?.singlePages ?? [],
+    hasPublicPage: hasWithin(root, "public/index.html"),
     health: given.health ?? "/",
     port: given.port,
     runtime: given.runtime,

@@ -54,12 +54,6 @@ function programOf(root: string, { main, scripts }: Manifest): string | undefine
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }
 
-/**
- * Programs that compile sources on each request or change. They are not for production, and cannot write to a release.
- */
-const developmentServer =
-  /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|nx (serve|run \S+:serve)|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|(@11ty\/)?eleventy .*--serve|docusaurus start|(vite|vue)press dev|snowpack dev)/;
-
 /** A build before the start. It has already run, and a running app cannot write to its release. */
 const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
 
@@ -75,25 +69,27 @@ function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly
   };
 }
 
-/** The command of a script without leading `npx`, `cross-env` and variables. */
-function commandOf(script: string): string {
-  const words = script.trim().split(/\s+/);
-  const first = words.findIndex((word) => !/^(npx|cross-env|\w+=.*)$/.test(word));
-  return words.slice(Math.max(0, first)).join(" ");
-}
-
-/** Bundlers of single-page apps, each with its output folder. */
-const singlePage = { vite: "dist", "react-scripts": "build" } as const;
+/** Bundlers of single-page apps: a sign of each in the dependencies or the scripts, and its output folder. */
+const singlePage = {
+  vite: "dist",
+  "react-scripts": "build",
+  "vue-cli-service": "dist",
+  "@vue/cli-service": "dist",
+  ng: "dist",
+  "@angular/core": "dist",
+} as const;
 
 /** How a package is installed, built and started. */
 export function nodeApp(root: string, text: string, top: string) {
   const its = parseFile(manifest, "package.json", text);
   const { scripts, dependencies, devDependencies } = its;
-  const starting = withoutBuildBefore(scripts);
-  const start = scriptOf(starting, "start");
+  const start = scriptOf(withoutBuildBefore(scripts), "start");
   const install = installIn(root, top, its);
   const isAlone = its.workspaces === undefined && workspaceOf(root, top) === undefined;
-  const depends = (name: string) => name in dependencies || name in devDependencies;
+  const uses = (name: string) =>
+    name in dependencies ||
+    name in devDependencies ||
+    Object.values(scripts).some((script) => script.split(/\s+/).includes(name));
   return {
     install: install === undefined ? [] : [{ name: "Installing dependencies", ...install } satisfies Step],
     manager: install?.wanted,
@@ -105,9 +101,7 @@ export function nodeApp(root: string, text: string, top: string) {
     scripts,
     build: scriptOf(scripts, "svc-build" in scripts ? "svc-build" : "build"),
     start: start ?? programOf(root, its),
-    /** Whether `start` is a development server. The result of the build replaces it. */
-    isDevelopment: start !== undefined && developmentServer.test(commandOf(starting["start"] ?? "")),
     /** Output folders with a single page that answers all paths. */
-    singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (depends(name) ? [folder] : [])),
+    singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (uses(name) ? [folder] : [])),
   };
 }
