@@ -55,10 +55,29 @@ test("The server that a framework builds is started where no script names it", a
 test("A start that builds first starts what the build has left", async (t) => {
   const here = await runtimeWorld(t);
   const { id } = await here.project("web");
-  const build = "rm -rf out && mkdir out && cp program.js out/";
+  // With CI, a create-react-app with a warning of its linter would fail.
+  const build = '[ -z "$CI" ] && rm -rf out && mkdir out && cp program.js out/';
   const start = "npm run build && node out/program.js";
   await live(here, id, { "package.json": { name: "web", scripts: { build, start } }, "program.js": server("built") });
   assert.equal(await here.ask(host), "200 built");
+});
+
+test("heroku-postbuild runs instead of build", (t) => {
+  const root = temporaryFolder(t);
+  mkdirSync(root, { recursive: true });
+  const stepsOf = (scripts: object) => {
+    writeFileSync(join(root, "package.json"), JSON.stringify({ name: "web", scripts }));
+    return detect(root).steps.map(({ command }) => command);
+  };
+  const scripts = { build: "make", "heroku-postbuild": "cd client && npm run build" };
+  assert.deepEqual(stepsOf(scripts), ["cd client && npm run build"]);
+  assert.deepEqual(stepsOf({ ...scripts, "svc-build": "make svc" }), ["make svc"]);
+  // `build` has not run, so it stays in the start.
+  writeFileSync(
+    join(root, "package.json"),
+    JSON.stringify({ scripts: { ...scripts, start: "npm run build && node a" } }),
+  );
+  assert.equal(detect(root).start, "npm run build && node a");
 });
 
 test("Which start a package has, and which is a development server", (t) => {

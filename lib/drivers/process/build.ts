@@ -98,7 +98,7 @@ async function runBuild(
     user,
     build: { cache: at.packages, temporary: at.temporary },
     ...(disk && { within: disk.within }),
-    env: { CI: "1", NO_COLOR: "1", ...ofBuilds, ...variables },
+    env: { NO_COLOR: "1", ...ofBuilds, ...variables },
     memory_bytes: limits.memory_bytes,
   };
   let runs: Awaited<ReturnType<typeof runSteps>>;

@@ -15,8 +15,8 @@ interface Manager {
 }
 
 const npm = "--include=dev --no-audit --no-fund --prefer-offline";
-/** A flag, because npm would warn about the setting if it were a variable. */
-const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm"';
+/** Flags, because npm would warn about the settings if they were variables. Nobody answers a question of a build. */
+const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm" --config.confirm-modules-purge=false';
 
 /** The package managers. If a folder has several lock files, the first match in this order wins. */
 const managers = {
@@ -31,7 +31,8 @@ const managers = {
     frozen: `pnpm install --frozen-lockfile --prod=false ${pnpmStore}`,
     unlocked: `pnpm install --prod=false ${pnpmStore}`,
     // pnpm 8 does not accept these as flags of `prune`. With another store, it would fetch every package again.
-    prune: 'pnpm prune --prod --config.ignore-scripts=true --config.store-dir="$XDG_CACHE_HOME/pnpm"',
+    prune:
+      'pnpm prune --prod --config.ignore-scripts=true --config.store-dir="$XDG_CACHE_HOME/pnpm" --config.confirm-modules-purge=false',
   },
   yarn: {
     locks: ["yarn.lock"],

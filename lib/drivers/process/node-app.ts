@@ -41,13 +41,17 @@ function scriptOf(scripts: Readonly<Record<string, string>>, name: string): stri
   return hasHooks ? `npm run --silent ${name}` : scripts[name];
 }
 
+/** The script that builds. */
+const buildOf = (scripts: Readonly<Record<string, string>>) =>
+  ["svc-build", "heroku-postbuild", "build"].find((name) => name in scripts);
+
 /**
  * Default programs. They do not apply to packages with a build or an index.html, where such files may be for browsers.
  */
 const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
 
 function programOf(root: string, { main, scripts }: Manifest): string | undefined {
-  const isPlain = !("build" in scripts) && !("svc-build" in scripts) && !hasFileWithin(root, "index.html");
+  const isPlain = buildOf(scripts) === undefined && !hasFileWithin(root, "index.html");
   const program = [main, "server.js", ...(isPlain ? unnamed : [])].find(
     (name) => name !== undefined && hasFileWithin(root, name),
   );
@@ -59,7 +63,7 @@ const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
 
 /** The scripts without a build before the start. */
 function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  if (!("build" in scripts)) return scripts;
+  if (!("build" in scripts) || buildOf(scripts) === "heroku-postbuild") return scripts;
   const rest = (script = "") => script.replace(buildBefore, "").trim();
   const { prestart, start, ...others } = scripts;
   return {
@@ -99,7 +103,7 @@ export function nodeApp(root: string, text: string, top: string) {
     prune: isAlone ? install?.prune : undefined,
     node: wantedNode(root, v.is(engine, its.engines) ? its.engines.node : undefined),
     scripts,
-    build: scriptOf(scripts, "svc-build" in scripts ? "svc-build" : "build"),
+    build: scriptOf(scripts, buildOf(scripts) ?? "build"),
     start: start ?? programOf(root, its),
     /** Output folders with a single page that answers all paths. */
     singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (uses(name) ? [folder] : [])),
