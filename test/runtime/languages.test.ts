@@ -65,6 +65,11 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
   assert.equal(fourth.status, "active", fourth.messages);
   assert.equal(await here.ask(host), "200 main:api --host 127.0.0.1 --port PORT");
 
+  const older = await deployed(here, id, { ...plain, "runtime.txt": "python-3.6.9\n" });
+  assert.equal(older.status, "failed");
+  assert.match(older.messages, /^the app asks for Python 3\.6\.9 \(runtime\.txt\), and the machine has 3/m);
+  assert.doesNotMatch(older.messages, /Making the virtual environment/);
+
   const lone = await deployed(here, id, { Procfile: "web: gunicorn app:app\n", "app.py": "" });
   assert.equal(lone.status, "rolled_back");
   assert.match(

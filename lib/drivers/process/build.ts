@@ -13,6 +13,7 @@ import { fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
 import { createEngineReader } from "./build-advice.ts";
 import { type Build, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
+import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
 import { prune } from "./prune.ts";
 import type { Box } from "./sandbox.ts";
@@ -148,6 +149,7 @@ async function runSteps(
   const { log, hide } = build;
   const isElsewhere = leavesDockerfiles && plan.hasDockerfile && plan.runtime === undefined;
   try {
+    await provideLanguages(plan, building, build);
     const env = { ...(await provideTools(plan, building, build)), ...building.env };
     for (const step of plan.steps) {
       log({ level: "info", message: `${step.name}: ${hide(step.command)}` });

@@ -6,14 +6,16 @@ import type { Step } from "./build-steps.ts";
 import { developmentServerIn } from "./development-server.ts";
 import { goApp } from "./go-app.ts";
 import { nodeApp } from "./node-app.ts";
-import type { Wanted } from "./node-version.ts";
 import { pythonApp } from "./python-app.ts";
+import type { Wanted } from "./wanted-versions.ts";
 
 /** The commands and folders that a repository requests. */
 export interface Plan {
   readonly steps: readonly Step[];
   /** The requested version of Node. */
   readonly node: Wanted | undefined;
+  /** The requested versions of other languages. */
+  readonly languages: readonly Wanted[];
   /** The package manager for the install. */
   readonly manager: Wanted | undefined;
   /** The command that removes development dependencies after the build. */
@@ -72,6 +74,7 @@ export function detect(root: string, top = root): Plan {
       ...(build === undefined ? [] : [{ name: "Building", command: build }]),
     ],
     node: node?.node,
+    languages: others.flatMap(({ wanted }) => wanted ?? []),
     manager: node?.manager,
     prune: node?.prune,
     scripts: node?.scripts ?? {},

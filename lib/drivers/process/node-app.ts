@@ -3,7 +3,7 @@ import { quoted } from "../../kernel/shell-words.ts";
 import { hasFileWithin, parseFile } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 import { type Install, installOf, workspaceOf } from "./installs.ts";
-import { wantedNode } from "./node-version.ts";
+import { wantedNode } from "./wanted-versions.ts";
 
 const scripts = v.optional(v.record(v.string(), v.string()), {});
 const named = v.optional(v.record(v.string(), v.unknown()), {});
@@ -17,7 +17,7 @@ const manifest = v.object({
   packageManager: v.optional(v.string()),
   engines: v.optional(v.unknown()),
 });
-const engine = v.object({ node: v.string() });
+const engine = v.object({ node: v.optional(v.string()), npm: v.optional(v.string()) });
 type Manifest = v.InferOutput<typeof manifest>;
 
 /** The install of a package; undefined if it has nothing to install. */
@@ -25,12 +25,13 @@ function installIn(
   root: string,
   top: string,
   { scripts, workspaces, packageManager, ...lists }: Manifest,
+  npm: string | undefined,
 ): Install | undefined {
   const { dependencies, devDependencies, optionalDependencies } = lists;
   const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
   const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;
   const isNeeded = count > 0 || hooks || workspaces !== undefined;
-  return isNeeded ? installOf(root, packageManager, top) : undefined;
+  return isNeeded ? installOf(root, packageManager, top, npm) : undefined;
 }
 
 /**
@@ -88,7 +89,8 @@ export function nodeApp(root: string, text: string, top: string) {
   const its = parseFile(manifest, "package.json", text);
   const { scripts, dependencies, devDependencies } = its;
   const start = scriptOf(withoutBuildBefore(scripts), "start");
-  const install = installIn(root, top, its);
+  const asked = v.is(engine, its.engines) ? its.engines : {};
+  const install = installIn(root, top, its, asked.npm);
   const isAlone = its.workspaces === undefined && workspaceOf(root, top) === undefined;
   const uses = (name: string) =>
     name in dependencies ||
@@ -101,7 +103,7 @@ export function nodeApp(root: string, text: string, top: string) {
      * The command that removes development dependencies. Packages of a workspace share them, so there it is undefined.
      */
     prune: isAlone ? install?.prune : undefined,
-    node: wantedNode(root, v.is(engine, its.engines) ? its.engines.node : undefined),
+    node: wantedNode(root, asked.node),
     scripts,
     build: scriptOf(scripts, buildOf(scripts) ?? "build"),
     start: start ?? programOf(root, its),

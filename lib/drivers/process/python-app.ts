@@ -1,5 +1,6 @@
 import { beginningWithin, hasFileWithin, hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
+import { type Wanted, wantedPython } from "./wanted-versions.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
 /** A project without a build system cannot be installed as a package, so only its dependencies are. */
@@ -28,7 +29,7 @@ function startOf(file: string, program: string, requirements: string): string {
  */
 export function pythonApp(
   root: string,
-): { name: "Python"; found: string; steps: Step[]; start: string | undefined } | undefined {
+): { name: "Python"; found: string; steps: Step[]; start: string | undefined; wanted: Wanted | undefined } | undefined {
   const found = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
   if (found === undefined) return undefined;
   const text = beginningWithin(root, found);
@@ -43,6 +44,7 @@ export function pythonApp(
     name: "Python",
     found,
     start,
+    wanted: wantedPython(root),
     steps: [
       { name: "Making the virtual environment", command: "python3 -m venv .venv", program: "python3" },
       {
