@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pythonApp } from "../../lib/drivers/process/python-app.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import type { Files } from "../helpers/repositories.ts";
@@ -37,7 +38,7 @@ HTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Answer).serve_forever(
 const standIn = pythonServer(`" ".join(__import__("sys").argv[1:]).replace(os.environ["PORT"], "PORT")`);
 
 test("A Python app runs in a virtual environment of its release", { skip: noPython }, async (t) => {
-  const here = await runtimeWorld(t);
+  const here = await runtimeWorld(t, { deployments: { buildVariables: { PIP_NO_INDEX: "1" } } });
   const { id } = await here.project("web");
   const plain = { "requirements.txt": "# nothing\n", "app.py": pythonServer(`__import__("sys").prefix[-5:]`) };
   const first = await deployed(here, id, plain);
@@ -50,6 +51,17 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
   const second = await deployed(here, id, { "pyproject.toml": project, "main.py": pythonServer(`"main"`) });
   assert.equal(second.status, "active", second.messages);
   assert.equal(await here.ask(host), "200 main");
+
+  // Two folders at the top are no package for setuptools, which cannot be fetched here either.
+  const flat = `[build-system]\nrequires = ["setuptools"]\n${project}`;
+  const files = { "pyproject.toml": flat, "main.py": pythonServer(`"flat"`), "a/__init__.py": "", "b/__init__.py": "" };
+  const folders = await deployed(here, id, files);
+  assert.equal(folders.status, "active", folders.messages);
+  assert.match(
+    folders.messages,
+    /^The project itself cannot be installed as a package, so only its dependencies are$/m,
+  );
+  assert.equal(await here.ask(host), "200 flat");
 
   const flask = { "requirements.txt": "# flask\n", "app.py": `app = Flask(__name__)\n`, "flask.py": standIn };
   const third = await deployed(here, id, flask);
@@ -76,6 +88,30 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
     lone.messages,
     /the command gunicorn was not found; nothing was installed: the repository has no package.json, requirements.txt, pyproject.toml or go.mod/,
   );
+});
+
+test("The dependencies of a project are installed, and the project itself only if it is a package", (t) => {
+  const root = temporaryFolder(t);
+  mkdirSync(root, { recursive: true });
+  const commandOf = (text: string) => {
+    writeFileSync(join(root, "pyproject.toml"), text);
+    return pythonApp(root)?.steps.at(-1)?.command ?? "";
+  };
+  const [build, poetry] = ["[build-system]\n", '[tool.poetry]\nname = "a"\n'];
+  const project = '[project]\nname = "a"\n';
+  for (const [text, list, isPackage] of [
+    [project, /toml\.load/, false],
+    [build + project, /toml\.load/, true],
+    [`${build}${project}dynamic = ["version", "dependencies"]`, /install [^&]* \.$/, false],
+    [build, /install [^&]* \.$/, false],
+    ["[tool.ruff]\n", /toml\.load/, false],
+    [`${build}${poetry}package-mode = false\n`, /poetry\.core/, false],
+    [build + poetry, /poetry\.core/, true],
+    [poetry, /poetry\.core/, false],
+  ] as const) {
+    assert.match(commandOf(text), list, text);
+    assert.equal(commandOf(text).includes("--no-deps ."), isPackage, text);
+  }
 });
 
 test("A Python app that starts by itself needs no Go, and a repository without anything reads what is looked for", {
