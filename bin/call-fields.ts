@@ -195,7 +195,7 @@ function put(input: Tree, place: string, text: string, fields: Json, id: string,
 
 function bodyOf(path: string): object {
   try {
-    const body: unknown = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8"));
+    const body: unknown = JSON.parse(readFileSync(path === "-" ? 0 : path, "utf8").replace(/^\uFEFF/, ""));
     if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   } catch (error) {
     throw new UsageError(`the body ${path} cannot be read as JSON: ${(error as Error).message}`);

@@ -186,6 +186,24 @@ test("What a build leaves is found where its tool puts it", async (t) => {
     assert.match(String(await servedOf(t, scripts, sources, outputs)), /^ng serve is a development server, .* static/);
 });
 
+test("Files of settings may begin with a byte order mark, and may be UTF-16", (t) => {
+  const root = temporaryFolder(t);
+  mkdirSync(root, { recursive: true });
+  const write = (name: string, text: string, encoding: "utf8" | "utf16le" | "utf16be") => {
+    const bytes = Buffer.from(`\ufeff${text}`, encoding === "utf8" ? "utf8" : "utf16le");
+    writeFileSync(join(root, name), encoding === "utf16be" ? bytes.swap16() : bytes);
+  };
+  write("package.json", '{"dependencies":{"a":"1"}}', "utf8");
+  write(".nvmrc", "20\r\n", "utf16le");
+  write("svc.json", '{"health":"/up"}', "utf16be");
+  write("requirements.txt", "flask==3.0\r\ngunicorn==22.0\r\n", "utf16le");
+  write("app.py", "app = Flask(__name__)\r\n", "utf8");
+  const { start, health, node } = detect(root);
+  assert.deepEqual([start, health, node?.range], ['python -m gunicorn --bind "$HOST:$PORT" app:app', "/up", "20"]);
+  write("Procfile", "web: node a.js\r\n", "utf8");
+  assert.equal(detect(root).start, "node a.js");
+});
+
 test("A program and a lock file may have any size", (t) => {
   const root = temporaryFolder(t);
   mkdirSync(root, { recursive: true });
