@@ -17,7 +17,7 @@ import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
 import { prune } from "./prune.ts";
 import type { Box } from "./sandbox.ts";
-import { fallbackOf, keepFolder, served } from "./static-folder.ts";
+import { fallbackOf, keepFolder, served, siteProgram } from "./static-folder.ts";
 import { provideTools, toolsFolder } from "./tools.ts";
 
 /** The components that a build needs. */
@@ -172,5 +172,8 @@ async function runSteps(
   const folder = join(building.root ?? "", found.folder);
   const keep = folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(folder);
   if (isAlone) await printed(keep, { ...building, root: "" }, build);
+  const { command, reads } = siteProgram("--compress", found.folder);
+  // A site works without compressed files.
+  await printed(`${command} || true`, { ...building, reads }, build);
   return { start: null, folder: found.folder, fallback, isPruned: false };
 }

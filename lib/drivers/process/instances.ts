@@ -1,7 +1,5 @@
 import { systemTimer } from "../../kernel/clock.ts";
-import { ownProgram } from "../../kernel/own-program.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
-import { shellCommand } from "../../kernel/shell-words.ts";
 import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
 import { type AppInstance, startApp } from "../runtime/app-instance.ts";
 import type { Ending } from "../runtime/child.ts";
@@ -16,6 +14,7 @@ import { adviceOf, errorIn } from "./failure-advice.ts";
 import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
 import type { Box } from "./sandbox.ts";
+import { siteProgram } from "./static-folder.ts";
 
 export interface InstanceSettings {
   readonly appMemory_bytes: number;
@@ -26,18 +25,6 @@ export interface InstanceSettings {
 
 type TakeLine = (line: LogLine) => void;
 type StartRun = Parameters<typeof startApp>[1];
-
-/** The command of a release, and the files outside it that the command reads. */
-interface Started {
-  readonly command: string;
-  readonly reads: readonly string[];
-}
-
-/** The command that serves a folder of a release. */
-function serving(folder: string, fallback: string | null): Started {
-  const { command, reads } = ownProgram("static-server", import.meta.url, "../box/static-server.ts");
-  return { command: shellCommand([...command, folder, ...(fallback === null ? [] : [fallback])]), reads };
-}
 
 /** The shell exits with 127 if it cannot find a command. */
 function notFound(command: string, hasInstalled: boolean, printed: readonly LogLine[]): string {
@@ -103,7 +90,7 @@ export function createInstances(
 
   const startProgram = async (
     app: App,
-    { command, reads }: Started,
+    { command, reads }: ReturnType<typeof siteProgram>,
     { health, root, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
@@ -152,7 +139,10 @@ export function createInstances(
     /** Starts a release; resolves once it is healthy. */
     start: (app: App, release: StoredRelease, run: StartRun): Promise<Instance> => {
       const { start, folder, fallback } = release;
-      const started = start === null ? serving(folder ?? ".", fallback) : { command: start, reads: [] };
+      const started =
+        start === null
+          ? siteProgram(folder ?? ".", ...(fallback === null ? [] : [fallback]))
+          : { command: start, reads: [] };
       return startProgram(app, started, release, run);
     },
 

@@ -1,4 +1,5 @@
-import { quoted } from "../../kernel/shell-words.ts";
+import { ownProgram } from "../../kernel/own-program.ts";
+import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Plan } from "./detect.ts";
 
@@ -147,4 +148,10 @@ export function keepFolder(folder: string): string {
       `cd ${quoted(`./${part}`)}`,
     ]),
   ].join("\n");
+}
+
+/** The program of static sites with these arguments, and the files outside of a release that it reads. */
+export function siteProgram(...args: readonly string[]): { command: string; reads: readonly string[] } {
+  const { command, reads } = ownProgram("static-server", import.meta.url, "../box/static-server.ts");
+  return { command: shellCommand([...command, ...args]), reads };
 }
