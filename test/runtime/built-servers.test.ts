@@ -177,6 +177,19 @@ test("What a build leaves is found where its tool puts it", async (t) => {
   ] as const)
     assert.deepEqual(await servedOf(t, scripts, sources, outputs), found, JSON.stringify(scripts));
 
+  // Nothing to run: the reason says what to do.
+  for (const [sources, outputs, reason] of [
+    [["Gemfile"], [], /for Ruby \(Gemfile\), which is not built here: add a Dockerfile/],
+    [["composer.json"], [], /for PHP \(composer.json\)/],
+    [[], [".vercel/output/config.json"], /output for Vercel \(.*adapter-node/],
+    [
+      ["apps/a/package.json", "apps/b/package.json"],
+      [],
+      /apps in apps\/a, apps\/b: .* root=apps\/a`, .* --prefix apps\/a"/,
+    ],
+  ] as const)
+    assert.match(String(await servedOf(t, { build: "make" }, sources, outputs)), reason);
+
   // A development server never goes live.
   for (const [scripts, sources, outputs] of [
     [{ start: "ng serve" }, [], []],

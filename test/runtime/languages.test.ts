@@ -128,6 +128,13 @@ test("A Python app that starts by itself needs no Go, and a repository without a
   assert.equal(status, "active", messages);
   assert.equal(await here.ask(host), "200 python");
 
+  const ruby = { Procfile: "web: a-ruby-program\n", Gemfile: "" };
+  const { messages: named } = await deployed(here, id, ruby);
+  assert.match(
+    named,
+    /^the command a-ruby-program was not found: the repository is for Ruby \(Gemfile\), which is not/m,
+  );
+
   const none = await deployed(here, id, { "readme.txt": "nothing" });
   assert.equal(none.status, "failed");
   for (const name of [

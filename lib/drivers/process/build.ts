@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
+import { quoted } from "../../kernel/shell-words.ts";
 import { rootWithin } from "../runtime/app-settings.ts";
 import type { Order, Run } from "../runtime/background-steps.ts";
 import { type BuildLimits, withinLimits } from "../runtime/build-limits.ts";
@@ -15,6 +16,7 @@ import { type Build, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
 import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
+import { programFault, programOf } from "./program-faults.ts";
 import { prune } from "./prune.ts";
 import type { Box } from "./sandbox.ts";
 import { fallbackOf, keepFolder, served, siteProgram } from "./static-folder.ts";
@@ -139,6 +141,20 @@ async function runBuild(
   };
 }
 
+/** Refuses commands that cannot run: a file of the repository, or a program of a language that is not built here. */
+async function checkPrograms(plan: Plan, start: string | undefined, look: (script: string) => Promise<string>) {
+  const { workers, schedules, release, otherLanguage } = plan;
+  const commands = [start, release, ...[...workers, ...schedules].map(({ command }) => command)];
+  for (const command of commands.filter((one) => one !== undefined)) {
+    const fault = await programFault(command, look);
+    if (fault !== undefined) throw new Failure(fault);
+    const program = programOf(command);
+    if (otherLanguage === undefined || program === undefined) continue;
+    const found = await look(`command -v ${quoted(program)} || true`);
+    if (found.trim() === "") throw new Lacking(`the command ${program} was not found: ${otherLanguage}`);
+  }
+}
+
 /** Runs the steps of a build. Their result decides what the release runs. */
 async function runSteps(
   plan: Plan,
@@ -148,6 +164,8 @@ async function runSteps(
 ): Promise<Pick<StoredRelease, "start" | "folder" | "fallback" | "isPruned">> {
   const { log, hide } = build;
   const isElsewhere = leavesDockerfiles && plan.hasDockerfile && plan.runtime === undefined;
+  const look = (script: string) => printed(script, building, build);
+  let found: Awaited<ReturnType<typeof served>>;
   try {
     await provideLanguages(plan, building, build);
     const env = { ...(await provideTools(plan, building, build)), ...building.env };
@@ -155,11 +173,11 @@ async function runSteps(
       log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
       await runStep(step, { ...building, env }, build);
     }
+    found = await served(plan, look);
+    await checkPrograms(plan, "start" in found ? found.start : undefined, look);
   } catch (error) {
     throw error instanceof Lacking && isElsewhere ? new Declined(error.message) : error;
   }
-  const look = (script: string) => printed(script, building, build);
-  const found = await served(plan, look);
   if ("start" in found) {
     const isPruned = await prune(plan, found.start, building, build);
     return { start: found.start, folder: null, fallback: null, isPruned };

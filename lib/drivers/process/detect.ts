@@ -6,6 +6,7 @@ import type { Step } from "./build-steps.ts";
 import { developmentServerIn } from "./development-server.ts";
 import { goApp } from "./go-app.ts";
 import { nodeApp } from "./node-app.ts";
+import { otherLanguage } from "./other-languages.ts";
 import { pythonApp } from "./python-app.ts";
 import type { Wanted } from "./wanted-versions.ts";
 
@@ -47,6 +48,8 @@ export interface Plan {
   /** Variables that the language needs at run time. */
   readonly variables: Readonly<Record<string, string>>;
   readonly hasDockerfile: boolean;
+  /** Why a repository of a language that is not built here does not run. */
+  readonly otherLanguage: string | undefined;
   /** The names of the detected files. */
   readonly found: readonly string[];
 }
@@ -94,6 +97,7 @@ export function detect(root: string, top = root): Plan {
     // Otherwise Python buffers its output and the log receives it late.
     variables: others.some(({ name }) => name === "Python") ? { PYTHONUNBUFFERED: "1" } : {},
     hasDockerfile: hasWithin(root, "Dockerfile"),
+    otherLanguage: otherLanguage(root),
     found: [
       ...[own, packages, procfile].flatMap((text, i) =>
         text === undefined ? [] : (["svc.json", "package.json", "Procfile"][i] ?? []),

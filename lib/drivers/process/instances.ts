@@ -13,6 +13,7 @@ import { createWorkers, runScheduled } from "../runtime/workers.ts";
 import { adviceOf, errorIn } from "./failure-advice.ts";
 import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
+import { deniedIn } from "./program-faults.ts";
 import type { Box } from "./sandbox.ts";
 import { siteProgram } from "./static-folder.ts";
 
@@ -34,6 +35,12 @@ function notFound(command: string, hasInstalled: boolean, printed: readonly LogL
   if (installing !== undefined) return `${what}; install it for all users: ${installing}`;
   if (hasInstalled) return what;
   return `${what}; nothing was installed: the repository has no package.json, requirements.txt, pyproject.toml or go.mod`;
+}
+
+/** The shell exits with 126 if it may not execute a file. */
+function deniedAdvice(printed: readonly LogLine[]): string {
+  const program = printed.map(({ message }) => deniedIn(message)).find((one) => one !== undefined);
+  return program === undefined ? "" : `: ${program} is not executable: make it so, with git update-index --chmod=+x`;
 }
 
 const memoryWatch_ms = 1_000;
@@ -126,7 +133,12 @@ export function createInstances(
       explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
         ending?.code === 127
           ? notFound(command, hasInstalled, printed)
-          : adviceOf(printed, { reachesLoopback: sandbox.listening === undefined, isPruned }) ||
+          : (ending?.code === 126 ? deniedAdvice(printed) : "") ||
+            adviceOf(printed, {
+              reachesLoopback: sandbox.listening === undefined,
+              isPruned,
+              variables: app.variables,
+            }) ||
             (ending === undefined ? "" : errorIn(printed)),
     };
     const instance = await startApp(program, run);

@@ -46,14 +46,38 @@ async function findFolder(look: Look, folders: readonly string[]): Promise<strin
   return found.endsWith(page) ? found.slice(0, -page.length) : undefined;
 }
 
-/** Lists up to three folders below the top that may contain an app. */
+/** Lists folders below the top that may contain an app. */
 const below = [
-  "for file in */package.json */*/package.json */go.mod */requirements.txt */pyproject.toml */Procfile */svc.json",
-  'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v ^node_modules/ | head -n 3',
+  "for file in */package.json */*/package.json */go.mod */requirements.txt */pyproject.toml */Procfile */svc.json */index.html",
+  'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v "^node_modules/" | head -n 10',
 ].join("\n");
 
+/** Outputs for the platforms of others, each with what to use instead. */
+const elsewhere = {
+  ".vercel/output/config.json": "Vercel",
+  ".netlify/functions-internal/.gitkeep": "Netlify",
+  "netlify/functions/server.mjs": "Netlify",
+  ".svelte-kit/cloudflare/_worker.js": "Cloudflare",
+  "dist/_worker.js/index.js": "Cloudflare",
+  ".svelte-kit/output/server/index.js": "no platform (adapter-auto)",
+} as const satisfies Readonly<Record<string, string>>;
+
+/** Why nothing was found to run, and what helps. */
+async function nothingIn({ hasDockerfile, otherLanguage }: Plan, look: Look): Promise<string> {
+  if (hasDockerfile)
+    return `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`;
+  const output = await find(look, Object.keys(elsewhere));
+  if (output !== undefined)
+    return `the build wrote its output for ${elsewhere[output as keyof typeof elsewhere]} (${output}): use the adapter of the framework for Node, such as @sveltejs/adapter-node, @astrojs/node or the Nitro preset node-server, or the one for static sites`;
+  if (otherLanguage !== undefined) return otherLanguage;
+  const [first, ...others] = (await look(below)).split("\n").filter((folder) => folder !== "");
+  if (first === undefined) return nothingFound;
+  return `${nothingFound}. There may be apps in ${[first, ...others].join(", ")}: choose one as root of the environment, as in \`svc-server call environments.put id=PROJECT name=production root=${first}\`, with an environment for each app; or name its commands in svc.json at the top, such as {"start":"npm start --prefix ${first}"}`;
+}
+
 /** Finds the folder of a static site after the build. */
-async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look): Promise<string> {
+async function staticFolder(plan: Plan, look: Look): Promise<string> {
+  const { folder, steps } = plan;
   if (folder !== undefined) {
     if ((await find(look, [`${folder}/index.html`])) !== undefined) return folder;
     throw new Failure(`the static folder ${folder} of svc.json has no index.html after the build`);
@@ -61,13 +85,7 @@ async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look):
   const places = steps.length > 0 ? [...written, ...writtenBelow, "public", "."] : ["public", ...written, "."];
   const found = await findFolder(look, places);
   if (found !== undefined) return found;
-  if (hasDockerfile)
-    throw new Failure(
-      `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`,
-    );
-  const inner = (await look(below)).split("\n").filter((folder) => folder !== "");
-  const hint = inner.length > 0 ? `. There may be apps in ${inner.join(", ")}: set root to the folder of the app` : "";
-  throw new Failure(`${nothingFound}${hint}`);
+  throw new Failure(await nothingIn(plan, look));
 }
 
 /** What a release runs: a start command, or a folder of static files. */
