@@ -89,7 +89,10 @@ test("A file of the repository that cannot run is named", async (t) => {
   writeFileSync(join(root, "works.sh"), "#!/bin/sh\necho\r\n", { mode: 0o755 });
   const look = async (script: string) => execFileSync("sh", ["-c", script], { cwd: root, encoding: "utf8" });
   assert.match((await programFault("exec ./denied.sh --port 1", look)) ?? "", /^\.\/denied\.sh is not executable: /);
-  assert.match((await programFault("A=1 ./windows.sh", look)) ?? "", /^the interpreter of \.\/windows\.sh .*CRLF.*"windows\.sh text/);
+  assert.match(
+    (await programFault("A=1 ./windows.sh", look)) ?? "",
+    /^the interpreter of \.\/windows\.sh .*CRLF.*"windows\.sh text/,
+  );
   for (const command of ["./works.sh", "sh denied.sh", "./missing.sh", "/bin/true", "node ./denied.sh", "'./a b'"])
     assert.equal(await programFault(command, look), undefined, command);
   assert.equal(deniedIn("sh: 1: exec: ./run.sh: Permission denied"), "./run.sh");

@@ -40,13 +40,17 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ rele
   withinLimits(run, ports, async (limited) => {
     const { releases } = ports;
     await releases.create(order.deployment_id);
-    const commit = await fetchSource(order, limited, ports);
-    const release = await make(order, commit, limited, ports);
-    await releases.complete(order.deployment_id, release);
-    return { release };
+    const { commit, missing } = await fetchSource(order, limited, ports);
+    const release = await make(order, commit, limited, ports).catch((error) => {
+      if (missing.length === 0 || !(error instanceof Failure) || error instanceof Declined) throw error;
+      throw new Failure(`${error.message}. ${missing.join(". ")}`);
+    });
+    const made = { ...release, missing: [...missing] };
+    await releases.complete(order.deployment_id, made);
+    return { release: made };
   });
 
-function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
+function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<Omit<StoredRelease, "missing">> {
   const { caches, limits } = ports;
   return caches.withPackages(order, limits.disk_bytes / 2, (cache, stored_bytes) =>
     runBuild({ order, commit, cache, stored_bytes }, run, ports),
@@ -76,7 +80,7 @@ async function runBuild(
   { order, commit, cache, stored_bytes }: Given,
   run: Run,
   { releases, machine, limits, variables: ofBuilds, leavesDockerfiles }: BuildPorts,
-): Promise<StoredRelease> {
+): Promise<Omit<StoredRelease, "missing">> {
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
   const root = order.root ?? "";

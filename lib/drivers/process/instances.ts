@@ -98,7 +98,16 @@ export function createInstances(
   const startProgram = async (
     app: App,
     { command, reads }: ReturnType<typeof siteProgram>,
-    { health, root, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
+    {
+      health,
+      root,
+      workers,
+      port: own,
+      hasInstalled,
+      isPruned,
+      missing,
+      variables,
+    }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
     const { deployment_id } = app;
@@ -130,16 +139,15 @@ export function createInstances(
       ...{ deployment_id, start, health, healthTimeout_ms, memory_bytes, onStopped, refusal },
       workers: beside,
       ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
-      explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
-        ending?.code === 127
-          ? notFound(command, hasInstalled, printed)
-          : (ending?.code === 126 ? deniedAdvice(printed) : "") ||
-            adviceOf(printed, {
-              reachesLoopback: sandbox.listening === undefined,
-              isPruned,
-              variables: app.variables,
-            }) ||
-            (ending === undefined ? "" : errorIn(printed)),
+      explain: (ending: Ending | undefined, printed: readonly LogLine[]) => {
+        const about = { reachesLoopback: sandbox.listening === undefined, isPruned, variables: app.variables };
+        const denied = ending?.code === 126 ? deniedAdvice(printed) : "";
+        const advice =
+          ending?.code === 127
+            ? notFound(command, hasInstalled, printed)
+            : denied || adviceOf(printed, about) || (ending === undefined ? "" : errorIn(printed));
+        return [advice, ...missing].join(". ");
+      },
     };
     const instance = await startApp(program, run);
     all.add(instance);
