@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pythonApp } from "../../lib/drivers/process/python-app.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import type { Files } from "../helpers/repositories.ts";
@@ -63,6 +62,12 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
   );
   assert.equal(await here.ask(host), "200 flat");
 
+  const poetry = '[tool.poetry]\nname = "web"\npackage-mode = false\n[tool.poetry.dependencies]\npython = "^3.8"\n';
+  const noPackage = { "pyproject.toml": `${poetry}[build-system]\nrequires = ["poetry-core"]\n` };
+  const unpacked = await deployed(here, id, { ...noPackage, "main.py": pythonServer(`"poetry"`) });
+  assert.equal(unpacked.status, "active", unpacked.messages);
+  assert.equal(await here.ask(host), "200 poetry");
+
   const flask = { "requirements.txt": "# flask\n", "app.py": `app = Flask(__name__)\n`, "flask.py": standIn };
   const third = await deployed(here, id, flask);
   assert.equal(third.status, "active", third.messages);
@@ -88,30 +93,6 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
     lone.messages,
     /the command gunicorn was not found; nothing was installed: the repository has no package.json, requirements.txt, pyproject.toml or go.mod/,
   );
-});
-
-test("The dependencies of a project are installed, and the project itself only if it is a package", (t) => {
-  const root = temporaryFolder(t);
-  mkdirSync(root, { recursive: true });
-  const commandOf = (text: string) => {
-    writeFileSync(join(root, "pyproject.toml"), text);
-    return pythonApp(root)?.steps.at(-1)?.command ?? "";
-  };
-  const [build, poetry] = ["[build-system]\n", '[tool.poetry]\nname = "a"\n'];
-  const project = '[project]\nname = "a"\n';
-  for (const [text, list, isPackage] of [
-    [project, /toml\.load/, false],
-    [build + project, /toml\.load/, true],
-    [`${build}${project}dynamic = ["version", "dependencies"]`, /install [^&]* \.$/, false],
-    [build, /install [^&]* \.$/, false],
-    ["[tool.ruff]\n", /toml\.load/, false],
-    [`${build}${poetry}package-mode = false\n`, /poetry\.core/, false],
-    [build + poetry, /poetry\.core/, true],
-    [poetry, /poetry\.core/, false],
-  ] as const) {
-    assert.match(commandOf(text), list, text);
-    assert.equal(commandOf(text).includes("--no-deps ."), isPackage, text);
-  }
 });
 
 test("A Python app that starts by itself needs no Go, and a repository without anything reads what is looked for", {

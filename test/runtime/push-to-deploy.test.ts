@@ -185,7 +185,6 @@ test("a failed build fails no push, and hooks of a pushed repository never run",
   const { code, text } = await here.push("me/hello", "owner");
   assert.equal(code, 0, text);
   assert.match(text, /^remote: oh no/m);
-  // It is the first deployment, so no release stays live.
   assert.match(text, /^remote: The push is stored, but the deployment failed\s*$/m);
   here.repos.commit("me/hello", app("works"));
   assert.match((await here.push("me/hello", "owner")).text, /^remote: Live at /m);

@@ -6,6 +6,7 @@ import {
   type BackendOptions,
   createAborts,
   createBackendClient,
+  type Fetched,
   failed,
   isPassing,
   parseJson,
@@ -81,9 +82,9 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
       const again = await askAgain(work, id, pauseAfter(work.elapsed_ms));
       return again.state === "running" && job.progress !== undefined ? { ...again, progress: job.progress } : again;
     }
-    if (job.file === undefined)
-      return withCost(failed("backend_failed", "the backend finished without a file"), job.cost_usd);
-    const file = await requests.run(work, (signal) => client.fetchFile(job.file ?? {}, work.kind, signal));
+    const file: Fetched = job.file
+      ? await requests.run(work, (signal) => client.fetchFile(job.file ?? {}, work.kind, signal))
+      : failed("backend_failed", "the backend finished without a file");
     if (file.state === "done") return { ...file, cost_usd: job.cost_usd };
     const id = handle ?? job.id ?? "";
     if (file.state === "failed" && file.again_ms !== undefined && isIdentifier(id))
@@ -107,10 +108,7 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
 
     async poll(work, handle) {
       const response = await client.get(protocol.jobPath(handle), questionTimeout_ms);
-      if (isPassing(response)) {
-        const trouble = client.errorOf(response);
-        return askAgain(work, handle, againAfter(response), trouble.message);
-      }
+      if (isPassing(response)) return askAgain(work, handle, againAfter(response), client.errorOf(response).message);
       if (response.status === 404 || response.status === 410)
         return failed("backend_failed", `the backend answered ${response.status}: it no longer has the job`);
       if (response.status !== 200) return client.errorOf(response);

@@ -19,6 +19,9 @@ export interface Step {
   readonly program?: string;
 }
 
+/** What the log shows of a command: a program of many lines says in its first what it does. */
+export const firstLine = (command: string): string => command.split("\n", 1)[0] ?? "";
+
 /** The parts that all steps of one build share. */
 export interface Build {
   readonly deployment_id: string;
@@ -124,6 +127,6 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
         ? `, ${denied} is not executable`
         : "";
   throw new Failure(
-    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${command}${advice.advice() || build.engines.advice()}`,
+    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${firstLine(command)}${advice.advice() || build.engines.advice()}`,
   );
 }

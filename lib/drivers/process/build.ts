@@ -12,7 +12,7 @@ import type { ProjectCaches } from "../runtime/project-caches.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
 import { fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
 import { createEngineReader } from "./build-advice.ts";
-import { type Build, printed, runStep } from "./build-steps.ts";
+import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
 import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
@@ -174,7 +174,7 @@ async function runSteps(
     await provideLanguages(plan, building, build);
     const env = { ...(await provideTools(plan, building, build)), ...building.env };
     for (const step of plan.steps) {
-      log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
+      log({ level: "info", message: `${step.name}: ${hide(firstLine(step.command))}` });
       await runStep(step, { ...building, env }, build);
     }
     found = await served(plan, look);

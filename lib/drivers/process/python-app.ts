@@ -1,35 +1,28 @@
 import { beginningWithin, hasFileWithin, hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
+import { listing } from "./python-dependencies.ts";
 import { type Wanted, wantedPython } from "./wanted-versions.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
 const requirements = '"$TMPDIR/requirements.txt"';
-/** Lists the dependencies of a project. Python before 3.11 has no tomllib, but pip has one. */
-const listed = `.venv/bin/python -c "import sys; toml = __import__('tomllib' if sys.version_info > (3, 11) else 'pip._vendor.tomli', fromlist=['load']); print(*toml.load(open('pyproject.toml', 'rb')).get('project', {}).get('dependencies', []), sep='\\n')" > ${requirements}`;
-/** The same for Poetry, whose own library reads its form. */
-const listedByPoetry = [
-  `${install} --quiet --target "$TMPDIR/poetry" poetry-core`,
-  `PYTHONPATH="$TMPDIR/poetry" .venv/bin/python -c "from pathlib import Path; from poetry.core.factory import Factory; print(*(one.to_pep_508() for one in Factory().create_poetry(Path()).package.requires if not one.is_optional()), sep='\\n')" > ${requirements}`,
-].join(" && ");
-
 /** Projects such as a flat folder of programs are no packages. They run with their dependencies. */
 const itself = [
   `{ ${install} --no-deps . > "$TMPDIR/project.log" 2>&1`,
   '{ tail -n 5 "$TMPDIR/project.log"; echo "The project itself cannot be installed as a package, so only its dependencies are"; }; }',
 ].join(" || ");
 
-/** Installs what a `pyproject.toml` lists. */
-function ofProject(text: string, further: string): string {
+/** The steps that install what a `pyproject.toml` lists. */
+function ofProject(text: string, further: string): Step[] {
   const isPoetry = /^\[tool\.poetry[\].]/m.test(text);
   const isListed = /^\[project\]/m.test(text) && !/^dynamic\s*=[^\]]*"dependencies"/m.test(text);
   const hasBuild = /^\[build-system\]/m.test(text);
-  if (hasBuild && !isListed && !isPoetry) return `${install} .${further}`;
+  const installing = { name: "Installing dependencies", program: "python3" };
+  if (hasBuild && !isListed && !isPoetry) return [{ ...installing, command: `${install} .${further}` }];
   const isPackage = hasBuild && !/^package-mode\s*=\s*false/m.test(text);
   return [
-    isPoetry ? listedByPoetry : listed,
-    `${install} -r ${requirements}${further}`,
-    ...(isPackage ? [itself] : []),
-  ].join(" && ");
+    { name: "Reading pyproject.toml", command: listing(requirements) },
+    { ...installing, command: `${install} -r ${requirements}${further}${isPackage ? ` && ${itself}` : ""}` },
+  ];
 }
 
 /** The variable that holds a framework's app object, such as `app` in `app = Flask(__name__)`. */
@@ -69,11 +62,15 @@ export function pythonApp(
     wanted: wantedPython(root),
     steps: [
       { name: "Making the virtual environment", command: "python3 -m venv .venv", program: "python3" },
-      {
-        name: "Installing dependencies",
-        command: found === "requirements.txt" ? `${install} -r requirements.txt${further}` : ofProject(text, further),
-        program: "python3",
-      },
+      ...(found === "pyproject.toml"
+        ? ofProject(text, further)
+        : [
+            {
+              name: "Installing dependencies",
+              command: `${install} -r requirements.txt${further}`,
+              program: "python3",
+            },
+          ]),
     ],
   };
 }

@@ -5,6 +5,7 @@ import { cronText } from "../../kernel/cron.ts";
 import { parseDuration } from "../../kernel/duration.ts";
 import { listOf } from "../../kernel/size-limits.ts";
 import { detailOf, durationText, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
+import { TextDecoder } from "../../kernel/web.ts";
 import type { Schedule } from "../deployment/contract.ts";
 import { Failure } from "./failure.ts";
 
