@@ -72,7 +72,7 @@ async function nothingIn({ hasDockerfile, otherLanguage }: Plan, look: Look): Pr
   if (otherLanguage !== undefined) return otherLanguage;
   const [first, ...others] = (await look(below)).split("\n").filter((folder) => folder !== "");
   if (first === undefined) return nothingFound;
-  return `${nothingFound}. There may be apps in ${[first, ...others].join(", ")}: choose one as root of the environment, as in \`svc-server call environments.put id=PROJECT name=production root=${first}\`, with an environment for each app; or name its commands in svc.json at the top, such as {"start":"npm start --prefix ${first}"}`;
+  return `${nothingFound}. There may be apps in ${[first, ...others].join(", ")}: set root of an environment to one of them, as in \`svc-server call environments.put id=PROJECT name=production root=${first}\`, with an environment for each app; or name its commands in svc.json at the top, such as {"start":"npm start --prefix ${first}"}`;
 }
 
 /** Finds the folder of a static site after the build. */
