@@ -77,6 +77,7 @@ export function createAppLifecycle(ports: Ports) {
         },
         environment: async (of) => (await rows().find(of)) !== undefined,
         project: async (project_id) => (await rows().ofProject({ project_id })).some(placement.isHere),
+        mayFetch: deployments.mayFetch,
         warn: (message) => log.warn(message),
         async live(deployment_id) {
           const app = live.find((one) => one.deployment_id === deployment_id);

@@ -41,6 +41,8 @@ export type StoredReleases = ReturnType<typeof createStoredReleases>;
 export function createStoredReleases({ store, ...read }: ReadOrder & { store: Store }) {
   const deployments = store.using(deploymentsRepository);
   return {
+    mayFetch: read.mayFetch,
+
     /** The app of a deployment, for a runtime to start; undefined if it has no release. */
     async app(id: string): Promise<App | undefined> {
       const row = await deployments().byId({ id });

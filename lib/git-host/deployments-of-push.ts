@@ -42,7 +42,7 @@ const mostBranches = 20;
 const defaultEnvironment = "production";
 const target = v.object({ environment: environmentName });
 const ends: Readonly<Record<string, string>> = {
-  failed: "The push is stored, but the deployment failed: the previous release stays live",
+  failed: "The push is stored, but the deployment failed",
   rolled_back: "The push is stored, but the deployment was rolled back: the previous release stays live",
   cancelled: "The push is stored, but the deployment was cancelled",
 };
@@ -122,12 +122,18 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     const log = await deployments.logs(caller, id, all, { resume: undefined, signal: () => signal });
     if ("entries" in log)
       for await (const { record } of log.entries) yield (record as { message?: string }).message ?? "";
-    const { status, url } = (await deployments.get(caller, id, { signal: () => signal })) as {
+    const { status, url, ...where } = (await deployments.get(caller, id, { signal: () => signal })) as {
       status: string;
       url?: string | null;
+      project_id: string;
+      environment: string;
     };
     if (status === "active") yield url ? `Live at ${url}` : "The deployment is active";
-    else yield ends[status] ?? `The deployment continues: svc-server deployments logs ${id} --follow`;
+    else if (status === "failed") {
+      const { project_id, environment } = where;
+      const live = await deployments.list(caller, { project_id, environment, status: "active", per_page: 1 });
+      yield `${ends[status]}${live.data.length > 0 ? ": the previous release stays live" : ""}`;
+    } else yield ends[status] ?? `The deployment continues: svc-server deployments logs ${id} --follow`;
   }
 
   /** Reports the failure of a branch as a line, so that the other branches go on. */

@@ -83,7 +83,7 @@ for (const of of jobBackends) {
     ["HTML", (response) => response.end("<html>busy</html>"), /response is not a job/],
     ["JSON of another form", json(200, { data: [] }), /response is not a job/],
     ["a failure", of.failed, /NSFW|no results|refused the prompt/],
-    ["a lie about the type", of.lies, /claims to be .* but its bytes are/],
+    ["an error instead of a job", json(200, { error: { message: "out of credits" } }), /answered 200: out of credits/],
     ["401", json(401, { detail: `no such key ${key}` }), /answered 401: no such key \[redacted\]$/],
     ["402", json(402, { error: { message: "insufficient credits" } }), /answered 402: insufficient credits$/],
     ["404", json(404, { error: "job not found" }), /no longer has the job/],
@@ -94,9 +94,14 @@ for (const of of jobBackends) {
       const ended = await finish(driver, orderOf(of));
       assert.match(ended.state === "failed" ? ended.message : "", message);
       assert.equal(orders().length, 1);
-      const isUnread = message.test("the backend's response is not a job");
+      const isUnread = / did not finish within 1m: /.test(ended.state === "failed" ? ended.message : "");
       assert.equal(paths().at(-1) === `POST ${of.cancelPath}`, isUnread && of.cancelPath !== undefined);
     });
+
+  test(`${type}: a file that is called another type than its bytes is taken`, async (t) => {
+    const { driver } = await stage(t, of, [of.misnamed]);
+    assert.equal((await finish(driver, orderOf(of))).state, "done");
+  });
 
   test(`${type}: work without an end is cancelled at its limit`, async (t) => {
     const { driver, paths } = await stage(t, of, [of.unknown]);

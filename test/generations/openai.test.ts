@@ -57,6 +57,40 @@ test("A file may come as a URL of the backend, relative or absolute, or of an al
   assert.equal(elsewhere.asked[0]?.headers.authorization, undefined, "the key goes to the backend alone");
 });
 
+test("The bytes of a file decide, however it is called, wrapped or moved, and its cost is kept", async (t) => {
+  const base64 = pixel.toString("base64");
+  for (const [entry, usage, cost_usd] of [
+    [{ url: `data:image/jpeg;base64,${base64}` }, undefined, null],
+    [{ url: `data:;base64,${base64}` }, null, null],
+    [{ b64_json: `data:image/png;charset=utf-8;base64,${base64}`, url: "" }, { cost: 0.039 }, 0.039],
+    [{ b64_json: base64, media_type: "image/webp" }, { cost: "0.5" }, 0.5],
+    [{ url: "/files/1.webp" }, { cost: -1 }, null],
+    [{ url: "/moved/1.png" }, { cost: "free" }, null],
+  ] as const) {
+    const { driver } = await stage(t, (response, asked) => {
+      if (asked.path.startsWith("/moved/")) return response.writeHead(302, { location: "../files/1.png" }).end();
+      if (asked.path.startsWith("/files/")) return response.writeHead(200, { "content-type": "image/webp" }).end(pixel);
+      return json(200, { data: [entry], usage })(response, asked);
+    });
+    assert.deepEqual(await finish(driver, work()), { state: "done", bytes: pixel, cost_usd }, JSON.stringify(entry));
+  }
+  // A redirect leads only where a file may be, and ends.
+  const elsewhere = await startBackend(t);
+  for (const [to, message] of [
+    [`${elsewhere.url}/1.png`, /on another origin/],
+    ["http://169.254.169.254/", /on another origin/],
+    ["/moved", /could not be fetched: 302/],
+  ] as const) {
+    const { driver } = await stage(t, (response, asked) => {
+      if (asked.path === "/moved") return response.writeHead(302, { location: to }).end();
+      return json(200, { data: [{ url: "/moved" }] })(response, asked);
+    });
+    const ended = await finish(driver, work());
+    assert.match(ended.state === "failed" ? ended.message : "", message);
+  }
+  assert.equal(elsewhere.asked.length, 0);
+});
+
 test("A file at any other address is refused, and nothing is sent there", async (t) => {
   const canary = await startBackend(t);
   for (const url of [
@@ -97,6 +131,13 @@ const bad: readonly (readonly [name: string, answer: BackendHandler, code: strin
   ["a refusal as a text", json(422, { error: "bad prompt" }), "backend_refused", /422: bad prompt$/],
   ["a refusal without words", (response) => response.writeHead(403).end("no"), "backend_refused", /answered 403$/],
   ["a wrong key", json(401, {}), "backend_refused", /answered 401$/],
+  ["an error with 200", json(200, { error: { message: "unsafe prompt" } }), "backend_failed", /200: unsafe prompt$/],
+  [
+    "half a file, and its cost",
+    json(200, { data: [{ b64_json: pixel.subarray(0, 40).toString("base64") }], usage: { cost: "0.04" } }),
+    "backend_failed",
+    /incomplete: it ends in the middle; the backend reported a cost of 0.04 USD$/,
+  ],
   ["a fault", json(500, { error: { message: "out of memory" } }), "backend_failed", /500: out of memory$/],
   ["a redirect", (response) => response.writeHead(302, { location: "/elsewhere" }).end(), "backend_failed", /302$/],
   ["a hang-up", (response) => response.destroy(), "backend_failed", /connection reset/],

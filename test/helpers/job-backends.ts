@@ -16,8 +16,8 @@ export interface JobBackend {
   readonly done: BackendHandler;
   readonly failed: BackendHandler;
   readonly unknown: BackendHandler;
-  /** The server claims one media type, but the bytes have another. */
-  readonly lies: BackendHandler;
+  /** The server calls the file another type than its bytes have. */
+  readonly misnamed: BackendHandler;
 }
 
 const id = "job_6927a1_00000001";
@@ -73,7 +73,7 @@ export const jobBackends: readonly JobBackend[] = [
     }),
     failed: prediction(200, { status: "failed", error: "NSFW content detected" }),
     unknown: prediction(200, { status: "resting" }),
-    lies: prediction(200, { status: "succeeded", output: `data:image/webp;base64,${base64}` }),
+    misnamed: prediction(200, { status: "succeeded", output: { seed: 1, image: `data:image/webp;base64,${base64}` } }),
   },
   {
     ...{ type: "sdcpp", kind: "image", base: "", orderPath: "/sdcpp/v1/img_gen" },
@@ -83,7 +83,7 @@ export const jobBackends: readonly JobBackend[] = [
     done: sdJob("completed", { completed: 2, result: sdResult(base64) }),
     failed: sdJob("failed", { error: { code: "generation_failed", message: "generate_image returned no results" } }),
     unknown: sdJob("resting"),
-    lies: sdJob("completed", { result: { output_format: "webp", images: [{ index: 0, b64_json: base64 }] } }),
+    misnamed: sdJob("completed", { result: { output_format: "webp", images: [{ index: 0, b64_json: base64 }] } }),
   },
   {
     ...{ type: "openrouter", kind: "video", base: "/api/v1", orderPath: "/api/v1/videos", cancelPath: undefined },
@@ -96,7 +96,7 @@ export const jobBackends: readonly JobBackend[] = [
     },
     failed: video("failed", { error: "the provider refused the prompt" }),
     unknown: video("resting"),
-    lies: (response, asked) => {
+    misnamed: (response, asked) => {
       if (!asked.path.includes("/content")) return video("completed")(response, asked);
       response.writeHead(200, { "content-type": "video/webm" }).end(film);
     },

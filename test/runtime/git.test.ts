@@ -149,7 +149,8 @@ test("What a code host or a repository names is not asked: redirects, submodules
   const site = await here.release(id);
   assert.equal(site.status, "active", String(await here.messages(site.id)));
   const lines = await here.messages(site.id);
-  assert.ok(lines.includes("Submodules are not fetched"));
+  const elsewhere = `The submodule a was not fetched: ${trap.url}/a.git is neither at the code host nor in this service`;
+  assert.ok(lines.includes(elsewhere), String(lines));
   assert.ok(lines.includes("Files of Git LFS are not fetched: the release has only their pointers"));
   assert.match(await here.ask(host, "/large.bin"), /^200 version https:\/\/git-lfs/);
 

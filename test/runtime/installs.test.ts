@@ -38,6 +38,14 @@ test("The lock file chooses the package manager; the field packageManager where 
   }
 });
 
+test("The npm of engines is provided, unless packageManager names another", (t) => {
+  const root = temporaryFolder(t);
+  assert.equal(installOf(root, undefined, root, "8.x").wanted?.range, "8.x");
+  assert.equal(installOf(root, undefined, root, "please-use-yarn").wanted?.range, "*");
+  assert.equal(installOf(root, "npm@10.1.0", root, "8.x").wanted?.range, "10.1.0");
+  assert.equal(installOf(root, "yarn@1.22.0", root, "8.x").wanted?.range, "1.22.0");
+});
+
 const onHost = (program: string) =>
   ["/usr/local/bin", "/usr/bin", "/bin"].some((folder) => existsSync(join(folder, program)));
 const missing = [

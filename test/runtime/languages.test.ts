@@ -43,7 +43,7 @@ HTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Answer).serve_forever(
 const standIn = pythonServer(`" ".join(__import__("sys").argv[1:]).replace(os.environ["PORT"], "PORT")`);
 
 test("A Python app runs in a virtual environment of its release", { skip: noPython }, async (t) => {
-  const here = await runtimeWorld(t);
+  const here = await runtimeWorld(t, { deployments: { buildVariables: { PIP_NO_INDEX: "1" } } });
   const { id } = await here.project("web");
   const plain = {
     "requirements.txt": "# nothing\n",
@@ -62,6 +62,23 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
   assert.equal(second.status, "active", second.messages);
   assert.equal(await here.ask(host), "200 main");
 
+  // Two folders at the top are no package for setuptools, which cannot be fetched here either.
+  const flat = `[build-system]\nrequires = ["setuptools"]\n${project}`;
+  const files = { "pyproject.toml": flat, "main.py": pythonServer(`"flat"`), "a/__init__.py": "", "b/__init__.py": "" };
+  const folders = await deployed(here, id, files);
+  assert.equal(folders.status, "active", folders.messages);
+  assert.match(
+    folders.messages,
+    /^The project itself cannot be installed as a package, so only its dependencies are$/m,
+  );
+  assert.equal(await here.ask(host), "200 flat");
+
+  const poetry = '[tool.poetry]\nname = "web"\npackage-mode = false\n[tool.poetry.dependencies]\npython = "^3.8"\n';
+  const noPackage = { "pyproject.toml": `${poetry}[build-system]\nrequires = ["poetry-core"]\n` };
+  const unpacked = await deployed(here, id, { ...noPackage, "main.py": pythonServer(`"poetry"`) });
+  assert.equal(unpacked.status, "active", unpacked.messages);
+  assert.equal(await here.ask(host), "200 poetry");
+
   const flask = { "requirements.txt": "# flask\n", "app.py": `app = Flask(__name__)\n`, "flask.py": standIn };
   const third = await deployed(here, id, flask);
   assert.equal(third.status, "active", third.messages);
@@ -75,6 +92,11 @@ test("A Python app runs in a virtual environment of its release", { skip: noPyth
   const fourth = await deployed(here, id, fastApi);
   assert.equal(fourth.status, "active", fourth.messages);
   assert.equal(await here.ask(host), "200 main:api --host 127.0.0.1 --port PORT");
+
+  const older = await deployed(here, id, { ...plain, "runtime.txt": "python-3.6.9\n" });
+  assert.equal(older.status, "failed");
+  assert.match(older.messages, /^the app asks for Python 3\.6\.9 \(runtime\.txt\), and the machine has 3/m);
+  assert.doesNotMatch(older.messages, /Making the virtual environment/);
 
   const lone = await deployed(here, id, { Procfile: "web: gunicorn app:app\n", "app.py": "" });
   assert.equal(lone.status, "rolled_back");
@@ -97,6 +119,13 @@ test("A Python app that starts by itself needs no Go, and a repository without a
   const { status, messages } = await deployed(here, id, files);
   assert.equal(status, "active", messages);
   assert.equal(await here.ask(host), "200 python");
+
+  const ruby = { Procfile: "web: a-ruby-program\n", Gemfile: "" };
+  const { messages: named } = await deployed(here, id, ruby);
+  assert.match(
+    named,
+    /^the command a-ruby-program was not found: the repository is for Ruby \(Gemfile\), which is not/m,
+  );
 
   const none = await deployed(here, id, { "readme.txt": "nothing" });
   assert.equal(none.status, "failed");
@@ -200,7 +229,7 @@ require("node:http").createServer((_, response) => response.end("Procfile")).lis
   const nest = { name: "web", scripts: { build: "mkdir -p dist && cp server.js dist/main.js", start: "nest start" } };
   const built = await deployed(here, id, { ...app("built"), "package.json": nest });
   assert.equal(built.status, "active", built.messages);
-  assert.match(built.messages, /^Starting: node dist\/main.js$/m);
+  assert.match(built.messages, /^Starting: node 'dist\/main.js'$/m);
   assert.equal(await here.ask(host), "200 built");
   const nx = {
     name: "web",

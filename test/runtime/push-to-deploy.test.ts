@@ -185,7 +185,12 @@ test("a failed build fails no push, and hooks of a pushed repository never run",
   const { code, text } = await here.push("me/hello", "owner");
   assert.equal(code, 0, text);
   assert.match(text, /^remote: oh no/m);
-  assert.match(text, /^remote: The push is stored, but the deployment failed/m);
+  assert.match(text, /^remote: The push is stored, but the deployment failed\s*$/m);
+  here.repos.commit("me/hello", app("works"));
+  assert.match((await here.push("me/hello", "owner")).text, /^remote: Live at /m);
+  here.repos.commit("me/hello", { "package.json": { scripts: { build: "exit 3", start: "x" } } });
+  const again = await here.push("me/hello", "owner");
+  assert.match(again.text, /^remote: The push is stored, but the deployment failed: the previous release stays live/m);
 });
 
 test("a push beyond the limit is refused with the reason, two pushes at once leave one of them, and a cut push nothing", async (t) => {

@@ -1,19 +1,24 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import { createAdviceReader, createEngineReader } from "../../lib/drivers/process/build-advice.ts";
 import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
+import { deniedIn, programFault } from "../../lib/drivers/process/program-faults.ts";
 import { createPacing } from "../../lib/drivers/runtime/lines.ts";
 import { createOutput } from "../../lib/drivers/runtime/output.ts";
 import { mockTime } from "../helpers/mock-time.ts";
+import { temporaryFolder } from "../helpers/program.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
 
 test("What a failing app printed says what would help", () => {
   const advice = (message: string) =>
-    adviceOf([{ message }, { message: "at rest" }], { reachesLoopback: false, isPruned: true });
+    adviceOf([{ message }, { message: "at rest" }], { reachesLoopback: false, isPruned: true, variables: {} });
   const writes = ["EROFS: read-only file system, mkdir '/etc/todos'", "open /etc/todos: read-only file system"];
   const made = "Error: ENOENT: no such file or directory, mkdir '/etc/todos'";
   for (const line of [...writes, made, "OSError: [Errno 30] Read-only file system: '/etc/todos'"])
@@ -28,7 +33,7 @@ test("What a failing app printed says what would help", () => {
   assert.match(advice("ENOSPC: no space left on device, write"), /^; it wrote more than deployments\.scratch/);
   assert.equal(advice("ENOENT: no such file or directory, mkdir '/app/a/b'"), "");
   const refused = { message: "connect ECONNREFUSED 127.0.0.1:6379" };
-  assert.equal(adviceOf([refused], { reachesLoopback: true, isPruned: false }), "");
+  assert.equal(adviceOf([refused], { reachesLoopback: true, isPruned: false, variables: {} }), "");
   const absent = "Error: Cannot find module '@acme/dev/register'";
   assert.match(advice(absent), /no development dependencies: if @acme\/dev is one, move it to dependencies/);
   assert.equal(advice("Error: Cannot find module './own.js'"), "");
@@ -44,6 +49,54 @@ test("What a failing app printed says what would help", () => {
     "; it printed: Error: Could not find a production build",
   );
   assert.equal(errorIn([{ message: "ready" }]), "");
+});
+
+test("The advice names the variable that leads to localhost, and what generates, trusts or converts a file", () => {
+  const of = (line: string, variables = {}) =>
+    adviceOf([{ message: line }], { reachesLoopback: false, isPruned: false, variables });
+  const redis = { A: "1", REDIS_URL: "redis://:secret@localhost:6379/0", OTHER: "http://localhost:1/" };
+  assert.match(
+    of("connect ECONNREFUSED 127.0.0.1:6379", redis),
+    /^; the variable REDIS_URL names localhost: nothing .*6379/,
+  );
+  assert.match(
+    of("AggregateError [ECONNREFUSED]:", { DB: "postgres://localhost/app" }),
+    /^; the variable DB names localhost/,
+  );
+  assert.doesNotMatch(of("connect ECONNREFUSED 127.0.0.1:5432", redis), /variable/);
+  assert.equal(of("AggregateError [ECONNREFUSED]:", { DB: "postgres://db.example.com/localhost" }), "");
+  assert.doesNotMatch(of("connect ECONNREFUSED 127.0.0.1:6379", redis), /secret/);
+  for (const line of [
+    '@prisma/client did not initialize yet. Please run "prisma generate" and try to import it again.',
+    "Error: Cannot find module '.prisma/client/default'",
+  ])
+    assert.match(of(line), /"postinstall": "prisma generate"/);
+  assert.match(
+    of("Error: self-signed certificate in certificate chain"),
+    /NODE_EXTRA_CA_CERTS .* a variable of the env/,
+  );
+  for (const line of ["env: ‘bash\\r’: No such file or directory", "./start.sh: line 2: $'\\r': command not found"])
+    assert.match(of(line), /line ends of Windows \(CRLF\)/, line);
+  const build = createAdviceReader();
+  build.read("npm error code SELF_SIGNED_CERT_IN_CHAIN");
+  assert.match(build.advice(), /NODE_EXTRA_CA_CERTS \(Node\), PIP_CERT .* as deployments.buildVariables/);
+});
+
+test("A file of the repository that cannot run is named", async (t) => {
+  const root = temporaryFolder(t);
+  writeFileSync(join(root, "denied.sh"), "#!/bin/sh\n");
+  writeFileSync(join(root, "windows.sh"), "#!/bin/sh\r\necho\r\n", { mode: 0o755 });
+  writeFileSync(join(root, "works.sh"), "#!/bin/sh\necho\r\n", { mode: 0o755 });
+  const look = async (script: string) => execFileSync("sh", ["-c", script], { cwd: root, encoding: "utf8" });
+  assert.match((await programFault("exec ./denied.sh --port 1", look)) ?? "", /^\.\/denied\.sh is not executable: /);
+  assert.match(
+    (await programFault("A=1 ./windows.sh", look)) ?? "",
+    /^the interpreter of \.\/windows\.sh .*CRLF.*"windows\.sh text/,
+  );
+  for (const command of ["./works.sh", "sh denied.sh", "./missing.sh", "/bin/true", "node ./denied.sh", "'./a b'"])
+    assert.equal(await programFault(command, look), undefined, command);
+  assert.equal(deniedIn("sh: 1: exec: ./run.sh: Permission denied"), "./run.sh");
+  assert.equal(deniedIn("Permission denied"), undefined);
 });
 
 test("A line of a build says which part the machine lacks", () => {

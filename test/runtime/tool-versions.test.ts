@@ -4,8 +4,12 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { wantedNode } from "../../lib/drivers/process/node-version.ts";
+import type { Build } from "../../lib/drivers/process/build-steps.ts";
+import type { Plan } from "../../lib/drivers/process/detect.ts";
+import { provideLanguages } from "../../lib/drivers/process/language-versions.ts";
+import type { Box } from "../../lib/drivers/process/sandbox.ts";
 import { watchSilence } from "../../lib/drivers/process/silence.ts";
+import { wantedGo, wantedNode, wantedPython } from "../../lib/drivers/process/wanted-versions.ts";
 import { monotonicNow } from "../../lib/kernel/system.ts";
 import { isInRange } from "../../lib/kernel/version-range.ts";
 import { missingNamespaces } from "../helpers/closed-network.ts";
@@ -54,6 +58,65 @@ test("The first file that names a Node decides, and a word that means none leave
   assert.equal(wantedNode(root, ">=16 <23")?.from, "engines of package.json");
   write({ ".nvmrc": "lts/*\n", ".node-version": "$(id)\n" });
   assert.equal(wantedNode(root, undefined)?.from, ".tool-versions");
+});
+
+test("The Python and the Go that an app asks for are read from where tools look for them", (t) => {
+  const asked = (files: Record<string, string>) => {
+    const root = temporaryFolder(t);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
+    const { range, from } = wantedPython(root) ?? wantedGo(root) ?? {};
+    return [range, from];
+  };
+  const project = (line: string) => ({ "pyproject.toml": `[project]\nname = "a"\n${line}\n` });
+  for (const [files, expected] of [
+    [{}, undefined],
+    [{ ".python-version": "3.12.1\n", "runtime.txt": "python-3.9.18\n" }, "3.12.1"],
+    [{ "runtime.txt": "python-3.9.18\n" }, "3.9.18"],
+    [{ ".python-version": "a-virtual-environment\n", ".tool-versions": "nodejs 20\npython 3.11 # old\n" }, "3.11"],
+    [project('requires-python = ">=3.9,<3.13"'), ">=3.9 <3.13"],
+    [project('requires-python = "~=3.9"'), "^3.9"],
+    [project("requires-python = '~= 3.9.2, != 3.9.5'"), "~3.9.2"],
+    [project('requires-python = "==3.11.*"'), "3.11.*"],
+    [{ "pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.8 || ^4"\n' }, "^3.8 || ^4"],
+    [{ "go.mod": "module a\n\ngo 1.22\n" }, ">=1.22"],
+  ] as const)
+    assert.equal(asked(files)[0], expected, JSON.stringify(files));
+});
+
+test("The requested Python runs if the machine has it; otherwise nothing is installed", async () => {
+  const provided = async (range: string, found: string) => {
+    const scripts: string[] = [];
+    const start = (script: string, _: unknown, take: (chunk: Buffer) => void) => {
+      if (scripts.push(script) === 1) take(Buffer.from(found));
+      return { pid: undefined, kill: () => {}, ended: Promise.resolve({ code: 0, signal: null }) };
+    };
+    const logged: string[] = [];
+    const log = ({ level, message }: { level: string; message: string }) => logged.push(`${level}: ${message}`);
+    const build = { sandbox: { start }, signal: new AbortController().signal, log } as unknown as Build;
+    const languages = [{ name: range === ">=1.22" ? "go" : "python", range, fetches: "1.22", from: "a file" } as const];
+    await provideLanguages({ languages } as unknown as Plan, {} as Box, build);
+    return [...logged, ...scripts.slice(1)].join("\n");
+  };
+  const machine = "3.11.2 python3\n3.11.2 /usr/bin/python3.11\n3.9.18 /usr/bin/python3.9\n";
+  assert.equal(await provided("3.11", machine), "info: Python 3.11.2 runs the app (a file)");
+  assert.match(
+    await provided("3.9", machine),
+    /^info: Python 3.9.18 runs .*\nmkdir .*exec \/usr\/bin\/python3.9 "\$@"/s,
+  );
+  assert.equal(
+    await provided("3.11.7", machine),
+    "warn: Python 3.11.2 runs the app (a file asks for 3.11.7, which this machine lacks)",
+  );
+  await assert.rejects(
+    provided(">=3.12", machine),
+    /asks for Python >=3.12 \(a file\), and the machine has 3.11.2, 3.9.18: /,
+  );
+  assert.equal(await provided(">=1.22", "go version go1.22.1 linux/amd64"), "");
+  assert.equal(await provided(">=1.22", "go version go1.21 linux/amd64"), "", "it fetches the right one itself");
+  await assert.rejects(
+    provided(">=1.22", "go version go1.19.8 linux/amd64"),
+    /asks for Go 1.22 .* has 1.19.8: install/,
+  );
 });
 
 /** What is said about a shell command that has printed a word and then nothing. */

@@ -1,41 +1,20 @@
-import { createReadStream } from "node:fs";
+import { createReadStream, type Stats } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { extname, join, sep } from "node:path";
-
-const types: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".mjs": "text/javascript; charset=utf-8",
-  ".json": "application/json",
-  ".map": "application/json",
-  ".txt": "text/plain; charset=utf-8",
-  ".md": "text/markdown; charset=utf-8",
-  ".xml": "application/xml",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".jpg": "image/jpeg",
-  ".jpeg": "image/jpeg",
-  ".gif": "image/gif",
-  ".webp": "image/webp",
-  ".avif": "image/avif",
-  ".ico": "image/x-icon",
-  ".wasm": "application/wasm",
-  ".woff": "font/woff",
-  ".woff2": "font/woff2",
-  ".ttf": "font/ttf",
-  ".pdf": "application/pdf",
-  ".mp4": "video/mp4",
-  ".webm": "video/webm",
-  ".webmanifest": "application/manifest+json",
-};
+import { join, sep } from "node:path";
+import { compressedOf } from "./compressed-files.ts";
+import { mediaTypeOf } from "./media-types.ts";
 
 interface Found {
   readonly path: string;
   readonly size: number;
   readonly etag: string;
 }
+
+const versionOf = ({ size, mtimeMs }: Stats) => ({
+  size,
+  etag: `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"`,
+});
 
 /** The path of a URL, decoded; undefined if no file can have it. */
 function pathIn(url: string): string | undefined {
@@ -56,27 +35,23 @@ async function find(root: string, path: string): Promise<Found | "folder" | unde
     const info = await stat(real);
     if (info.isDirectory()) return "folder";
     if (!info.isFile()) return undefined;
-    return {
-      path: real,
-      size: info.size,
-      etag: `"${info.size.toString(36)}-${Math.floor(info.mtimeMs).toString(36)}"`,
-    };
+    return { path: real, ...versionOf(info) };
   } catch {
     return undefined;
   }
 }
 
-/** Serves `index.html` for a folder, and `about.html` for `/about`. */
+/** Serves `index.html` for a folder, and `about.html` for `/about` and `/about/`. */
 async function findPage(root: string, path: string): Promise<Found | string | undefined> {
   const found = await find(root, path);
-  if (found === "folder") {
-    if (!path.endsWith("/")) return `${path}/`;
-    const index = await find(root, join(path, "index.html"));
-    return index === "folder" ? undefined : index;
+  if (found === "folder" && !path.endsWith("/")) return `${path}/`;
+  if (found !== "folder" && found !== undefined) return found;
+  const places = [...(found === "folder" ? [`${path}index.html`] : []), `${path.replace(/\/$/, "")}.html`];
+  for (const place of places) {
+    const page = await find(root, place);
+    if (page !== "folder" && page !== undefined) return page;
   }
-  if (found !== undefined || extname(path) !== "") return found;
-  const page = await find(root, `${path}.html`);
-  return page === "folder" ? undefined : page;
+  return undefined;
 }
 
 function range(header: string | undefined, size: number): { start: number; end: number } | "wrong" | undefined {
@@ -87,9 +62,20 @@ function range(header: string | undefined, size: number): { start: number; end: 
   return start > end ? "wrong" : { start, end };
 }
 
-function send(request: IncomingMessage, response: ServerResponse, { path, size, etag }: Found, status = 200): void {
-  const type = types[extname(path).toLowerCase()] ?? "application/octet-stream";
-  const headers = { "content-type": type, "x-content-type-options": "nosniff", etag, "cache-control": "no-cache" };
+async function send(request: IncomingMessage, response: ServerResponse, original: Found, status = 200): Promise<void> {
+  const accepted = request.headers["accept-encoding"];
+  const compressed = await compressedOf(original.path, typeof accepted === "string" ? accepted : "");
+  // A part is one of the file itself.
+  const chosen = request.headers.range === undefined ? compressed.accepted : undefined;
+  const { path, size, etag } = chosen ? { path: chosen.path, ...versionOf(chosen.info) } : original;
+  const headers = {
+    "content-type": mediaTypeOf(original.path),
+    "x-content-type-options": "nosniff",
+    etag,
+    "cache-control": "no-cache",
+    ...(compressed.isAny && { vary: "Accept-Encoding" }),
+    ...(chosen && { "content-encoding": chosen.encoding }),
+  };
   if (status === 200 && request.headers["if-none-match"] === etag) {
     response.writeHead(304, headers).end();
     return;

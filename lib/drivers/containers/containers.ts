@@ -138,7 +138,8 @@ export function createEngineDriver(
           detaching: detaching.signal,
           ...settings,
         });
-        const git = createGit(join(folder, "engine/git"), caches.folder, codeHost, settings.gitGroup);
+        const host = { ...codeHost, mayFetch: kept.mayFetch };
+        const git = createGit(join(folder, "engine/git"), caches.folder, host, settings.gitGroup);
         const sources = createReleases(join(folder, "engine/sources"));
         await removeLeftovers(sources, async () => false, kept.warn);
         await removeLeftovers(caches, kept.project, kept.warn);

@@ -63,7 +63,7 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
   const { deployment_id } = order;
   await sources.create(deployment_id);
   try {
-    const commit = await fetchSource(order, run, { git, releases: sources, limits });
+    const { commit } = await fetchSource(order, run, { git, releases: sources, limits });
     const root = rootWithin(sources.appOf(deployment_id), order.root);
     if (!isFile(join(root, "Dockerfile")))
       throw new Declined("nothing to run was found: the runtime engine needs a Dockerfile at the top");

@@ -149,6 +149,8 @@ export interface Kept {
   environment?(of: { readonly project_id: string; readonly environment: string }): Promise<boolean>;
   /** The time of the last log line of a live deployment, in milliseconds since 1970; undefined if it is not live. */
   live(deployment_id: string): Promise<{ readonly since_ms: number } | undefined>;
+  /** Whether an organization may fetch a repository with the operator's credential, such as a submodule. */
+  mayFetch?(organization_id: string, repo: string): Promise<boolean>;
   /** Warns the operator about files that cannot be removed. */
   warn(message: string): void;
 }

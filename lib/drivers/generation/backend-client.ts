@@ -21,12 +21,30 @@ export interface BackendOptions {
 
 export type BackendNetwork = Pick<Outbound, "callBackend">;
 
-/** A file as a backend reports it: base64 content or a URL. `type` is the claimed media type. */
+/** A file as a backend reports it. Each may also be a data URI. */
 export interface ReportedFile {
   readonly base64?: string | null | undefined;
   readonly url?: string | null | undefined;
-  readonly type?: string | undefined;
 }
+
+/** The cost that a backend reports, as a number or a text. A form that cannot be read does not hide the file. */
+export const usage = v.fallback(
+  v.nullish(
+    v.object({
+      cost: v.fallback(
+        v.nullish(v.pipe(v.union([v.number(), v.string()]), v.transform(Number), v.minValue(0), v.maxValue(1_000_000))),
+        null,
+      ),
+    }),
+  ),
+  null,
+);
+
+/** A failed generation costs nothing here, so its message names what the backend reported. */
+export const withCost = (failure: Progress, cost_usd: number | null | undefined): Progress =>
+  failure.state === "failed" && cost_usd
+    ? { ...failure, message: `${failure.message}; the backend reported a cost of ${cost_usd} USD` }
+    : failure;
 
 export const maxResponse = 64 * 1024 * 1024;
 export const maxFile = 32 * 1024 * 1024;
@@ -42,6 +60,10 @@ const errorBody = v.union([
   v.pipe(
     v.object({ detail: v.string() }),
     v.transform(({ detail }) => detail),
+  ),
+  v.pipe(
+    v.object({ message: v.string() }),
+    v.transform(({ message }) => message),
   ),
 ]);
 
@@ -69,15 +91,16 @@ export function parseJson(bytes: Uint8Array): unknown {
 export const againAfter = ({ retry_after_ms }: BackendResponse, otherwise: number = retryAfter.default): number =>
   Math.min(retryAfter.max, Math.max(retryAfter.min, retry_after_ms ?? otherwise));
 
+/** Redirects to a file are followed only to origins where files may be. */
+const mostRedirects = 3;
+const isMoved = (status: number | null) => status !== null && [301, 302, 303, 307, 308].includes(status);
+
 const wanted = { image: "picture", video: "film" } as const;
 
-/** Accepts a file if its bytes are complete and match the kind and the claimed type. */
-export function checkFile(bytes: Uint8Array, kind: GenerationWork["kind"], claimed?: string): Progress {
-  const type = mediaTypeOf(bytes);
-  const claim = /^(?:image|video)\/[\w.+-]+/.exec(claimed ?? "")?.[0]?.replace("image/jpg", "image/jpeg");
-  if (!type.startsWith(`${kind}/`)) return failed("backend_failed", `the backend's file is not a ${wanted[kind]}`);
-  if (claim !== undefined && claim !== type)
-    return failed("backend_failed", `the backend's file claims to be ${claim}, but its bytes are ${type}`);
+/** Accepts a file if its bytes are complete and of the kind. What a backend calls it is often wrong. */
+export function checkFile(bytes: Uint8Array, kind: GenerationWork["kind"]): Progress {
+  if (!mediaTypeOf(bytes).startsWith(`${kind}/`))
+    return failed("backend_failed", `the backend's file is not a ${wanted[kind]}`);
   if (!isWhole(bytes)) return failed("backend_failed", "the backend's file is incomplete: it ends in the middle");
   return { state: "done", bytes, cost_usd: null };
 }
@@ -100,11 +123,13 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
   const withoutKey = (text: string) => (key ? text.replaceAll(key, "[redacted]") : text);
 
   const download = async (
-    { url: text, type }: ReportedFile,
+    text: string,
     kind: GenerationWork["kind"],
-    signal?: AbortSignal,
+    signal: AbortSignal | undefined,
+    from = `${base}/`,
+    redirects = mostRedirects,
   ): Promise<Fetched> => {
-    const url = parseUrl(text ?? "", `${base}/`);
+    const url = parseUrl(text, from);
     if (!url || !trustedOrigins.includes(url.origin)) {
       const wrong = "the backend's file is on another origin; add that origin to the backend's downloads";
       return failed("backend_failed", wrong);
@@ -112,12 +137,23 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
     const headers = url.origin === origin ? bearer : {};
     const file = { method: "GET", url: url.href, headers, max_bytes: maxFile } as const;
     const response = await outbound.callBackend({ ...file, trustedOrigins, timeout_ms, signal });
+    const { location } = response.headers ?? {};
+    if (response.error === null && isMoved(response.status) && location !== undefined && redirects > 0)
+      return download(location, kind, signal, url.href, redirects - 1);
     if (response.error !== null || response.status !== 200) {
       const reason = response.error ?? response.status;
       const failure = failed("backend_failed", `the backend's file could not be fetched: ${reason}`);
       return isPassing(response) && !isLasting(response) ? { ...failure, again_ms: againAfter(response) } : failure;
     }
-    return checkFile(response.bytes, kind, type ?? response.headers?.["content-type"]);
+    return checkFile(response.bytes, kind);
+  };
+
+  /** The failure for a response without a result, in the backend's own words. */
+  const errorOf = ({ status, error, bytes }: BackendResponse): Progress & { state: "failed" } => {
+    if (error !== null) return failed("backend_failed", `the backend could not be called: ${error}`);
+    const { success, output } = v.safeParse(errorBody, parseJson(bytes));
+    const code = status !== null && status >= 400 && status < 500 ? "backend_refused" : "backend_failed";
+    return failed(code, `the backend answered ${status}${success ? `: ${withoutKey(output)}` : ""}`);
   };
 
   return {
@@ -162,20 +198,22 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
       return failed("backend_busy", `the backend accepted no work for ten minutes: ${reason}`);
     },
 
-    /** The failure for a response without a result, in the backend's own words. */
-    errorOf({ status, error, bytes }: BackendResponse): Progress & { state: "failed" } {
-      if (error !== null) return failed("backend_failed", `the backend could not be called: ${error}`);
-      const { success, output } = v.safeParse(errorBody, parseJson(bytes));
-      const code = status !== null && status >= 400 && status < 500 ? "backend_refused" : "backend_failed";
-      return failed(code, `the backend answered ${status}${success ? `: ${withoutKey(output)}` : ""}`);
-    },
+    errorOf,
+
+    /** The failure that a response with any status describes in words; undefined if it has none. */
+    refusalIn: (response: BackendResponse) =>
+      v.is(errorBody, parseJson(response.bytes)) ? errorOf(response) : undefined,
 
     /** Fetches the bytes of a reported file. */
-    async fetchFile(file: ReportedFile, kind: GenerationWork["kind"], signal?: AbortSignal): Promise<Fetched> {
-      const inline = /^data:([\w.+/-]*);base64,/.exec(file.url ?? "");
-      if (inline) return checkFile(Buffer.from((file.url ?? "").slice(inline[0].length), "base64"), kind, inline[1]);
-      if (file.base64) return checkFile(Buffer.from(file.base64, "base64"), kind, file.type);
-      return download(file, kind, signal);
+    async fetchFile(
+      { base64, url }: ReportedFile,
+      kind: GenerationWork["kind"],
+      signal?: AbortSignal,
+    ): Promise<Fetched> {
+      const text = base64 || url || "";
+      const inline = /^data:[\w.+/;=-]{0,200};base64,/.exec(text);
+      if (inline) return checkFile(Buffer.from(text.slice(inline[0].length), "base64"), kind);
+      return base64 ? checkFile(Buffer.from(base64, "base64"), kind) : download(text, kind, signal);
     },
   };
 }

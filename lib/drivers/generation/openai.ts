@@ -6,6 +6,8 @@ import {
   createBackendClient,
   failed,
   parseJson,
+  usage,
+  withCost,
 } from "./backend-client.ts";
 import type { GenerationDriver } from "./contract.ts";
 import { sizeFor } from "./image-size.ts";
@@ -33,6 +35,7 @@ const images = v.object({
     v.array(v.object({ b64_json: v.optional(v.nullable(v.string())), url: v.optional(v.nullable(v.string())) })),
     v.minLength(1),
   ),
+  usage,
 });
 
 /** sd-server reads parameters from the prompt. Only the operator may set them, not a caller. */
@@ -62,9 +65,13 @@ export function openaiImages(options: OpenaiOptions, outbound: BackendNetwork): 
         if (response.error !== null || response.status !== 200) return client.errorOf(response);
         const { success, output } = v.safeParse(images, parseJson(response.bytes));
         const [first] = success ? output.data : [];
-        if (first?.b64_json || first?.url)
-          return client.fetchFile({ base64: first.b64_json, url: first.b64_json ? null : first.url }, "image", signal);
-        return failed("backend_failed", "the backend's response has neither b64_json nor url");
+        const cost_usd = success ? (output.usage?.cost ?? null) : null;
+        if (first?.b64_json || first?.url) {
+          const file = await client.fetchFile({ base64: first.b64_json, url: first.url }, "image", signal);
+          return file.state === "done" ? { ...file, cost_usd } : withCost(file, cost_usd);
+        }
+        const nothing = failed("backend_failed", "the backend's response has neither b64_json nor url");
+        return withCost(client.refusalIn(response) ?? nothing, cost_usd);
       }),
     poll: async () => failed("backend_failed", "this backend has no handles to poll"),
     cancel: async (work) => requests.abort(work),

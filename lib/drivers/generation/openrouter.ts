@@ -1,12 +1,11 @@
 import * as v from "valibot";
-import type { BackendNetwork } from "./backend-client.ts";
+import { type BackendNetwork, usage } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork } from "./contract.ts";
 import type { OpenaiOptions } from "./openai.ts";
 import { polledJobs, type ReportedJob } from "./polled-jobs.ts";
 
-const usage = v.nullish(v.object({ cost: v.nullish(v.pipe(v.number(), v.minValue(0))) }));
 const images = v.object({
-  data: v.array(v.object({ b64_json: v.nullish(v.string()), media_type: v.nullish(v.string()) })),
+  data: v.array(v.object({ b64_json: v.nullish(v.string()), url: v.nullish(v.string()) })),
   usage,
 });
 const video = v.object({
@@ -43,16 +42,16 @@ function readImages(body: unknown): ReportedJob | undefined {
   const { success, output } = v.safeParse(images, body);
   if (!success) return undefined;
   const [first] = output.data;
-  const file = first?.b64_json ? { base64: first.b64_json, type: first.media_type ?? undefined } : undefined;
+  const file = first?.b64_json || first?.url ? { base64: first.b64_json, url: first.url } : undefined;
   return { state: "done", file, cost_usd: output.usage?.cost ?? null };
 }
 
 function readVideo(body: unknown): ReportedJob | undefined {
   const { success, output } = v.safeParse(video, body);
   if (!success) return undefined;
-  const { id, status, error, usage } = output;
+  const { id, status, error, usage: used } = output;
   if (status === "failed" || status === "cancelled" || status === "expired")
-    return { state: "failed", message: error || `the job ended as ${status}` };
+    return { state: "failed", message: error || `the job ended as ${status}`, cost_usd: used?.cost };
   if (status !== "completed") return { state: "running", id };
-  return { state: "done", file: { url: `videos/${id}/content?index=0` }, cost_usd: usage?.cost ?? null };
+  return { state: "done", file: { url: `videos/${id}/content?index=0` }, cost_usd: used?.cost ?? null };
 }

@@ -1,14 +1,17 @@
 import { formatDuration, milliseconds } from "../../kernel/duration.ts";
+import type { BackendResponse } from "../outbound/backend-request.ts";
 import {
   againAfter,
   type BackendNetwork,
   type BackendOptions,
   createAborts,
   createBackendClient,
+  type Fetched,
   failed,
   isPassing,
   parseJson,
   type ReportedFile,
+  withCost,
 } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 
@@ -21,7 +24,7 @@ export type ReportedJob =
       readonly file: ReportedFile | undefined;
       readonly cost_usd: number | null;
     }
-  | { readonly state: "failed"; readonly message: string };
+  | { readonly state: "failed"; readonly message: string; readonly cost_usd?: number | null | undefined };
 
 /** The protocol of a job backend: requests and responses to submit, poll and cancel. */
 export interface JobProtocol {
@@ -66,25 +69,27 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
     return failed("backend_timeout", `the backend did not finish within ${limit}${trouble && `: ${trouble}`}`);
   };
 
-  const take = async (work: GenerationWork, job: ReportedJob | undefined, handle: string | null): Promise<Progress> => {
-    if (job === undefined)
-      return handle === null
-        ? failed("backend_failed", unreadable)
-        : askAgain(work, handle, pauseAfter(work.elapsed_ms), unreadable);
-    if (job.state === "failed") return failed("backend_failed", client.withoutKey(job.message));
+  const take = async (work: GenerationWork, response: BackendResponse, handle: string | null): Promise<Progress> => {
+    const job = protocol.read(parseJson(response.bytes), work);
+    if (job === undefined) {
+      const trouble = client.refusalIn(response) ?? failed("backend_failed", unreadable);
+      return handle === null ? trouble : askAgain(work, handle, pauseAfter(work.elapsed_ms), trouble.message);
+    }
+    if (job.state === "failed") return withCost(failed("backend_failed", client.withoutKey(job.message)), job.cost_usd);
     if (job.state === "running") {
       const id = handle ?? job.id ?? "";
       if (!isIdentifier(id)) return failed("backend_failed", "the backend's response names no job");
       const again = await askAgain(work, id, pauseAfter(work.elapsed_ms));
       return again.state === "running" && job.progress !== undefined ? { ...again, progress: job.progress } : again;
     }
-    if (job.file === undefined) return failed("backend_failed", "the backend finished without a file");
-    const file = await requests.run(work, (signal) => client.fetchFile(job.file ?? {}, work.kind, signal));
+    const file: Fetched = job.file
+      ? await requests.run(work, (signal) => client.fetchFile(job.file ?? {}, work.kind, signal))
+      : failed("backend_failed", "the backend finished without a file");
     if (file.state === "done") return { ...file, cost_usd: job.cost_usd };
     const id = handle ?? job.id ?? "";
     if (file.state === "failed" && file.again_ms !== undefined && isIdentifier(id))
       return askAgain(work, id, file.again_ms, file.message);
-    return file;
+    return withCost(file, job.cost_usd);
   };
 
   return {
@@ -98,19 +103,16 @@ export function polledJobs(protocol: JobProtocol, options: BackendOptions, outbo
       if (retry) return retry;
       const isAccepted = response.status === 200 || response.status === 201 || response.status === 202;
       if (response.error !== null || !isAccepted) return client.errorOf(response);
-      return take(work, protocol.read(parseJson(response.bytes), work), null);
+      return take(work, response, null);
     },
 
     async poll(work, handle) {
       const response = await client.get(protocol.jobPath(handle), questionTimeout_ms);
-      if (isPassing(response)) {
-        const trouble = client.errorOf(response);
-        return askAgain(work, handle, againAfter(response), trouble.message);
-      }
+      if (isPassing(response)) return askAgain(work, handle, againAfter(response), client.errorOf(response).message);
       if (response.status === 404 || response.status === 410)
         return failed("backend_failed", `the backend answered ${response.status}: it no longer has the job`);
       if (response.status !== 200) return client.errorOf(response);
-      return take(work, protocol.read(parseJson(response.bytes), work), handle);
+      return take(work, response, handle);
     },
 
     async cancel(work, handle) {

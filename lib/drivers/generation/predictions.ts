@@ -14,11 +14,15 @@ const prediction = v.object({
   metrics: v.nullish(v.object({ predict_time: v.nullish(v.number()) })),
 });
 
-/** The first file of an output: a URL, a list of URLs, or an object with a URL. */
+/** The first file of an output: a URL, or the first in a list or an object. Other texts of an object are no files. */
 function fileOf(output: unknown): string | undefined {
   if (typeof output === "string") return output;
   if (Array.isArray(output)) return fileOf(output[0]);
-  return typeof output === "object" && output !== null && "url" in output ? fileOf(output.url) : undefined;
+  if (typeof output !== "object" || output === null) return undefined;
+  if ("url" in output) return fileOf(output.url);
+  return Object.values(output)
+    .map(fileOf)
+    .find((one) => one !== undefined && /^(https?:\/\/|data:)\S+$/.test(one));
 }
 
 /** The last percentage in the logs. Models print their progress there. */

@@ -11,8 +11,6 @@ const job = v.object({
   progress: v.fallback(v.optional(v.pipe(v.number(), v.minValue(0), v.maxValue(1))), undefined),
   result: v.nullish(
     v.object({
-      output_format: v.nullish(v.string()),
-      mime_type: v.nullish(v.string()),
       b64_json: v.nullish(v.string()),
       images: v.nullish(v.array(v.object({ b64_json: v.string() }))),
     }),
@@ -37,7 +35,7 @@ export function sdcpp(options: OpenaiOptions, outbound: BackendNetwork): Generat
       const film = { video_frames: framesOf(work), fps: framesPerSecond, output_format: "webm" };
       return { path: "/sdcpp/v1/vid_gen", body: { ...common, ...film, ...extra } };
     },
-    read(body: unknown, { kind }: GenerationWork): ReportedJob | undefined {
+    read(body: unknown): ReportedJob | undefined {
       const { success, output } = v.safeParse(job, body);
       if (!success) return undefined;
       const { id, status, progress, result, error } = output;
@@ -45,8 +43,7 @@ export function sdcpp(options: OpenaiOptions, outbound: BackendNetwork): Generat
         return { state: "failed", message: error?.message ?? `the job ended as ${status}` };
       if (status !== "completed") return { state: "running", id, progress };
       const base64 = result?.b64_json ?? result?.images?.[0]?.b64_json;
-      const type = result?.mime_type ?? (result?.output_format ? `${kind}/${result.output_format}` : undefined);
-      return { state: "done", file: base64 ? { base64, type } : undefined, cost_usd: null };
+      return { state: "done", file: base64 ? { base64 } : undefined, cost_usd: null };
     },
     jobPath: (id: string) => `/sdcpp/v1/jobs/${id}`,
     cancelPath: (id: string) => `/sdcpp/v1/jobs/${id}/cancel`,

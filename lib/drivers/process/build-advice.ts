@@ -1,3 +1,5 @@
+import { certificateAdvice, windowsAdvice } from "./failure-advice.ts";
+
 /** Output of programs that cannot reach a server. */
 const failed =
   /\b(ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ECONNREFUSED)\b|could not resolve host|(name or service|hostname) not known|name resolution|no such host|no route to host|network is unreachable|connection refused|i\/o timeout|failed to establish a new connection/i;
@@ -45,6 +47,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
   let wanted: string | undefined;
   let absent: string | undefined;
   let script: string | undefined;
+  let known: string | undefined;
   let first:
     | { readonly host: string; readonly asked: string | undefined; readonly variable: string | undefined }
     | undefined;
@@ -53,6 +56,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
       wanted ??= requirement.exec(line)?.[1];
       absent ??= unresolved.exec(line)?.[1];
       script ??= scripted.exec(line)?.[1];
+      known ??= windowsAdvice([line]) ?? certificateAdvice([line], true);
       if (!failed.test(line)) return;
       isPip ||= isOfPip(line);
       const [, host = hostIn(line), path] = address.exec(line) ?? [];
@@ -61,6 +65,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
     },
 
     advice() {
+      if (known !== undefined) return known;
       if (isPip && wanted !== undefined)
         return `; it could not reach the package index of pip (pypi.org, unless PIP_INDEX_URL names another), which it asked for ${wanted}: ${help("PIP_INDEX_URL")}`;
       if (first === undefined && absent !== undefined)

@@ -8,6 +8,7 @@ import { createLineReader, pauseUnread, tellsOfMemory } from "../runtime/lines.t
 import { descendantsOf, killStrays, memoryOf } from "../runtime/process-table.ts";
 import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
+import { deniedIn, programFault } from "./program-faults.ts";
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
 
@@ -17,6 +18,9 @@ export interface Step {
   readonly command: string;
   readonly program?: string;
 }
+
+/** What the log shows of a command: a program of many lines says in its first what it does. */
+export const firstLine = (command: string): string => command.split("\n", 1)[0] ?? "";
 
 /** The parts that all steps of one build share. */
 export interface Build {
@@ -69,6 +73,7 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   let outOfMemory = false;
   let lack: string | undefined;
   let notFound: string | undefined;
+  let denied: string | undefined;
   let heard_at = monotonicNow();
   const advice = createAdviceReader();
   const reader = createLineReader((line) => {
@@ -78,6 +83,7 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
     outOfMemory ||= tellsOfMemory(line.message);
     lack ??= lackIn(line.message);
     notFound = notFoundIn(line.message) ?? notFound;
+    denied = deniedIn(line.message) ?? denied;
     log(line);
   }, hide);
   // Output beyond the log's limit is dropped, so the program is hardly slowed down.
@@ -111,8 +117,16 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (lack !== undefined) throw new Lacking(`${name} failed: ${lack}`);
   if (passed === "processes") throw new Failure(`${name} failed: ${processesReason}`);
   if (outOfMemory) throw new Failure(`${name} failed: ${memoryReason(build.limits)}`);
-  const why = code === 127 && notFound !== undefined ? `, the command ${notFound} was not found` : "";
+  const fault =
+    code === 126 || code === 127 ? await programFault(command, (script) => printed(script, box, build)) : undefined;
+  if (fault !== undefined) throw new Failure(`${name} failed: ${fault}`);
+  const why =
+    code === 127 && notFound !== undefined
+      ? `, the command ${notFound} was not found`
+      : code === 126 && denied !== undefined
+        ? `, ${denied} is not executable`
+        : "";
   throw new Failure(
-    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${command}${advice.advice() || build.engines.advice()}`,
+    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${firstLine(command)}${advice.advice() || build.engines.advice()}`,
   );
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { byteSizeText } from "../../kernel/byte-size.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
+import { quoted } from "../../kernel/shell-words.ts";
 import { rootWithin } from "../runtime/app-settings.ts";
 import type { Order, Run } from "../runtime/background-steps.ts";
 import { type BuildLimits, withinLimits } from "../runtime/build-limits.ts";
@@ -11,12 +12,14 @@ import type { ProjectCaches } from "../runtime/project-caches.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
 import { fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
 import { createEngineReader } from "./build-advice.ts";
-import { type Build, printed, runStep } from "./build-steps.ts";
+import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
+import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
+import { programFault, programOf } from "./program-faults.ts";
 import { prune } from "./prune.ts";
 import type { Box } from "./sandbox.ts";
-import { fallbackOf, keepFolder, served } from "./static-folder.ts";
+import { fallbackOf, keepFolder, served, siteProgram } from "./static-folder.ts";
 import { provideTools, toolsFolder } from "./tools.ts";
 
 /** The components that a build needs. */
@@ -37,13 +40,17 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ rele
   withinLimits(run, ports, async (limited) => {
     const { releases } = ports;
     await releases.create(order.deployment_id);
-    const commit = await fetchSource(order, limited, ports);
-    const release = await make(order, commit, limited, ports);
-    await releases.complete(order.deployment_id, release);
-    return { release };
+    const { commit, missing } = await fetchSource(order, limited, ports);
+    const release = await make(order, commit, limited, ports).catch((error) => {
+      if (missing.length === 0 || !(error instanceof Failure) || error instanceof Declined) throw error;
+      throw new Failure(`${error.message}. ${missing.join(". ")}`);
+    });
+    const made = { ...release, missing: [...missing] };
+    await releases.complete(order.deployment_id, made);
+    return { release: made };
   });
 
-function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
+function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<Omit<StoredRelease, "missing">> {
   const { caches, limits } = ports;
   return caches.withPackages(order, limits.disk_bytes / 2, (cache, stored_bytes) =>
     runBuild({ order, commit, cache, stored_bytes }, run, ports),
@@ -73,7 +80,7 @@ async function runBuild(
   { order, commit, cache, stored_bytes }: Given,
   run: Run,
   { releases, machine, limits, variables: ofBuilds, leavesDockerfiles }: BuildPorts,
-): Promise<StoredRelease> {
+): Promise<Omit<StoredRelease, "missing">> {
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
   const root = order.root ?? "";
@@ -98,7 +105,7 @@ async function runBuild(
     user,
     build: { cache: at.packages, temporary: at.temporary },
     ...(disk && { within: disk.within }),
-    env: { CI: "1", NO_COLOR: "1", ...ofBuilds, ...variables },
+    env: { NO_COLOR: "1", ...ofBuilds, ...variables },
     memory_bytes: limits.memory_bytes,
   };
   let runs: Awaited<ReturnType<typeof runSteps>>;
@@ -138,6 +145,20 @@ async function runBuild(
   };
 }
 
+/** Refuses commands that cannot run: a file of the repository, or a program of a language that is not built here. */
+async function checkPrograms(plan: Plan, start: string | undefined, look: (script: string) => Promise<string>) {
+  const { workers, schedules, release, otherLanguage } = plan;
+  const commands = [start, release, ...[...workers, ...schedules].map(({ command }) => command)];
+  for (const command of commands.filter((one) => one !== undefined)) {
+    const fault = await programFault(command, look);
+    if (fault !== undefined) throw new Failure(fault);
+    const program = programOf(command);
+    if (otherLanguage === undefined || program === undefined) continue;
+    const found = await look(`command -v ${quoted(program)} || true`);
+    if (found.trim() === "") throw new Lacking(`the command ${program} was not found: ${otherLanguage}`);
+  }
+}
+
 /** Runs the steps of a build. Their result decides what the release runs. */
 async function runSteps(
   plan: Plan,
@@ -147,17 +168,20 @@ async function runSteps(
 ): Promise<Pick<StoredRelease, "start" | "folder" | "fallback" | "isPruned">> {
   const { log, hide } = build;
   const isElsewhere = leavesDockerfiles && plan.hasDockerfile && plan.runtime === undefined;
+  const look = (script: string) => printed(script, building, build);
+  let found: Awaited<ReturnType<typeof served>>;
   try {
+    await provideLanguages(plan, building, build);
     const env = { ...(await provideTools(plan, building, build)), ...building.env };
     for (const step of plan.steps) {
-      log({ level: "info", message: `${step.name}: ${hide(step.command)}` });
+      log({ level: "info", message: `${step.name}: ${hide(firstLine(step.command))}` });
       await runStep(step, { ...building, env }, build);
     }
+    found = await served(plan, look);
+    await checkPrograms(plan, "start" in found ? found.start : undefined, look);
   } catch (error) {
     throw error instanceof Lacking && isElsewhere ? new Declined(error.message) : error;
   }
-  const look = (script: string) => printed(script, building, build);
-  const found = await served(plan, look);
   if ("start" in found) {
     const isPruned = await prune(plan, found.start, building, build);
     return { start: found.start, folder: null, fallback: null, isPruned };
@@ -170,5 +194,8 @@ async function runSteps(
   const folder = join(building.root ?? "", found.folder);
   const keep = folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(folder);
   if (isAlone) await printed(keep, { ...building, root: "" }, build);
+  const { command, reads } = siteProgram("--compress", found.folder);
+  // A site works without compressed files.
+  await printed(`${command} || true`, { ...building, reads }, build);
   return { start: null, folder: found.folder, fallback, isPruned: false };
 }

@@ -3,16 +3,20 @@ import { hasWithin, ownSettings, settingsWithin } from "../runtime/app-settings.
 import { processesIn, workersIn } from "../runtime/procfile.ts";
 import type { Worker } from "../runtime/workers.ts";
 import type { Step } from "./build-steps.ts";
+import { developmentServerIn } from "./development-server.ts";
 import { goApp } from "./go-app.ts";
 import { nodeApp } from "./node-app.ts";
-import type { Wanted } from "./node-version.ts";
+import { otherLanguage } from "./other-languages.ts";
 import { pythonApp } from "./python-app.ts";
+import type { Wanted } from "./wanted-versions.ts";
 
 /** The commands and folders that a repository requests. */
 export interface Plan {
   readonly steps: readonly Step[];
   /** The requested version of Node. */
   readonly node: Wanted | undefined;
+  /** The requested versions of other languages. */
+  readonly languages: readonly Wanted[];
   /** The package manager for the install. */
   readonly manager: Wanted | undefined;
   /** The command that removes development dependencies after the build. */
@@ -22,8 +26,8 @@ export interface Plan {
   /** A command that runs once after the build. */
   readonly release: string | undefined;
   readonly start: string | undefined;
-  /** Whether `start` is a development server. The result of the build replaces it. */
-  readonly isDevelopment: boolean;
+  /** The development server that `start` runs. The result of the build replaces it. */
+  readonly developmentServer: string | undefined;
   /** The other lines of the Procfile. */
   readonly workers: Worker[];
   readonly schedules: Schedule[];
@@ -31,8 +35,10 @@ export interface Plan {
   readonly folder: string | undefined;
   /** The file of a static site that answers unknown paths. */
   readonly fallback: string | undefined;
-  /** Without `fallback`: the folders whose `index.html` answers unknown paths. */
+  /** Without `fallback`: the folders whose `index.html` answers unknown paths, also of the folders below them. */
   readonly singlePages: readonly string[];
+  /** Whether `public/index.html` is a source, such as the template of a page. */
+  readonly hasPublicPage: boolean;
   /** The path of `svc.json`. */
   readonly health: string | undefined;
   /** The port that the app listens on; undefined if it reads PORT. */
@@ -43,6 +49,8 @@ export interface Plan {
   /** Variables that the language needs at run time. */
   readonly variables: Readonly<Record<string, string>>;
   readonly hasDockerfile: boolean;
+  /** Why a repository of a language that is not built here does not run. */
+  readonly otherLanguage: string | undefined;
   /** The names of the detected files. */
   readonly found: readonly string[];
 }
@@ -70,17 +78,19 @@ export function detect(root: string, top = root): Plan {
       ...(build === undefined ? [] : [{ name: "Building", command: build }]),
     ],
     node: node?.node,
+    languages: others.flatMap(({ wanted }) => wanted ?? []),
     manager: node?.manager,
     prune: node?.prune,
     scripts: node?.scripts ?? {},
     release: processes.get("release"),
     start,
-    isDevelopment: chosen === undefined && node?.isDevelopment === true,
+    developmentServer: start === undefined ? undefined : developmentServerIn(start, node?.scripts ?? {}),
     workers: workersIn(processes),
     schedules: given.schedules,
     folder: given.static,
     fallback: given.fallback,
     singlePages: node?.singlePages ?? [],
+    hasPublicPage: hasWithin(root, "public/index.html"),
     health: given.health,
     port: given.port,
     runtime: given.runtime,
@@ -90,6 +100,7 @@ export function detect(root: string, top = root): Plan {
       ? { PYTHONUNBUFFERED: "1", PYTHONDONTWRITEBYTECODE: "1" }
       : {},
     hasDockerfile: hasWithin(root, "Dockerfile"),
+    otherLanguage: otherLanguage(root),
     found: [
       ...[own, packages, procfile].flatMap((text, i) =>
         text === undefined ? [] : (["svc.json", "package.json", "Procfile"][i] ?? []),

@@ -1,11 +1,14 @@
 import { hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
+import { type Wanted, wantedGo } from "./wanted-versions.ts";
 
 const binary = ".svc/app";
 const mains = `go list -f '{{if eq .Name "main"}}{{.Dir}}{{end}}' ./...`;
 
 /** How to build and start a Go module: its first main package, preferably the one in the top folder. */
-export function goApp(root: string): { name: "Go"; found: string; steps: Step[]; start: string } | undefined {
+export function goApp(
+  root: string,
+): { name: "Go"; found: string; steps: Step[]; start: string; wanted: Wanted | undefined } | undefined {
   if (!hasWithin(root, "go.mod")) return undefined;
   const build = [
     `main=$(${mains}) || exit`,
@@ -18,6 +21,7 @@ export function goApp(root: string): { name: "Go"; found: string; steps: Step[];
     name: "Go",
     found: "go.mod",
     start: `./${binary}`,
+    wanted: wantedGo(root),
     steps: [{ name: "Building", command: build, program: "go" }],
   };
 }

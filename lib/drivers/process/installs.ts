@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { isInRange } from "../../kernel/version-range.ts";
 import { beginningWithin, hasFileWithin, hasWithin, settingsWithin } from "../runtime/app-settings.ts";
 import { Failure } from "../runtime/failure.ts";
-import type { Wanted } from "./node-version.ts";
+import type { Wanted } from "./wanted-versions.ts";
 
 interface Manager {
   readonly locks: readonly string[];
@@ -15,8 +15,8 @@ interface Manager {
 }
 
 const npm = "--include=dev --no-audit --no-fund --prefer-offline";
-/** A flag, because npm would warn about the setting if it were a variable. */
-const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm"';
+/** Flags, because npm would warn about the settings if they were variables. Nobody answers a question of a build. */
+const pnpmStore = '--store-dir "$XDG_CACHE_HOME/pnpm" --config.confirm-modules-purge=false';
 
 /** The package managers. If a folder has several lock files, the first match in this order wins. */
 const managers = {
@@ -31,7 +31,8 @@ const managers = {
     frozen: `pnpm install --frozen-lockfile --prod=false ${pnpmStore}`,
     unlocked: `pnpm install --prod=false ${pnpmStore}`,
     // pnpm 8 does not accept these as flags of `prune`. With another store, it would fetch every package again.
-    prune: 'pnpm prune --prod --config.ignore-scripts=true --config.store-dir="$XDG_CACHE_HOME/pnpm"',
+    prune:
+      'pnpm prune --prod --config.ignore-scripts=true --config.store-dir="$XDG_CACHE_HOME/pnpm" --config.confirm-modules-purge=false',
   },
   yarn: {
     locks: ["yarn.lock"],
@@ -104,10 +105,10 @@ export function workspaceOf(root: string, top: string): string | undefined {
 }
 
 /**
- * The install command for a package's dependencies. `given` is the field `packageManager`, such as `pnpm@10.1.0`. A
- * package without a lock file uses its workspace's.
+ * The install command for a package's dependencies. `given` is the field `packageManager`, such as `pnpm@10.1.0`, and
+ * `npm` the npm of `engines`. A package without a lock file uses its workspace's.
  */
-export function installOf(own: string, given: string | undefined, top = own): Install {
+export function installOf(own: string, given: string | undefined, top = own, npm?: string): Install {
   const isLocked = Object.values(managers).some(({ locks }) => locks.some((lock) => hasWithin(own, lock)));
   const root = isLocked ? own : (workspaceOf(own, top) ?? own);
   const { packageManager } = manifestAt(root);
@@ -120,7 +121,9 @@ export function installOf(own: string, given: string | undefined, top = own): In
   const asked =
     program === named && exact !== undefined && isInRange(exact, exact)
       ? { range: exact, fetches: exact, from: "packageManager of package.json" }
-      : versionsOf(root, program);
+      : program === "npm" && npm !== undefined && isInRange("0.0.0", npm) !== undefined
+        ? { range: npm, fetches: npm, from: "engines of package.json" }
+        : versionsOf(root, program);
   return { program, command: has(program) ? frozen : unlocked, prune, wanted: { name: program, ...asked } };
 }
 

@@ -1,7 +1,5 @@
 import { systemTimer } from "../../kernel/clock.ts";
-import { ownProgram } from "../../kernel/own-program.ts";
 import { hideValues } from "../../kernel/secret-values.ts";
-import { shellCommand } from "../../kernel/shell-words.ts";
 import { loopbackRelay } from "../box/loopback-relay.ts";
 import type { App, Instance, LogLine, Schedule } from "../deployment/contract.ts";
 import { type AppInstance, type Program, startApp } from "../runtime/app-instance.ts";
@@ -16,7 +14,9 @@ import { createWorkers, runScheduled } from "../runtime/workers.ts";
 import { adviceOf, errorIn } from "./failure-advice.ts";
 import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
+import { deniedIn } from "./program-faults.ts";
 import type { Box } from "./sandbox.ts";
+import { siteProgram } from "./static-folder.ts";
 
 export interface InstanceSettings {
   readonly appMemory_bytes: number;
@@ -36,13 +36,6 @@ interface Started {
   readonly hasLayer: boolean;
 }
 
-/** The command that serves a folder of a release. */
-function serving(folder: string, fallback: string | null): Started {
-  const { command, reads } = ownProgram("static-server", import.meta.url, "../box/static-server.ts");
-  const words = [...command, folder, ...(fallback === null ? [] : [fallback])];
-  return { command: shellCommand(words), reads, hasLayer: false };
-}
-
 /** The shell exits with 127 if it cannot find a command. */
 function notFound(command: string, hasInstalled: boolean, printed: readonly LogLine[]): string {
   const program = printed.map(({ message }) => notFoundIn(message)).findLast((one) => one !== undefined);
@@ -51,6 +44,12 @@ function notFound(command: string, hasInstalled: boolean, printed: readonly LogL
   if (installing !== undefined) return `${what}; install it for all users: ${installing}`;
   if (hasInstalled) return what;
   return `${what}; nothing was installed: the repository has no package.json, requirements.txt, pyproject.toml or go.mod`;
+}
+
+/** The shell exits with 126 if it may not execute a file. */
+function deniedAdvice(printed: readonly LogLine[]): string {
+  const program = printed.map(({ message }) => deniedIn(message)).find((one) => one !== undefined);
+  return program === undefined ? "" : `: ${program} is not executable: make it so, with git update-index --chmod=+x`;
 }
 
 const memoryWatch_ms = 1_000;
@@ -110,7 +109,16 @@ export function createInstances(
   const startProgram = async (
     app: App,
     { command, reads, hasLayer }: Started,
-    { health, root, workers, port: own, hasInstalled, isPruned, variables }: Omit<StoredRelease, "start" | "folder">,
+    {
+      health,
+      root,
+      workers,
+      port: own,
+      hasInstalled,
+      isPruned,
+      missing,
+      variables,
+    }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
     const { deployment_id } = app;
@@ -144,11 +152,15 @@ export function createInstances(
       workers: beside,
       ...(hasLayer && sandbox.layerOf && { layerOf: sandbox.layerOf }),
       ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
-      explain: (ending: Ending | undefined, printed: readonly LogLine[]) =>
-        ending?.code === 127
-          ? notFound(command, hasInstalled, printed)
-          : adviceOf(printed, { reachesLoopback: sandbox.listening === undefined, isPruned }) ||
-            (ending === undefined ? "" : errorIn(printed)),
+      explain: (ending: Ending | undefined, printed: readonly LogLine[]) => {
+        const about = { reachesLoopback: sandbox.listening === undefined, isPruned, variables: app.variables };
+        const denied = ending?.code === 126 ? deniedAdvice(printed) : "";
+        const advice =
+          ending?.code === 127
+            ? notFound(command, hasInstalled, printed)
+            : denied || adviceOf(printed, about) || (ending === undefined ? "" : errorIn(printed));
+        return [advice, ...missing].join(". ");
+      },
     };
     const instance = await startApp(program, run);
     all.add(instance);
@@ -160,7 +172,10 @@ export function createInstances(
     /** Starts a release; resolves once it is healthy. */
     start: (app: App, release: StoredRelease, run: StartRun): Promise<Instance> => {
       const { start, folder, fallback } = release;
-      const started = start === null ? serving(folder ?? ".", fallback) : { command: start, reads: [], hasLayer: true };
+      const started =
+        start === null
+          ? { ...siteProgram(folder ?? ".", ...(fallback === null ? [] : [fallback])), hasLayer: false }
+          : { command: start, reads: [], hasLayer: true };
       return startProgram(app, started, release, run);
     },
 

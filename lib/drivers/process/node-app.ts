@@ -3,7 +3,7 @@ import { quoted } from "../../kernel/shell-words.ts";
 import { hasFileWithin, parseFile } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
 import { type Install, installOf, workspaceOf } from "./installs.ts";
-import { wantedNode } from "./node-version.ts";
+import { wantedNode } from "./wanted-versions.ts";
 
 const scripts = v.optional(v.record(v.string(), v.string()), {});
 const named = v.optional(v.record(v.string(), v.unknown()), {});
@@ -17,7 +17,7 @@ const manifest = v.object({
   packageManager: v.optional(v.string()),
   engines: v.optional(v.unknown()),
 });
-const engine = v.object({ node: v.string() });
+const engine = v.object({ node: v.optional(v.string()), npm: v.optional(v.string()) });
 type Manifest = v.InferOutput<typeof manifest>;
 
 /** The install of a package; undefined if it has nothing to install. */
@@ -25,12 +25,13 @@ function installIn(
   root: string,
   top: string,
   { scripts, workspaces, packageManager, ...lists }: Manifest,
+  npm: string | undefined,
 ): Install | undefined {
   const { dependencies, devDependencies, optionalDependencies } = lists;
   const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
   const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;
   const isNeeded = count > 0 || hooks || workspaces !== undefined;
-  return isNeeded ? installOf(root, packageManager, top) : undefined;
+  return isNeeded ? installOf(root, packageManager, top, npm) : undefined;
 }
 
 /**
@@ -41,31 +42,29 @@ function scriptOf(scripts: Readonly<Record<string, string>>, name: string): stri
   return hasHooks ? `npm run --silent ${name}` : scripts[name];
 }
 
+/** The script that builds. */
+const buildOf = (scripts: Readonly<Record<string, string>>) =>
+  ["svc-build", "heroku-postbuild", "build"].find((name) => name in scripts);
+
 /**
  * Default programs. They do not apply to packages with a build or an index.html, where such files may be for browsers.
  */
 const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
 
 function programOf(root: string, { main, scripts }: Manifest): string | undefined {
-  const isPlain = !("build" in scripts) && !("svc-build" in scripts) && !hasFileWithin(root, "index.html");
+  const isPlain = buildOf(scripts) === undefined && !hasFileWithin(root, "index.html");
   const program = [main, "server.js", ...(isPlain ? unnamed : [])].find(
     (name) => name !== undefined && hasFileWithin(root, name),
   );
   return program === undefined ? undefined : `node ${quoted(program)}`;
 }
 
-/**
- * Programs that compile sources on each request or change. They are not for production, and cannot write to a release.
- */
-const developmentServer =
-  /^(react-scripts start|react-app-rewired start|craco start|vite( (dev|serve|preview))?( -.*)?$|nest start|ng serve|nx (serve|run \S+:serve)|vue-cli-service serve|parcel( serve| [^b-]|$)|webpack(-dev-server| serve)|gatsby develop|astro (dev|preview)|(@11ty\/)?eleventy .*--serve|docusaurus start|(vite|vue)press dev|snowpack dev)/;
-
 /** A build before the start. It has already run, and a running app cannot write to its release. */
 const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
 
 /** The scripts without a build before the start. */
 function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  if (!("build" in scripts)) return scripts;
+  if (!("build" in scripts) || buildOf(scripts) === "heroku-postbuild") return scripts;
   const rest = (script = "") => script.replace(buildBefore, "").trim();
   const { prestart, start, ...others } = scripts;
   return {
@@ -75,25 +74,28 @@ function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly
   };
 }
 
-/** The command of a script without leading `npx`, `cross-env` and variables. */
-function commandOf(script: string): string {
-  const words = script.trim().split(/\s+/);
-  const first = words.findIndex((word) => !/^(npx|cross-env|\w+=.*)$/.test(word));
-  return words.slice(Math.max(0, first)).join(" ");
-}
-
-/** Bundlers of single-page apps, each with its output folder. */
-const singlePage = { vite: "dist", "react-scripts": "build" } as const;
+/** Bundlers of single-page apps: a sign of each in the dependencies or the scripts, and its output folder. */
+const singlePage = {
+  vite: "dist",
+  "react-scripts": "build",
+  "vue-cli-service": "dist",
+  "@vue/cli-service": "dist",
+  ng: "dist",
+  "@angular/core": "dist",
+} as const;
 
 /** How a package is installed, built and started. */
 export function nodeApp(root: string, text: string, top: string) {
   const its = parseFile(manifest, "package.json", text);
   const { scripts, dependencies, devDependencies } = its;
-  const starting = withoutBuildBefore(scripts);
-  const start = scriptOf(starting, "start");
-  const install = installIn(root, top, its);
+  const start = scriptOf(withoutBuildBefore(scripts), "start");
+  const asked = v.is(engine, its.engines) ? its.engines : {};
+  const install = installIn(root, top, its, asked.npm);
   const isAlone = its.workspaces === undefined && workspaceOf(root, top) === undefined;
-  const depends = (name: string) => name in dependencies || name in devDependencies;
+  const uses = (name: string) =>
+    name in dependencies ||
+    name in devDependencies ||
+    Object.values(scripts).some((script) => script.split(/\s+/).includes(name));
   return {
     install: install === undefined ? [] : [{ name: "Installing dependencies", ...install } satisfies Step],
     manager: install?.wanted,
@@ -101,13 +103,11 @@ export function nodeApp(root: string, text: string, top: string) {
      * The command that removes development dependencies. Packages of a workspace share them, so there it is undefined.
      */
     prune: isAlone ? install?.prune : undefined,
-    node: wantedNode(root, v.is(engine, its.engines) ? its.engines.node : undefined),
+    node: wantedNode(root, asked.node),
     scripts,
-    build: scriptOf(scripts, "svc-build" in scripts ? "svc-build" : "build"),
+    build: scriptOf(scripts, buildOf(scripts) ?? "build"),
     start: start ?? programOf(root, its),
-    /** Whether `start` is a development server. The result of the build replaces it. */
-    isDevelopment: start !== undefined && developmentServer.test(commandOf(starting["start"] ?? "")),
     /** Output folders with a single page that answers all paths. */
-    singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (depends(name) ? [folder] : [])),
+    singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (uses(name) ? [folder] : [])),
   };
 }

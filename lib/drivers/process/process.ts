@@ -87,11 +87,11 @@ export function createProcessDriver(
 
       stores: async (release) => (await releases.find(release)) !== undefined,
 
-      async begin({ release: keepsRelease, project: keepsProject, environment: keepsData, warn }) {
+      async begin({ release: keepsRelease, project: keepsProject, environment: keepsData, mayFetch, warn }) {
         killProcessesIn(folder);
         const machine = await probeMachine(folder, settings);
         gitGroup.entries = machine.gitEntries;
-        const git = createGit(join(folder, "git"), caches.folder, codeHost, gitGroup);
+        const git = createGit(join(folder, "git"), caches.folder, { ...codeHost, mayFetch }, gitGroup);
         const { buildVariables: variables = {} } = settings;
         begun = {
           machine,

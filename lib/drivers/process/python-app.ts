@@ -1,10 +1,29 @@
 import { beginningWithin, hasFileWithin, hasWithin } from "../runtime/app-settings.ts";
 import type { Step } from "./build-steps.ts";
+import { listing } from "./python-dependencies.ts";
+import { type Wanted, wantedPython } from "./wanted-versions.ts";
 
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
-/** A project without a build system cannot be installed as a package, so only its dependencies are. */
-const listed =
-  "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb')).get('project', {}).get('dependencies', []), sep='\\n')";
+const requirements = '"$TMPDIR/requirements.txt"';
+/** Projects such as a flat folder of programs are no packages. They run with their dependencies. */
+const itself = [
+  `{ ${install} --no-deps . > "$TMPDIR/project.log" 2>&1`,
+  '{ tail -n 5 "$TMPDIR/project.log"; echo "The project itself cannot be installed as a package, so only its dependencies are"; }; }',
+].join(" || ");
+
+/** The steps that install what a `pyproject.toml` lists. */
+function ofProject(text: string, further: string): Step[] {
+  const isPoetry = /^\[tool\.poetry[\].]/m.test(text);
+  const isListed = /^\[project\]/m.test(text) && !/^dynamic\s*=[^\]]*"dependencies"/m.test(text);
+  const hasBuild = /^\[build-system\]/m.test(text);
+  const installing = { name: "Installing dependencies", program: "python3" };
+  if (hasBuild && !isListed && !isPoetry) return [{ ...installing, command: `${install} .${further}` }];
+  const isPackage = hasBuild && !/^package-mode\s*=\s*false/m.test(text);
+  return [
+    { name: "Reading pyproject.toml", command: listing(requirements) },
+    { ...installing, command: `${install} -r ${requirements}${further}${isPackage ? ` && ${itself}` : ""}` },
+  ];
+}
 
 /** The variable that holds a framework's app object, such as `app` in `app = Flask(__name__)`. */
 const objectOf = (framework: string, program: string) =>
@@ -28,7 +47,7 @@ function startOf(file: string, program: string, requirements: string): string {
  */
 export function pythonApp(
   root: string,
-): { name: "Python"; found: string; steps: Step[]; start: string | undefined } | undefined {
+): { name: "Python"; found: string; steps: Step[]; start: string | undefined; wanted: Wanted | undefined } | undefined {
   const found = ["requirements.txt", "pyproject.toml"].find((name) => hasWithin(root, name));
   if (found === undefined) return undefined;
   const text = beginningWithin(root, found);
@@ -36,20 +55,22 @@ export function pythonApp(
   const start = file && startOf(file, beginningWithin(root, file), text);
   // FastAPI does not include a server, and not every app lists one.
   const further = start?.includes("-m uvicorn") && !/\buvicorn\b/i.test(text) ? " uvicorn" : "";
-  const ofProject = /^\[build-system\]/m.test(text)
-    ? `${install} .${further}`
-    : `python3 -c "${listed}" > "$TMPDIR/requirements.txt" && ${install} -r "$TMPDIR/requirements.txt"${further}`;
   return {
     name: "Python",
     found,
     start,
+    wanted: wantedPython(root),
     steps: [
       { name: "Making the virtual environment", command: "python3 -m venv .venv", program: "python3" },
-      {
-        name: "Installing dependencies",
-        command: found === "requirements.txt" ? `${install} -r requirements.txt${further}` : ofProject,
-        program: "python3",
-      },
+      ...(found === "pyproject.toml"
+        ? ofProject(text, further)
+        : [
+            {
+              name: "Installing dependencies",
+              command: `${install} -r requirements.txt${further}`,
+              program: "python3",
+            },
+          ]),
     ],
   };
 }

@@ -1,4 +1,5 @@
-import { quoted } from "../../kernel/shell-words.ts";
+import { ownProgram } from "../../kernel/own-program.ts";
+import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Plan } from "./detect.ts";
 
@@ -15,6 +16,19 @@ type Look = (script: string) => Promise<string>;
  * Output folders of builds. After a build they are searched first, because the sources may also contain an index.html.
  */
 const written = ["dist", "build", "out", "_site"];
+/** Where further tools write their output. */
+const writtenBelow = [
+  ".output/public",
+  ".vitepress/dist",
+  "docs/.vitepress/dist",
+  ".vuepress/dist",
+  "docs/.vuepress/dist",
+  "www",
+  "dist/*/browser",
+  "dist/*/public",
+  "dist/*",
+  "build/*",
+];
 
 async function find(look: Look, places: readonly string[]): Promise<string | undefined> {
   const tests = places.map((place) => `[ -f ${quoted(`./${place}`)} ] && echo ${quoted(place)} && exit`);
@@ -22,73 +36,104 @@ async function find(look: Look, places: readonly string[]): Promise<string | und
   return places.find((place) => place === found);
 }
 
+/** Finds the first folder with an index.html. A pattern counts only if exactly one folder fits. */
 async function findFolder(look: Look, folders: readonly string[]): Promise<string | undefined> {
-  const found = await find(
-    look,
-    folders.map((folder) => `${folder}/index.html`),
+  const page = "/index.html";
+  const tests = folders.map(
+    (folder) => `set -- ${folder}${page}; [ $# = 1 ] && [ -f "./$1" ] && printf '%s\\n' "$1" && exit`,
   );
-  return found?.slice(0, -"/index.html".length);
+  const [found = ""] = (await look([...tests, "true"].join("\n"))).split("\n", 1);
+  return found.endsWith(page) ? found.slice(0, -page.length) : undefined;
 }
 
-/** Lists up to three folders below the top that may contain an app. */
+/** Lists folders below the top that may contain an app. */
 const below = [
-  "for file in */package.json */*/package.json */go.mod */requirements.txt */pyproject.toml */Procfile */svc.json",
-  'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v ^node_modules/ | head -n 3',
+  "for file in */package.json */*/package.json */go.mod */requirements.txt */pyproject.toml */Procfile */svc.json */index.html",
+  'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v "^node_modules/" | head -n 10',
 ].join("\n");
 
+/** Outputs for the platforms of others, each with what to use instead. */
+const elsewhere = {
+  ".vercel/output/config.json": "Vercel",
+  ".netlify/functions-internal/.gitkeep": "Netlify",
+  "netlify/functions/server.mjs": "Netlify",
+  ".svelte-kit/cloudflare/_worker.js": "Cloudflare",
+  "dist/_worker.js/index.js": "Cloudflare",
+  ".svelte-kit/output/server/index.js": "no platform (adapter-auto)",
+} as const satisfies Readonly<Record<string, string>>;
+
+/** Why nothing was found to run, and what helps. */
+async function nothingIn({ hasDockerfile, otherLanguage }: Plan, look: Look): Promise<string> {
+  if (hasDockerfile)
+    return `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`;
+  const output = await find(look, Object.keys(elsewhere));
+  if (output !== undefined)
+    return `the build wrote its output for ${elsewhere[output as keyof typeof elsewhere]} (${output}): use the adapter of the framework for Node, such as @sveltejs/adapter-node, @astrojs/node or the Nitro preset node-server, or the one for static sites`;
+  if (otherLanguage !== undefined) return otherLanguage;
+  const [first, ...others] = (await look(below)).split("\n").filter((folder) => folder !== "");
+  if (first === undefined) return nothingFound;
+  return `${nothingFound}. There may be apps in ${[first, ...others].join(", ")}: set root of an environment to one of them, as in \`svc-server call environments.put id=PROJECT name=production root=${first}\`, with an environment for each app; or name its commands in svc.json at the top, such as {"start":"npm start --prefix ${first}"}`;
+}
+
 /** Finds the folder of a static site after the build. */
-async function staticFolder({ folder, steps, hasDockerfile }: Plan, look: Look): Promise<string> {
+async function staticFolder(plan: Plan, look: Look): Promise<string> {
+  const { folder, steps } = plan;
   if (folder !== undefined) {
-    if ((await findFolder(look, [folder])) !== undefined) return folder;
+    if ((await find(look, [`${folder}/index.html`])) !== undefined) return folder;
     throw new Failure(`the static folder ${folder} of svc.json has no index.html after the build`);
   }
-  const places = steps.length > 0 ? [...written, "public", "."] : ["public", ...written, "."];
+  const places = steps.length > 0 ? [...written, ...writtenBelow, "public", "."] : ["public", ...written, "."];
   const found = await findFolder(look, places);
   if (found !== undefined) return found;
-  if (hasDockerfile)
-    throw new Failure(
-      `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`,
-    );
-  const inner = (await look(below)).split("\n").filter((folder) => folder !== "");
-  const hint = inner.length > 0 ? `. There may be apps in ${inner.join(", ")}: set root to the folder of the app` : "";
-  throw new Failure(`${nothingFound}${hint}`);
+  throw new Failure(await nothingIn(plan, look));
 }
 
 /** What a release runs: a start command, or a folder of static files. */
 type Served = { readonly start: string } | { readonly folder: string };
 
-/** Programs that tools such as Nx build into one folder per project. */
-const insides = 'for file in dist/*/main.js dist/apps/*/main.js; do [ ! -f "$file" ] || echo "$file"; done';
+/**
+ * Lists the programs that Nest, or tools such as Nx and Angular with one folder per project, have built. A script beside a
+ * page is for browsers.
+ */
+const programs = [
+  "list() { for file; do",
+  '[ ! -f "$file" ] || [ -f "$(dirname "$file")/index.html" ] || printf "%s\\n" "$file"; done; }',
+  "list dist/main.js dist/src/main.js | grep . && exit",
+  "list dist/*/main.js dist/apps/*/main.js dist/*/server/server.mjs",
+].join("\n");
 
 /**
- * Programs that frameworks build for Node, each with a file that only such a build contains: Nitro (Nuxt, TanStack
- * Start), SvelteKit, Astro. Their templates have no start script.
+ * Servers that frameworks build for Node, each with a file that only such a build contains: Nitro (Nuxt, TanStack Start),
+ * SvelteKit, Astro, Next, unless it wrote a static site. Their templates have no start script, or a development server.
  */
-const servers = {
-  ".output/server/index.mjs": ".output/server/index.mjs",
-  "build/handler.js": "build/index.js",
-  "dist/server/entry.mjs": "dist/server/entry.mjs",
-} as const satisfies Readonly<Record<string, string>>;
+const servers: Readonly<Record<string, string | undefined>> = {
+  ".output/server/index.mjs": "node .output/server/index.mjs",
+  "build/handler.js": "node build/index.js",
+  "dist/server/entry.mjs": "node dist/server/entry.mjs",
+  "out/index.html": undefined,
+  ".next/BUILD_ID": "next start",
+};
 
 async function findServer(look: Look): Promise<string | undefined> {
   const found = await find(look, Object.keys(servers));
-  return Object.entries(servers).find(([sign]) => sign === found)?.[1];
+  return found === undefined ? undefined : servers[found];
 }
 
 /** Decides after the build what to run. The result of the build replaces a development server. */
 export async function served(plan: Plan, look: Look): Promise<Served> {
-  const { start, isDevelopment } = plan;
-  if (start !== undefined && !isDevelopment) return { start };
+  const { start, developmentServer } = plan;
+  if (start !== undefined && developmentServer === undefined) return { start };
   const isBuilt = plan.folder === undefined && plan.steps.length > 0;
   const server = isBuilt ? await findServer(look) : undefined;
-  if (server !== undefined) return { start: `node ${server}` };
+  if (server !== undefined) return { start: server };
   if (start === undefined) return { folder: await staticFolder(plan, look) };
-  const program = await find(look, ["dist/main.js", "dist/src/main.js"]);
-  if (program !== undefined) return { start: `node ${program}` };
-  const [inside, ...others] = (await look(insides)).split("\n").filter((line) => line !== "");
-  if (inside !== undefined && others.length === 0) return { start: `node ${quoted(inside)}` };
-  const folder = await findFolder(look, written);
-  return folder === undefined ? { start } : { folder };
+  const [program, ...others] = (await look(programs)).split("\n").filter((line) => line !== "");
+  if (program !== undefined && others.length === 0) return { start: `node ${quoted(program)}` };
+  const folder = await findFolder(look, [...written, ...writtenBelow, ...(plan.hasPublicPage ? [] : ["public"])]);
+  if (folder !== undefined) return { folder };
+  throw new Failure(
+    `${developmentServer} is a development server, which never goes live, and ${plan.steps.some(({ name }) => name === "Building") ? "the build left" : "package.json has no script build, and there is"} neither a site (index.html in ${[...written, ...writtenBelow].join(", ")} or public) nor a known server: in svc.json, name the command that builds as build, and the folder that it writes as static, or the program that serves it as start`,
+  );
 }
 
 /**
@@ -100,7 +145,9 @@ export async function fallbackOf({ fallback, singlePages }: Plan, folder: string
     if ((await find(look, [`${folder}/${fallback}`])) !== undefined) return fallback;
     throw new Failure(`the fallback ${fallback} of svc.json is not in the static folder ${folder}`);
   }
-  const isOwn = singlePages.includes(folder) && (await find(look, [`${folder}/404.html`])) === undefined;
+  const isOwn =
+    singlePages.some((one) => folder === one || folder.startsWith(`${one}/`)) &&
+    (await find(look, [`${folder}/404.html`])) === undefined;
   return isOwn ? "index.html" : null;
 }
 
@@ -119,4 +166,10 @@ export function keepFolder(folder: string): string {
       `cd ${quoted(`./${part}`)}`,
     ]),
   ].join("\n");
+}
+
+/** The program of static sites with these arguments, and the files outside of a release that it reads. */
+export function siteProgram(...args: readonly string[]): { command: string; reads: readonly string[] } {
+  const { command, reads } = ownProgram("static-server", import.meta.url, "../box/static-server.ts");
+  return { command: shellCommand([...command, ...args]), reads };
 }

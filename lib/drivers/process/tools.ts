@@ -6,8 +6,8 @@ import { Failure, Lacking } from "../runtime/failure.ts";
 import { type Build, printed, runStep } from "./build-steps.ts";
 import type { Plan } from "./detect.ts";
 import { installCommand } from "./missing-programs.ts";
-import type { Wanted } from "./node-version.ts";
 import type { Box } from "./sandbox.ts";
+import type { Wanted } from "./wanted-versions.ts";
 
 /** Programs that the machine lacks. They are part of the release and come before the machine's in `PATH`. */
 export const toolsFolder = ".svc/node_modules";

@@ -5,6 +5,7 @@ import { cronText } from "../../kernel/cron.ts";
 import { parseDuration } from "../../kernel/duration.ts";
 import { listOf } from "../../kernel/size-limits.ts";
 import { detailOf, durationText, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
+import { TextDecoder } from "../../kernel/web.ts";
 import type { Schedule } from "../deployment/contract.ts";
 import { Failure } from "./failure.ts";
 
@@ -81,12 +82,19 @@ function fileWithin(root: string, name: string): string | undefined {
 
 export const hasFileWithin = (root: string, name: string): boolean => fileWithin(root, name) !== undefined;
 
+/** Decodes a text. Editors and shells of Windows begin it with a byte order mark, or write UTF-16. */
+function decoded(bytes: Buffer): string {
+  const mark = bytes.subarray(0, 2).toString("latin1");
+  const encoding = mark === "\xff\xfe" ? "utf-16le" : mark === "\xfe\xff" ? "utf-16be" : "utf-8";
+  return new TextDecoder(encoding).decode(bytes);
+}
+
 /** Reads a text file of the repository, of at most `most` KiB. A link that leads out of it counts as missing. */
 export function readWithin(root: string, name: string, most = largestFile): string | undefined {
   const real = fileWithin(root, name);
   if (real === undefined) return undefined;
   if (statSync(real).size > most * 1024) throw new Failure(`${name} is larger than ${most} KiB`);
-  return readFileSync(real, "utf8");
+  return decoded(readFileSync(real));
 }
 
 /** Reads a file of settings. */
@@ -99,7 +107,7 @@ export function beginningWithin(root: string, name: string): string {
   const file = openSync(real, "r");
   try {
     const bytes = Buffer.alloc(largestSettings * 1024);
-    return bytes.toString("utf8", 0, readSync(file, bytes));
+    return decoded(bytes.subarray(0, readSync(file, bytes)));
   } finally {
     closeSync(file);
   }

@@ -14,6 +14,8 @@ export interface CodeHost {
   readonly repos?: string | undefined;
   /** Finds the folder of a repository that the service hosts. It takes precedence over the code host. */
   readonly own?: (of: { readonly organization_id: string; readonly repo: string }) => Promise<string | undefined>;
+  /** Whether an organization may fetch a repository with the operator's credential. */
+  readonly mayFetch?: ((organization_id: string, repo: string) => Promise<boolean>) | undefined;
 }
 
 export interface GitResult {

@@ -9,7 +9,9 @@ import { createGitCaches } from "./git-cache.ts";
 import { type CodeHost, createGitCommand, type GitResult } from "./git-command.ts";
 import type { GitGroup } from "./limited-git.ts";
 import { repositoryIn } from "./local-repositories.ts";
+import { type Submodule, sourceAt, submoduleUrls } from "./submodules.ts";
 
+const mostSubmodules = 50;
 const commitId = /^[0-9a-f]{40}$/;
 
 /** A source, resolved to a commit. */
@@ -176,9 +178,42 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
       await git([...inCache, "update-ref", target, commit], { signal, timeout: "30s" });
     },
 
+    /** The submodules of a commit that was checked out. */
+    async submodules({ cache, commit }: Resolved, app: string, signal: AbortSignal): Promise<Submodule[]> {
+      const urls = submoduleUrls(app);
+      if (urls.size === 0) return [];
+      const paths = [...urls.keys()].slice(0, mostSubmodules).map((path) => `:(literal)${path}`);
+      const listed = await git(["--git-dir", cache, "ls-tree", "-z", commit, "--", ...paths], {
+        signal,
+        timeout: "30s",
+      });
+      return listed.stdout.split("\0").flatMap((line) => {
+        const [, id, path = ""] = /^160000 commit ([0-9a-f]{40})\t(.+)$/s.exec(line) ?? [];
+        const url = urls.get(path);
+        return id === undefined || url === undefined ? [] : [{ path, url, commit: id }];
+      });
+    },
+
+    /**
+     * The order for a submodule, under the rules of a source; undefined if its address is neither at this service nor at
+     * the code host.
+     */
+    async orderOf<O extends Order>(
+      order: O,
+      { url, commit: pin }: Submodule,
+      signal: AbortSignal,
+    ): Promise<O | undefined> {
+      const found = sourceAt(url, { parent: order.source.repo ?? "", host: host.url });
+      if (!found) return undefined;
+      const { repo, isOfHost } = found;
+      const usesCredential = (await host.mayFetch?.(order.organization_id, repo)) ?? false;
+      const of = { ...order, source: { ...order.source, repo, branch: null, tag: null }, pin, usesCredential };
+      return isOfHost || host.repos !== undefined || (await ownOf(of, signal)) !== undefined ? of : undefined;
+    },
+
     /** Writes the files of a fetched commit, without `.git`. */
     async checkout({ cache, commit }: Resolved, into: string, signal: AbortSignal): Promise<void> {
-      const index = `${into}.index`;
+      const index = join(cache, "svc-checkout.index");
       await mkdir(into, { recursive: true });
       const written = await git(
         [

@@ -17,6 +17,8 @@ const stored = v.object({
   hasInstalled: v.optional(v.boolean(), true),
   /** Whether its development dependencies were removed. */
   isPruned: v.optional(v.boolean(), false),
+  /** Sentences about parts of its source that could not be fetched. */
+  missing: v.optional(v.array(v.string()), []),
   /** The variables that its language needs. */
   variables: v.optional(v.record(v.string(), v.string()), {}),
   health: v.nullable(v.string()),

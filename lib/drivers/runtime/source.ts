@@ -1,11 +1,12 @@
 import { rm } from "node:fs/promises";
-import { hasWithin, readWithin } from "./app-settings.ts";
+import { readWithin, rootWithin } from "./app-settings.ts";
 import type { Order } from "./background-steps.ts";
 import { type BuildLimits, diskReason, type LimitedRun, watchLimits } from "./build-limits.ts";
 import { writtenTo } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Releases } from "./releases.ts";
+import type { Submodule } from "./submodules.ts";
 
 interface SourcePorts {
   readonly git: Git;
@@ -32,17 +33,41 @@ export const secretsIn = (variables: Readonly<Record<string, string>>): string[]
     return password === undefined ? [] : [password];
   });
 
-/** Fetches the commit of a source and writes its files into the release's folder. Returns the commit. */
-export async function fetchSource(
-  order: Order,
-  { log, signal, end }: LimitedRun,
-  { git, releases, limits }: SourcePorts,
-): Promise<string> {
+/** A source that was fetched: its commit, and sentences about submodules that could not be. */
+interface FetchedSource {
+  readonly commit: string;
+  readonly missing: readonly string[];
+}
+
+/** Submodules may have submodules. */
+const mostLevels = 3;
+
+/** Fetches the commit of a source and writes its files, with those of its submodules, into the release's folder. */
+export async function fetchSource(order: Order, run: LimitedRun, ports: SourcePorts): Promise<FetchedSource> {
   const { source, pin } = order;
-  const app = releases.appOf(order.deployment_id);
+  const { log } = run;
+  const app = ports.releases.appOf(order.deployment_id);
   const what = source.tag ? `tag ${source.tag}` : source.branch ? `branch ${source.branch}` : "the default branch";
   log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
+  const commit = await fetchInto(app, order, run, ports);
+  log({ level: "info", message: `Checked out commit ${commit.id}` });
+  const missing = await fetchSubmodules(app, commit.submodules, order, run, ports, mostLevels);
+  const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
+  const lfs = usesLfs ? ["Files of Git LFS are not fetched: the release has only their pointers"] : [];
+  for (const message of [...missing, ...lfs]) log({ level: "warn", message });
+  return { commit: commit.id, missing };
+}
+
+/** Fetches the commit of an order into a folder of the release. Returns it with its submodules. */
+async function fetchInto(
+  into: string,
+  order: Order,
+  { signal, end }: LimitedRun,
+  { git, releases, limits }: SourcePorts,
+) {
+  const app = releases.appOf(order.deployment_id);
   const resolved = await git.resolve(order, signal);
+  let submodules: readonly Submodule[] = [];
   await git.alone(resolved, limits.disk_bytes, signal, async (before_bytes) => {
     const room = { limits, written: writtenTo([resolved.cache, app], before_bytes) };
     let isTooLarge = false;
@@ -52,8 +77,9 @@ export async function fetchSource(
     };
     const unwatch = watchLimits(() => undefined, room, passed);
     try {
-      await git.fetch(resolved, source.repo, signal);
-      await git.checkout(resolved, app, signal);
+      await git.fetch(resolved, order.source.repo, signal);
+      await git.checkout(resolved, into, signal);
+      submodules = await git.submodules(resolved, into, signal);
       // A fast fetch ends before the first size check.
       const reason = await diskReason(room);
       if (reason !== undefined) passed(reason);
@@ -63,16 +89,36 @@ export async function fetchSource(
     }
   });
   if (signal.aborted) throw new Failure("it was ended");
-  log({ level: "info", message: `Checked out commit ${resolved.commit}` });
-  for (const message of notices(app)) log({ level: "warn", message });
-  return resolved.commit;
+  return { id: resolved.commit, submodules };
 }
 
-/** Warnings about parts that are not fetched and would be missing. */
-function notices(app: string): string[] {
-  const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
-  return [
-    ...(hasWithin(app, ".gitmodules") ? ["Submodules are not fetched"] : []),
-    ...(usesLfs ? ["Files of Git LFS are not fetched: the release has only their pointers"] : []),
-  ];
+/** Fetches submodules, each under the rules of a source. Returns a sentence about each that could not be. */
+async function fetchSubmodules(
+  into: string,
+  submodules: readonly Submodule[],
+  order: Order,
+  run: LimitedRun,
+  ports: SourcePorts,
+  levels: number,
+): Promise<string[]> {
+  const missing: string[] = [];
+  for (const one of submodules) {
+    const { path, url } = one;
+    const say = (reason: string) => missing.push(`The submodule ${path} was not fetched: ${reason}`);
+    const of = levels === 0 ? undefined : await ports.git.orderOf(order, one, run.signal);
+    if (of === undefined) {
+      say(levels === 0 ? "it is nested too deeply" : `${url} is neither at the code host nor in this service`);
+      continue;
+    }
+    try {
+      const folder = rootWithin(into, path);
+      const commit = await fetchInto(folder, of, run, ports);
+      run.log({ level: "info", message: `Checked out the submodule ${path}, commit ${commit.id}` });
+      missing.push(...(await fetchSubmodules(folder, commit.submodules, of, run, ports, levels - 1)));
+    } catch (error) {
+      if (!(error instanceof Failure) || run.signal.aborted) throw error;
+      say(error.message);
+    }
+  }
+  return missing;
 }

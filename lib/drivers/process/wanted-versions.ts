@@ -3,7 +3,7 @@ import { beginningWithin } from "../runtime/app-settings.ts";
 
 /** A program and the versions of it that an app accepts. */
 export interface Wanted {
-  readonly name: "node" | "npm" | "pnpm" | "yarn" | "bun";
+  readonly name: "node" | "npm" | "pnpm" | "yarn" | "bun" | "python" | "go";
   /** The accepted versions, as an npm range. */
   readonly range: string;
   /** The version to fetch if none of them is present. */
@@ -28,16 +28,18 @@ function rangeOf(text: string): string | undefined {
 }
 
 const firstWord = (line: string) => line.trim().split(/[\s#]/, 1)[0] || undefined;
-const ofTools = (line: string) => {
-  const [tool, version] = line.trim().split(/\s/).filter(Boolean);
-  return tool === "node" || tool === "nodejs" ? firstWord(version ?? "") : undefined;
-};
+const ofTools =
+  (...names: readonly string[]) =>
+  (line: string) => {
+    const [tool = "", version = ""] = line.trim().split(/\s+/);
+    return names.includes(tool) ? firstWord(version) : undefined;
+  };
 
 /** Each file that may name a Node version, and how to read a line of it. */
 const files = [
   [".nvmrc", firstWord],
   [".node-version", firstWord],
-  [".tool-versions", ofTools],
+  [".tool-versions", ofTools("node", "nodejs")],
 ] as const;
 
 const versionIn = (text: string, read: (line: string) => string | undefined) =>
@@ -54,4 +56,37 @@ export function wantedNode(root: string, engines: string | undefined): Wanted | 
     if (range) return { name: "node", range, fetches: range, from };
   }
   return undefined;
+}
+
+/** Converts a range of Python, such as `>=3.9,<4` or `~=3.9`, to an npm range. It drops excluded versions. */
+const rangeOfPython = (text: string) =>
+  text
+    .replace(/!=\s*[\w.*]+/g, "")
+    .replace(/~=\s*(\d+)\.\d+\.\d+/g, (all) => `~${all.slice(2).trim()}`)
+    .replace(/~=\s*/g, "^")
+    .replace(/={2,3}\s*/g, "")
+    .replaceAll(",", " ")
+    .trim();
+
+/** Each file that may name a Python version, and how to read a line of it. */
+const filesOfPython = [
+  [".python-version", (line: string) => firstWord(line)?.replace(/^(cpython|python)-?/, "")],
+  ["runtime.txt", (line: string) => /^python-(\S+)/.exec(line.trim())?.[1]],
+  [".tool-versions", ofTools("python")],
+  ["pyproject.toml", (line: string) => /^(?:requires-)?python\s*=\s*["']([^"']+)["']/.exec(line)?.[1]],
+] as const;
+
+/** The Python version that an app requests. */
+export function wantedPython(root: string): Wanted | undefined {
+  for (const [from, read] of filesOfPython) {
+    const range = rangeOfPython(versionIn(beginningWithin(root, from), read) ?? "");
+    if (range !== "" && rangeOf(range) !== undefined) return { name: "python", range, fetches: range, from };
+  }
+  return undefined;
+}
+
+/** The Go version that an app requests. */
+export function wantedGo(root: string): Wanted | undefined {
+  const version = /^go\s+(\d+\.\d+(?:\.\d+)?)/m.exec(beginningWithin(root, "go.mod"))?.[1];
+  return version === undefined ? undefined : { name: "go", range: `>=${version}`, fetches: version, from: "go.mod" };
 }
