@@ -15,6 +15,7 @@ export const calls = {
   environments: {
     list: "GET /projects/{id}/environments",
     put: "PUT /projects/{id}/environments/{name} {}",
+    update: "PATCH /projects/{id}/environments/{name} {}",
     delete: "DELETE /projects/{id}/environments/{name}",
     logs: "GET /projects/{id}/environments/{name}/logs",
     runs: "GET /projects/{id}/environments/{name}/runs",

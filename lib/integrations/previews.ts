@@ -1,7 +1,7 @@
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHost } from "../drivers/code-host/code-host.ts";
-import { mostVariables } from "../environments/schema.ts";
+import { mostVariables } from "../environments/rules.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";

@@ -57,6 +57,7 @@ export const splits: Readonly<Record<string, string>> = {
   "deliveries/endpoint-repository": "the rows of endpoints",
   "environments/stored-variables": "how variables are stored, and which ones a copy has",
   "environments/project-removal": "removes the environments of a deleted project",
+  "environments/rules": "the rules of what callers may change",
   "environments/protection": "the user and password before an app, as stored and as shown",
   "apps/restarts": "restarts of live releases",
   "apps/comeback": "the return of live releases after a crash",

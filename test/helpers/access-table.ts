@@ -29,6 +29,7 @@ const table = `
   POST   /projects/{}/unarchive                    oa    projects:write      404  200
   GET    /projects/{}/environments                 oadv  deployments:read    404  200
   PUT    /projects/{}/environments/{}              oad   deployments:write   400  200
+  PATCH  /projects/{}/environments/{}              oad   deployments:write   400  200
   DELETE /projects/{}/environments/{}              oad   deployments:write   404  204
   GET    /projects/{}/environments/{}/logs         oadv  deployments:read    404  200
   GET    /projects/{}/environments/{}/runs         oadv  deployments:read    404  200

@@ -25,6 +25,11 @@ const commit = (random: Random) =>
 const pick = <T>(random: Random, list: readonly [T, ...T[]]): T =>
   list[Math.floor(random.fraction() * list.length)] ?? list[0];
 
+const production = (last: StepContext["last"]) => ({ id: last("projects"), name: "production" });
+const variables = (random: Random) => ({
+  variables: { PORT: "1", TOKEN: { value: random.alphanumeric(9), secret: true } },
+});
+
 /** The operations that webhooks and integrations share. */
 const deliveries = (kind: "webhooks" | "integrations"): Record<string, Step> => ({
   [`${kind}.list`]: ({ call }) => call(`${kind}.list`),
@@ -98,16 +103,12 @@ export const allSteps: Readonly<Record<string, Step>> = {
   "projects.get": ({ call, one }) => call("projects.get", { id: one("projects") }),
   "projects.update": ({ call, one, random }) =>
     call("projects.update", { id: one("projects") }, { description: random.alphanumeric(4) }),
-  "environments.put": ({ call, last, random }) =>
-    call(
-      "environments.put",
-      { id: last("projects"), name: "production" },
-      { variables: { PORT: "1", TOKEN: { value: random.alphanumeric(9), secret: true } } },
-    ),
-  "environments.logs": ({ call, last }) => call("environments.logs", { id: last("projects"), name: "production" }),
-  "environments.runs": ({ call, last }) => call("environments.runs", { id: last("projects"), name: "production" }),
-  "environments.restart": ({ call, last }) =>
-    call("environments.restart", { id: last("projects"), name: "production" }),
+  "environments.put": ({ call, last, random }) => call("environments.put", production(last), variables(random)),
+  "environments.update": ({ call, last, random }) =>
+    call("environments.update", production(last), { variables: { ...variables(random).variables, PORT: null } }),
+  "environments.logs": ({ call, last }) => call("environments.logs", production(last)),
+  "environments.runs": ({ call, last }) => call("environments.runs", production(last)),
+  "environments.restart": ({ call, last }) => call("environments.restart", production(last)),
   "environments.list": ({ call, one }) => call("environments.list", { id: one("projects") }),
   "deployments.create": async (context) => {
     await deploy(context);
@@ -174,7 +175,7 @@ export const allSteps: Readonly<Record<string, Step>> = {
   time: ({ here, random }) => here.service.clock.advance(pick(random, ["1s", "5s", "3m", "1h"])),
   "webhooks.delete": ({ call, one }) => call("webhooks.delete", { id: one("webhooks") }),
   "integrations.delete": ({ call, one }) => call("integrations.delete", { id: one("integrations") }),
-  "environments.delete": ({ call, last }) => call("environments.delete", { id: last("projects"), name: "production" }),
+  "environments.delete": ({ call, last }) => call("environments.delete", production(last)),
   "projects.delete": async ({ call, random, last }) => {
     await call("projects.create", {}, { name: `p-${random.alphanumeric(8)}`, region });
     await call("projects.delete", { id: last("projects") });
