@@ -14,6 +14,7 @@ export const main = defineCommand({
     start: async () => (await import("./serve.ts")).start,
     exec: async () => (await import("./exec.ts")).exec,
     deploy: async () => (await import("./deploy.ts")).deploy,
+    env: async () => (await import("./env.ts")).env,
     call: async () => (await import("./call.ts")).call,
     users: async () => (await import("./call.ts")).users,
     deployments: async () => (await import("./call.ts")).deployments,

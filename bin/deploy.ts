@@ -1,6 +1,6 @@
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { ArgsDef } from "citty";
 import type { Client } from "../lib/client.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
@@ -9,6 +9,7 @@ import { command, type Given } from "./define-command.ts";
 import { type Commit, commitOf } from "./deployed-commit.ts";
 import { createGit, type Git } from "./git.ts";
 import { say } from "./output.ts";
+import { partOf, projectOf } from "./project-names.ts";
 import { failOnSignal } from "./signals.ts";
 
 const deployArgs: ArgsDef = {
@@ -27,24 +28,9 @@ const deployArgs: ArgsDef = {
   ...connectionArgs,
 };
 
-/** The minimum length of a project's name. */
-const shortestName = 3;
-
-/** Converts a name to a part of a repository name: letters and digits with single hyphens between them. */
-const partOf = (name: string): string =>
-  name
-    .normalize("NFKD")
-    .replace(/\p{M}/gu, "")
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .slice(0, 64)
-    .replace(/^-|-$/g, "") || "app";
-
 /** The project's name, and the repository on the service that receives its commits. */
 async function targetOf(client: Client, folder: string, given: unknown) {
-  const wanted = given === undefined ? partOf(basename(folder)) : String(given);
-  if (given === undefined && wanted.length < shortestName)
-    throw new UsageError(`the name of the folder, ${wanted}, is too short for a project; name one with --project`);
+  const wanted = projectOf(folder, given);
   const { organization } = await client.me.get();
   const project = wanted.startsWith("proj_") ? (await client.projects.get({ id: wanted })).name : wanted;
   return { project, repo: `${partOf(organization.name)}/${partOf(project)}` };
