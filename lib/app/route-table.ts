@@ -148,7 +148,7 @@ function gitTable(
 ): Route[] {
   const { repositories } = runtimes;
   const elsewhere = () => gitElsewhere(features);
-  const audited = createAudit({ store, behindProxy, record: features.audit.record, via: "api" });
+  const audited = createAudit({ store, behindProxy, record: features.audit.record, via: "push" });
   return [
     ...gitRoutes({ ...features, audited, log, authenticator, operations, repositories, elsewhere, closing }),
     tlsRoute({ hasHost: features.apps.hasHost, publicUrl }),

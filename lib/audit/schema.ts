@@ -1,9 +1,7 @@
 import * as v from "valibot";
 import { field } from "../kernel/field.ts";
+import { ways } from "../kernel/maker.ts";
 import { datetime, id, paging, textOf } from "../kernel/validation.ts";
-
-/** How a change reached the service. */
-const ways = ["api", "dashboard", "hook", "command"] as const;
 
 /** The action of a refused sign-in. */
 export const refusedSignIn = "sign-in.refused";
@@ -24,7 +22,7 @@ export const auditEntry = field(
     key_id: field(v.nullable(v.string()), "The API key of the call; null if there was none."),
     via: field(
       v.picklist(ways),
-      "How the change came in: the interface, the dashboard, a hook of a code host, such as for a pull request, or a command.",
+      "How the change came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, such as for a pull request, or a command.",
     ),
     address: field(v.nullable(v.string()), "The network address of the client; null for a call in the process."),
     request_id: field(v.nullable(v.string()), "The request, as in the header `X-Request-Id`."),

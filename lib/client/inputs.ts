@@ -213,7 +213,7 @@ export interface EnvironmentsUpdateInput {
    */
   domains?: string[] | undefined;
   /**
-   * The variables to set: text, or `{"value": "…", "secret": true}`; null removes the variable. All others stay as they are.
+   * The variables to set: text, or `{"value": "…", "secret": true}`; null removes the variable. All others stay as they are. Left out beside another field, all stay as they are.
    * @example {"PORT":"8080"}
    */
   variables?: Record<string, string | {

@@ -310,6 +310,27 @@ export interface DeploymentItem {
    */
   deployed_at?: string | undefined;
   /**
+   * Who made it; absent for a deployment of an earlier version.
+   * @example {"user_id":"usr_01KAJK2M00XSR0000000000000","key_id":"key_01KAJK2M00KEY0000000000000","via":"api"}
+   */
+  created_by?: {
+    /**
+     * The person who made it; null if nobody is known.
+     * @example "usr_01KAJK2M00XSR0000000000000"
+     */
+    user_id: string | null;
+    /**
+     * The API key of the call; null if there was none.
+     * @example "key_01KAJK2M00KEY0000000000000"
+     */
+    key_id: string | null;
+    /**
+     * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
+     * @example "api"
+     */
+    via: "api" | "dashboard" | "push" | "hook" | "command";
+  } | undefined;
+  /**
    * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
    */
@@ -394,6 +415,27 @@ export interface Deployment {
    * @example "2026-11-21T09:00:00.000Z"
    */
   deployed_at?: string | undefined;
+  /**
+   * Who made it; absent for a deployment of an earlier version.
+   * @example {"user_id":"usr_01KAJK2M00XSR0000000000000","key_id":"key_01KAJK2M00KEY0000000000000","via":"api"}
+   */
+  created_by?: {
+    /**
+     * The person who made it; null if nobody is known.
+     * @example "usr_01KAJK2M00XSR0000000000000"
+     */
+    user_id: string | null;
+    /**
+     * The API key of the call; null if there was none.
+     * @example "key_01KAJK2M00KEY0000000000000"
+     */
+    key_id: string | null;
+    /**
+     * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
+     * @example "api"
+     */
+    via: "api" | "dashboard" | "push" | "hook" | "command";
+  } | undefined;
   /**
    * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
@@ -1161,10 +1203,10 @@ export interface AuditEntry {
    */
   key_id: string | null;
   /**
-   * How the change came in: the interface, the dashboard, a hook of a code host, such as for a pull request, or a command.
+   * How the change came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, such as for a pull request, or a command.
    * @example "api"
    */
-  via: "api" | "dashboard" | "hook" | "command";
+  via: "api" | "dashboard" | "push" | "hook" | "command";
   /**
    * The network address of the client; null for a call in the process.
    * @example "203.0.113.7"

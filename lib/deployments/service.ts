@@ -8,6 +8,7 @@ import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { madeBy } from "../kernel/maker.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { emptyList, mapPage, paginate, paginateLong } from "../kernel/page.ts";
 import { jsonText } from "../kernel/result-text.ts";
@@ -114,6 +115,7 @@ export function deploymentsService(ports: Ports) {
       release: given.release ?? null,
       runtime: apps.runtimeName() ?? null,
       root: given.root === undefined ? await environments.rootOf(tx, given) : given.root,
+      created_by: madeBy(given.by),
     };
     await environments.ensure(tx, row);
     await deployments(tx).insert(row);
@@ -187,7 +189,7 @@ export function deploymentsService(ports: Ports) {
           const rule = ports.refusalOf(source);
           if (rule !== undefined) throw invalid("source.type", rule);
           await projects.forDeployment(tx, organization_id, project_id);
-          return view(await enqueue(tx, { organization_id, project_id, environment, source }));
+          return view(await enqueue(tx, { organization_id, project_id, environment, source, by: caller }));
         },
         (tx) => [
           projects.forDeployment(tx, caller.organization_id, project_id),
@@ -225,6 +227,7 @@ export function deploymentsService(ports: Ports) {
           pin: target.pin,
           release: target.release,
           root: target.root,
+          by: caller,
         });
         return view(row);
       }),

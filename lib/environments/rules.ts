@@ -132,5 +132,5 @@ export const singleVariables = field(
       ),
     ),
   ),
-  'The variables to set: text, or `{"value": "…", "secret": true}`; null removes the variable. All others stay as they are.',
+  'The variables to set: text, or `{"value": "…", "secret": true}`; null removes the variable. All others stay as they are. Left out beside another field, all stay as they are.',
 );

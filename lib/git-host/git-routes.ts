@@ -162,7 +162,8 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     const cancellation = cancellationOf(request, closing, watch);
     // The answer follows the deployments.
     cancellation.count(name.organization_id);
-    const caller: Caller = authenticator.confirmed(authentication);
+    const confirmed = authenticator.confirmed(authentication);
+    const { caller } = audited(rights.push(confirmed), request, confirmed);
     const creator = (by: Caller) => audited(rights.make(by), request, by).caller;
     const deploy = createDeploymentsOfPush({ ...ports, creator });
     async function* lines() {

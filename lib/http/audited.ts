@@ -1,10 +1,9 @@
+import type { Way } from "../kernel/maker.ts";
 import type { Caller, Operation } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { wholeAddress } from "./client-address.ts";
 import type { RequestContext } from "./request-context.ts";
-
-type Via = "api" | "dashboard";
 
 interface Ports {
   readonly store: Store;
@@ -18,17 +17,17 @@ interface Ports {
       readonly target: string | null;
       readonly user_id: string;
       readonly key_id: string;
-      readonly via: Via;
+      readonly via: Way;
       readonly address: string | undefined;
       readonly request_id: string;
     },
   ) => unknown;
-  readonly via: Via;
+  readonly via: Way;
 }
 
-/** The audit entry of one operation. */
+/** The audit entry of one operation, if it has one. */
 interface Audited {
-  /** A caller whose first committed transaction stores the entry. */
+  /** The caller, with the interface. Their first committed transaction stores the entry. */
   readonly caller: Caller;
   /** Stores the entry if no transaction of the caller did. */
   complete(result: unknown): Promise<void>;
@@ -47,12 +46,13 @@ function targetOf({ answers }: Operation, { params }: RequestContext, result: un
 }
 
 /**
- * Writes the audit log for all operations of one interface (`via`). Operations need no code for it: the entry is part
+ * Names the interface of a change, and writes the audit log for all operations of one interface (`via`). Operations need no code for it: the entry is part
  * of the caller's transaction, and is rolled back with it.
  */
 export const createAudit =
   ({ store, behindProxy, record, via }: Ports): Audit =>
   (operation, request, by) => {
+    if (!operation.audited) return { caller: { via, ...by }, complete: async () => {} };
     let isRecorded = false;
     const recordChange = (tx: Tx, organization_id: string, result: unknown) => {
       if (isRecorded) return undefined;
@@ -72,7 +72,7 @@ export const createAudit =
       });
     };
     const { prefetch, before } = by.hooks ?? {};
-    const caller = { ...by, hooks: { prefetch, before, after: recordChange } };
+    const caller = { ...by, via, hooks: { prefetch, before, after: recordChange } };
     return {
       caller,
       async complete(result) {
