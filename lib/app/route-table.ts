@@ -14,7 +14,7 @@ import { healthRoutes } from "../health/probes.ts";
 import { tlsRoute } from "../health/tls-allowed.ts";
 import { hookRoutes } from "../hooks/code-host-pushes.ts";
 import { createWriter, type Writer } from "../http/answer.ts";
-import { createAudit } from "../http/audited.ts";
+import { createAudit, createEntries } from "../http/audited.ts";
 import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import type { AllowsOrigin } from "../http/cors.ts";
 import type { RunningRequests } from "../http/handler.ts";
@@ -148,9 +148,22 @@ function gitTable(
 ): Route[] {
   const { repositories } = runtimes;
   const elsewhere = () => gitElsewhere(features);
-  const audited = createAudit({ store, behindProxy, record: features.audit.record, via: "push" });
+  const entryPorts = { behindProxy, record: features.audit.record, via: "push" } as const;
+  const audited = createAudit({ store, ...entryPorts });
+  const entries = createEntries(entryPorts);
   return [
-    ...gitRoutes({ ...features, audited, log, authenticator, operations, repositories, elsewhere, closing }),
+    ...gitRoutes({
+      ...features,
+      store,
+      audited,
+      entries,
+      log,
+      authenticator,
+      operations,
+      repositories,
+      elsewhere,
+      closing,
+    }),
     tlsRoute({ hasHost: features.apps.hasHost, publicUrl }),
   ];
 }

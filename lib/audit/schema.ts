@@ -15,9 +15,12 @@ export const auditEntry = field(
     at: field(datetime(), "When it happened."),
     action: field(
       v.string(),
-      "The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; or `sign-in.refused`.",
+      "The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; `branches.create`, `branches.update` or `branches.delete` for a push; or `sign-in.refused`.",
     ),
-    target: field(v.nullable(v.string()), "The identifier of the record that was changed; null if there is none."),
+    target: field(
+      v.nullable(v.string()),
+      "The identifier of the record that was changed, such as `proj_…`, or the branch as `owner/repo:branch`; null if there is none.",
+    ),
     user_id: field(v.nullable(v.string()), "The person who made the change; null if unknown."),
     key_id: field(v.nullable(v.string()), "The API key of the call; null if there was none."),
     via: field(

@@ -1183,12 +1183,12 @@ export interface AuditEntry {
    */
   at: string;
   /**
-   * The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; or `sign-in.refused`.
+   * The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; `branches.create`, `branches.update` or `branches.delete` for a push; or `sign-in.refused`.
    * @example "projects.delete"
    */
   action: string;
   /**
-   * The identifier of the record that was changed; null if there is none.
+   * The identifier of the record that was changed, such as `proj_…`, or the branch as `owner/repo:branch`; null if there is none.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   target: string | null;

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { PushRequest } from "../drivers/repositories/push-request.ts";
+import type { BranchChange } from "../drivers/repositories/pushed-branches.ts";
 import type { Repositories, RepositoryName } from "../drivers/repositories/repositories.ts";
 import { environmentName } from "../environments/schema.ts";
 import type { PushesService } from "../integrations/pushes.ts";
@@ -19,6 +20,8 @@ interface Ports {
    * Returns the caller that creates a project, as the audit log records it. Throws if the key may not create projects.
    */
   readonly creator: (caller: Caller) => Caller;
+  /** Records the changes of branches in the audit log. */
+  readonly record: (repo: string, changes: readonly BranchChange[]) => Promise<void>;
   readonly log: Log;
 }
 
@@ -55,7 +58,7 @@ const sentence = ({ message, details }: Problem) =>
   details?.map((one) => `${one.path} ${one.message}`).join("; ") || message;
 
 /** Deploys a push to a repository of this service. Yields lines that report the progress to the pusher. */
-export function createDeploymentsOfPush({ deployments, projects, pushes, creator, log }: Ports) {
+export function createDeploymentsOfPush({ deployments, projects, pushes, creator, record, log }: Ports) {
   /** Finds a project by name or id. Creates a missing one if the key may. */
   const projectOf = async (caller: Caller, name: string): Promise<{ id: string; name: string; isNew: boolean }> => {
     const found = await projects.named(caller, name);
@@ -155,9 +158,9 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<string, void> {
-    const wanted = updates.filter(({ commit }) => commit !== undefined);
-    if (wanted.length === 0) return;
-    const { branches, defaultBranch } = await repositories.pushed({ repo, organization_id }, wanted);
+    if (updates.length === 0) return;
+    const { branches, changes, defaultBranch } = await repositories.pushed({ repo, organization_id }, updates);
+    await record(repo, changes);
     const { project = nameIn(repo), environment = defaultEnvironment } = Object.fromEntries(options);
     const isNamed = options.has("project") || options.has("environment");
     const integrations = isNamed ? new Map<string, readonly string[]>() : await pushes.ofOwn(caller, repo);

@@ -5,8 +5,7 @@ import type { Store } from "../store/store.ts";
 import { wholeAddress } from "./client-address.ts";
 import type { RequestContext } from "./request-context.ts";
 
-interface Ports {
-  readonly store: Store;
+export interface EntryPorts {
   readonly behindProxy: boolean;
   /** Adds an entry to the audit log. A port, because this folder must not depend on features. */
   readonly record: (
@@ -24,6 +23,25 @@ interface Ports {
   ) => unknown;
   readonly via: Way;
 }
+
+/** Adds entries of one request to the audit log. */
+export type Entries = (tx: Tx, organization_id: string, action: string, target: string | null) => unknown;
+
+/** Makes the entries of an interface: who made a request, from where, and by which interface. */
+export const createEntries =
+  ({ behindProxy, record, via }: EntryPorts) =>
+  (request: RequestContext, { user_id, key_id }: Caller): Entries =>
+  (tx, organization_id, action, target) =>
+    record(tx, {
+      organization_id,
+      action,
+      target,
+      user_id,
+      key_id,
+      via,
+      address: request.incoming && wholeAddress(request.incoming, behindProxy),
+      request_id: request.id,
+    });
 
 /** The audit entry of one operation, if it has one. */
 interface Audited {
@@ -46,12 +64,13 @@ function targetOf({ answers }: Operation, { params }: RequestContext, result: un
 }
 
 /**
- * Names the interface of a change, and writes the audit log for all operations of one interface (`via`). Operations need no code for it: the entry is part
- * of the caller's transaction, and is rolled back with it.
+ * Names the interface of a change (`via`), and writes the audit log for all operations of that interface. Operations
+ * need no code for it: the entry is part of the caller's transaction, and is rolled back with it.
  */
-export const createAudit =
-  ({ store, behindProxy, record, via }: Ports): Audit =>
-  (operation, request, by) => {
+export function createAudit({ store, ...ports }: EntryPorts & { readonly store: Store }): Audit {
+  const { via } = ports;
+  const entriesOf = createEntries(ports);
+  return (operation, request, by) => {
     if (!operation.audited) return { caller: { via, ...by }, complete: async () => {} };
     let isRecorded = false;
     const recordChange = (tx: Tx, organization_id: string, result: unknown) => {
@@ -60,16 +79,7 @@ export const createAudit =
       tx.afterCommit(() => {
         isRecorded = true;
       });
-      return record(tx, {
-        organization_id,
-        action: operation.id,
-        target: targetOf(operation, request, result),
-        user_id: by.user_id,
-        key_id: by.key_id,
-        via,
-        address: request.incoming && wholeAddress(request.incoming, behindProxy),
-        request_id: request.id,
-      });
+      return entriesOf(request, by)(tx, organization_id, operation.id, targetOf(operation, request, result));
     };
     const { prefetch, before } = by.hooks ?? {};
     const caller = { ...by, via, hooks: { prefetch, before, after: recordChange } };
@@ -80,3 +90,4 @@ export const createAudit =
       },
     };
   };
+}

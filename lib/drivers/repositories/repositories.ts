@@ -202,7 +202,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       }
     },
 
-    /** The branches that a push changed, and the default branch. */
+    /** What git stored of a push. */
     pushed: (name: RepositoryName, updates: readonly RefUpdate[]) =>
       pushedBranches((...args) => read(pathOf(name), ...args), updates),
 
