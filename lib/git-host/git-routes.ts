@@ -15,6 +15,7 @@ import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
 import { createReadableStream } from "../kernel/web.ts";
 import type { Store } from "../store/store.ts";
 import { createDeploymentsOfPush } from "./deployments-of-push.ts";
+import { isLfs, lfsRefusal } from "./lfs.ts";
 import { pushAnswer } from "./push-answer.ts";
 
 type PushPorts = Parameters<typeof createDeploymentsOfPush>[0];
@@ -227,6 +228,7 @@ export function gitRoutes(ports: Ports): Route[] {
         if (place !== undefined) throw new Problem("misdirected_request", place);
         throw new Problem("not_found", "this service hosts no repositories: it has no runtime (option --runtime)");
       }
+      if (isLfs(request.path)) return lfsRefusal(request.id);
       const wanted = wantedIn(request, repositories);
       (wanted.isPush ? rights.push : rights.fetch)(authentication.caller);
       return await serve(request, repositories, wanted, authentication);

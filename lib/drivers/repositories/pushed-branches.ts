@@ -30,19 +30,24 @@ export interface BranchChange {
 }
 
 /**
- * What git stored of a push: the branches that still point to the pushed commit, and what became of all its branches.
- * With the default branch.
+ * What git stored of a push: the branches and tags that still point to the pushed commit, and what became of its
+ * branches. With the default branch.
  */
 export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) {
-  const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")) ?? "";
+  const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")) ?? "";
   const present = new Map(lines.split("\n").map((line) => [line.slice(41), line.slice(0, 40)]));
   const branches: PushedBranch[] = [];
   const changes: BranchChange[] = [];
+  const tags: string[] = [];
   let left = mostNames;
   for (const update of updates) {
     const { ref, commit } = update;
     const branch = branchOf(ref);
-    if (branch === undefined || present.get(ref) !== commit) continue;
+    if (present.get(ref) !== commit) continue;
+    if (branch === undefined) {
+      if (commit !== undefined && ref.startsWith("refs/tags/")) tags.push(ref.slice("refs/tags/".length));
+      continue;
+    }
     changes.push({
       branch,
       change: commit === undefined ? "delete" : update.before === undefined ? "create" : "update",
@@ -54,9 +59,9 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
     branches.push({ branch, commit, paths });
   }
   const head = await read("symbolic-ref", "HEAD");
-  if (head !== undefined && present.has(head)) return { branches, changes, defaultBranch: branchOf(head) };
+  if (head !== undefined && present.has(head)) return { branches, tags, changes, defaultBranch: branchOf(head) };
   // The first push sets the default branch: HEAD of an empty repository is main, which may not exist.
   const first = ["main", "master"].find((one) => present.has(`refs/heads/${one}`)) ?? branches[0]?.branch;
   if (first !== undefined) await read("symbolic-ref", "HEAD", `refs/heads/${first}`);
-  return { branches, changes, defaultBranch: first };
+  return { branches, tags, changes, defaultBranch: first };
 }
