@@ -29,6 +29,11 @@ export const calls = {
     rollback: "POST /deployments/{id}/rollback",
     cancel: "POST /deployments/{id}/cancel",
   },
+  repositories: {
+    list: "GET /repositories",
+    update: "PATCH /repositories/{owner}/{name} {}",
+    delete: "DELETE /repositories/{owner}/{name}",
+  },
   users: {
     list: "GET /users",
     get: "GET /users/{id}",

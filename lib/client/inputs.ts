@@ -453,6 +453,39 @@ export interface DeploymentsCancelInput {
   id: string;
 }
 
+/** The input of `repositories.update`: change the default branch of a repository. */
+export interface RepositoriesUpdateInput {
+  /**
+   * The identifier of the repositorie.
+   * @example "acme"
+   */
+  owner: string;
+  /**
+   * The name of the .
+   * @example "web"
+   */
+  name: string;
+  /**
+   * The new default branch, which must exist.
+   * @example "main"
+   */
+  default_branch: string;
+}
+
+/** The input of `repositories.delete`: delete a repository. */
+export interface RepositoriesDeleteInput {
+  /**
+   * The identifier of the repositorie.
+   * @example "acme"
+   */
+  owner: string;
+  /**
+   * The name of the .
+   * @example "web"
+   */
+  name: string;
+}
+
 /** The input of `users.list`: list active members. */
 export interface UsersListInput {
   /**

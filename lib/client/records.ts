@@ -443,6 +443,30 @@ export interface Deployment {
   url?: string | undefined;
 }
 
+/** A git repository that was pushed to this service. */
+export interface Repository {
+  /**
+   * The name, as `owner/repo`: the `repo` of a source.
+   * @example "acme/web"
+   */
+  name: string;
+  /**
+   * The branch that a push deploys without further rules; null until it exists.
+   * @example "main"
+   */
+  default_branch: string | null;
+  /**
+   * The size of its packs, in bytes.
+   * @example 1
+   */
+  size: number;
+  /**
+   * When it was last pushed; null if that was to an earlier version of the service. ISO 8601, in UTC.
+   * @example "2026-11-21T09:00:00.000Z"
+   */
+  pushed_at: string | null;
+}
+
 /** A member of the organization. */
 export interface User {
   /**

@@ -5,6 +5,7 @@ import type { BranchChange } from "../drivers/repositories/pushed-branches.ts";
 import type { Repositories, RepositoryName } from "../drivers/repositories/repositories.ts";
 import { environmentName } from "../environments/schema.ts";
 import type { PushesService } from "../integrations/pushes.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -22,6 +23,7 @@ interface Ports {
   readonly creator: (caller: Caller) => Caller;
   /** Records the changes of branches in the audit log. */
   readonly record: (repo: string, changes: readonly BranchChange[]) => Promise<void>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -65,7 +67,7 @@ const sentence = ({ message, details }: Problem) =>
   details?.map((one) => `${one.path} ${one.message}`).join("; ") || message;
 
 /** Deploys a push to a repository of this service. Yields lines that report the progress to the pusher. */
-export function createDeploymentsOfPush({ deployments, projects, pushes, creator, record, log }: Ports) {
+export function createDeploymentsOfPush({ deployments, projects, pushes, creator, record, clock, log }: Ports) {
   /** Finds a project by name or id. Creates a missing one if the key may. */
   const projectOf = async (caller: Caller, name: string): Promise<{ id: string; name: string; isNew: boolean }> => {
     const found = await projects.named(caller, name);
@@ -166,7 +168,11 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     signal: AbortSignal,
   ): AsyncGenerator<string, void> {
     if (updates.length === 0) return;
-    const { branches, tags, changes, defaultBranch } = await repositories.pushed({ repo, organization_id }, updates);
+    const { branches, tags, changes, defaultBranch } = await repositories.pushed(
+      { repo, organization_id },
+      updates,
+      clock.iso(),
+    );
     await record(repo, changes);
     const isRefused = updates.filter(({ commit }) => commit !== undefined).length > branches.length + tags.length;
     if (isShallow && isRefused)

@@ -55,7 +55,8 @@ export type Audit = (operation: Operation, request: RequestContext, by: Caller) 
 
 /** The id of the changed record: of a new record, or of the record in the path. */
 function targetOf({ answers }: Operation, { params }: RequestContext, result: unknown): string | null {
-  const named = params["dlv"] ?? params["id"];
+  const { owner, name } = params;
+  const named = params["dlv"] ?? params["id"] ?? (owner === undefined ? undefined : `${owner}/${name}`);
   if (named !== undefined && answers !== "created") return named;
   // With PostgreSQL, the row may be JSON text.
   const made: unknown = typeof result === "string" ? JSON.parse(result) : result;

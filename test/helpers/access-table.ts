@@ -40,6 +40,9 @@ const table = `
   GET    /deployments/{}/logs                      oadv  deployments:read    404  200
   POST   /deployments/{}/rollback                  oad   deployments:write   404  201
   POST   /deployments/{}/cancel                    oad   deployments:write   404  200
+  GET    /repositories                             oadv  deployments:read    200  -
+  PATCH  /repositories/{}/{}                       oad   deployments:write   400  200
+  DELETE /repositories/{}/{}                       oad   deployments:write   404  204
   GET    /users                                    oadv  users:read          200  -
   GET    /users/{}                                 oadv  users:read          404  200
   PUT    /users/{}                                 oa    users:write         400  200
