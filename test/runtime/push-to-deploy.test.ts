@@ -181,11 +181,16 @@ test("a push that stores nothing leaves the code host's repository in place", as
 
 test("a failed build fails no push, and hooks of a pushed repository never run", async (t) => {
   const here = await gitHost(t);
-  here.repos.commit("me/hello", { "package.json": { scripts: { build: "echo oh no; exit 3", start: "x" } } });
+  const scripts = { build: "echo oh no; exit 3", start: "x" };
+  const commit = here.repos.commit("me/hello", { "package.json": { scripts } });
   const { code, text } = await here.push("me/hello", "owner");
   assert.equal(code, 0, text);
   assert.match(text, /^remote: oh no/m);
   assert.match(text, /^remote: The push is stored, but the deployment failed/m);
+  // A deployment by branch does not know its commit before git has resolved it.
+  const { id } = expect(await here.call("owner", "GET", "/v1/projects"), 200).data[0];
+  const failed = await here.release(id, { repo: "me/hello", branch: "main" });
+  assert.deepEqual([failed.status, failed.version], ["failed", commit]);
 });
 
 test("a push beyond the limit is refused with the reason, two pushes at once leave one of them, and a cut push nothing", async (t) => {

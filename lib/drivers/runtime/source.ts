@@ -35,7 +35,7 @@ export const secretsIn = (variables: Readonly<Record<string, string>>): string[]
 /** Fetches the commit of a source and writes its files into the release's folder. Returns the commit. */
 export async function fetchSource(
   order: Order,
-  { log, signal, end }: LimitedRun,
+  { log, signal, end, resolved: tell }: LimitedRun,
   { git, releases, limits }: SourcePorts,
 ): Promise<string> {
   const { source, pin } = order;
@@ -43,6 +43,7 @@ export async function fetchSource(
   const what = source.tag ? `tag ${source.tag}` : source.branch ? `branch ${source.branch}` : "the default branch";
   log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
   const resolved = await git.resolve(order, signal);
+  tell?.(resolved.commit);
   await git.alone(resolved, limits.disk_bytes, signal, async (before_bytes) => {
     const room = { limits, written: writtenTo([resolved.cache, app], before_bytes) };
     let isTooLarge = false;
