@@ -1,3 +1,4 @@
+import { domainToASCII } from "node:url";
 import * as v from "valibot";
 import { field } from "../kernel/field.ts";
 import { listOf, ofFewFields } from "../kernel/size-limits.ts";
@@ -45,14 +46,17 @@ export const storedSecret = v.strictObject({
 
 const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const hostName = new RegExp(`^(?:${label}\\.)+(?!\\d+$)${label}$`);
+const isHost = (name: string) => name.length <= 253 && hostName.test(name);
 /** A host name in lower case with at least two labels. Names beyond ASCII are written in their xn-- form. */
 export const domainName = v.pipe(
   v.string("must be a string"),
   v.toLowerCase(),
-  v.check(
-    (name) => name.length <= 253 && hostName.test(name),
-    "must be a host name such as www.example.com, without scheme and port",
-  ),
+  v.check(isHost, ({ input }) => {
+    const ascii = domainToASCII(input);
+    return ascii !== input && isHost(ascii)
+      ? `must be in the form of DNS, ${ascii}`
+      : "must be a host name such as www.example.com, without scheme and port";
+  }),
   documentedAs({ maxLength: 253 }),
 );
 

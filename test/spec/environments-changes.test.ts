@@ -21,6 +21,8 @@ test("what PATCH refuses", async (t) => {
     ["a number", before, { variables: { PORT: 1 } }, ["variables.PORT"], /or null to remove it/],
     ["a name that none can have", before, { variables: { "A-B": null } }, ["variables.A-B"], /must be named/],
     ["a secret that is not stored", before, { variables: { PORT: secret } }, ["variables.PORT"], /needs a value/],
+    ["a domain beyond ASCII", before, { domains: ["Bücher.example"] }, ["domains.0"], /DNS, xn--bcher-kva\.example"/],
+    ["a domain that is none", before, { domains: ["bü cher"] }, ["domains.0"], /such as www\.example\.com/],
     ["a 201st variable", many(199, "A"), { variables: many(2, "B") }, ["variables"], /at most 200.*would have 201/],
     ["more than 1 MiB in all", large, { variables: { A: "x".repeat(32_768) } }, ["variables"], /at most 1 MiB/],
   ];
