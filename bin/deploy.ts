@@ -68,6 +68,9 @@ function refusalOf(said: string, branch: string): string {
     return `the service's branch ${branch} has commits that this repository lacks; pull them, or deploy with --force`;
   // The last line is the same for every failure, so it is skipped.
   const lines = said.split("\n").filter((line) => !line.startsWith("error: failed to push some refs"));
+  const lost = lines.find((line) => /^(fatal|error): .*(unable to read|missing|bad object|corrupt)/.test(line));
+  if (lost !== undefined)
+    return `the repository lacks a part of its commits (${lost.replace(/^(fatal|error): /, "")}); check it with git fsck, and fetch what is missing: git fetch --refetch`;
   const line = [/^remote: ./, /^(fatal|error): /].map((form) => lines.findLast((one) => form.test(one))).find(Boolean);
   return `the folder could not be pushed: ${(line ?? said).replace(/^(remote: )?((fatal|error): )?/, "").trim()}`;
 }

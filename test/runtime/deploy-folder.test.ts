@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { program, temporaryFolder } from "../helpers/program.ts";
@@ -155,6 +155,14 @@ test("a failed build ends with 1, and so does what cannot be deployed, with the 
   const broken = join(temporaryFolder(t), "broken");
   mkdirSync(join(broken, ".git"), { recursive: true });
   assert.match((await here.deploy([broken])).errors, /broken cannot be read: not a git repository/);
+  // A repository without one of its objects: git says so before the service misses them.
+  here.repos.commit("me/lost", { "index.html": "one" });
+  const lost = here.repos.git("me/lost", "rev-parse", "HEAD:index.html");
+  rmSync(join(here.repos.root, "me/lost/.git/objects", lost.slice(0, 2), lost.slice(2)));
+  assert.match(
+    (await here.deploy([join(here.repos.root, "me/lost")])).errors,
+    new RegExp(`the repository lacks a part of its commits \\(unable to read ${lost}\\); check it with git fsck`),
+  );
   const other = await here.deploy([folder, "--project", "elsewhere"], keyOf("developer"));
   assert.equal(other.code, 1);
   assert.match(other.out, /there is no project elsewhere, and this key cannot create it/);
