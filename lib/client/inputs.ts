@@ -442,6 +442,11 @@ export interface DeploymentsRollbackInput {
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   id: string;
+  /**
+   * Seconds to hold the request until the work ends. Without it, the answer comes at once. 0 to 60.
+   * @example 30
+   */
+  wait?: number | undefined;
 }
 
 /** The input of `deployments.cancel`: cancel a deployment that is queued or building. */

@@ -134,21 +134,23 @@ export function deploymentsService(ports: Ports) {
     return row;
   };
 
+  /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
+  const shownAfter = async (caller: Caller, id: string, wait: WaitOptions) => {
+    const work = { organization_id: caller.organization_id, id };
+    const read = async () => {
+      const row = await deployments().shown(work);
+      // A scenario may move the deployment at each GET. For an unknown id, `get` throws not_found.
+      return row?.script === null ? row : stepper.polled(await get(caller, id));
+    };
+    const row = await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status));
+    return apps.urlsOf ? withUrl(row, (await apps.urlsOf([row]))(row)) : view(row);
+  };
+
   return {
     ...ofEnvironment,
     ...createPushes({ ...ports, enqueue }),
 
-    /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
-    async get(caller: Caller, id: string, wait: WaitOptions) {
-      const work = { organization_id: caller.organization_id, id };
-      const read = async () => {
-        const row = await deployments().shown(work);
-        // A scenario may move the deployment at each GET. For an unknown id, `get` throws not_found.
-        return row?.script === null ? row : stepper.polled(await get(caller, id));
-      };
-      const row = await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status));
-      return apps.urlsOf ? withUrl(row, (await apps.urlsOf([row]))(row)) : view(row);
-    },
+    get: shownAfter,
 
     /** A tester's step: moves a deployment by one state. */
     step: async (id: string) => view(await stepper.step(id)),
@@ -202,8 +204,8 @@ export function deploymentsService(ports: Ports) {
     cancel: (caller: Caller, id: string) => store.transaction(caller, async (tx) => view(await cancel(tx, caller, id))),
 
     /** Deploys the newest release before this deployment again. This deployment does not change. */
-    rollback: (caller: Caller, id: string) =>
-      store.transaction(caller, async (tx) => {
+    async rollback(caller: Caller, id: string, wait: WaitOptions) {
+      const made = await store.transaction(caller, async (tx) => {
         const from = await get(caller, id, tx);
         await projects.forDeployment(tx, caller.organization_id, from.project_id);
         const target = await deployments(tx).releaseBefore(from);
@@ -230,6 +232,8 @@ export function deploymentsService(ports: Ports) {
           by: caller,
         });
         return view(row);
-      }),
+      });
+      return wait.seconds ? shownAfter(caller, made.id, wait) : made;
+    },
   };
 }
