@@ -6,7 +6,7 @@ import type { RefUpdate } from "./push-request.ts";
 import { pushedBranches } from "./pushed-branches.ts";
 
 /** A repository, and its organization. */
-interface Name {
+export interface Name {
   readonly organization_id: string;
   readonly repo: string;
 }
