@@ -21,6 +21,12 @@ const deployArgs: ArgsDef = {
     valueHint: "NAME",
   },
   environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
+  root: {
+    type: "string",
+    description:
+      "The folder of the repository to build, such as apps/web; a dot for all of it. The environment keeps it (what it has).",
+    valueHint: "FOLDER",
+  },
   force: {
     type: "boolean",
     description: "Replace the service's branch even if it has commits that the repository lacks.",
@@ -82,6 +88,13 @@ async function ended(client: Client, id: string) {
   }
 }
 
+/** The id of a project, which is made if it is missing. */
+async function madeProject(client: Client, project: string): Promise<string> {
+  for await (const { id, name } of client.paginate(client.projects.list, {}))
+    if (name.toLowerCase() === project.toLowerCase()) return id;
+  return (await client.projects.create({ name: project, region: "local" })).id;
+}
+
 interface Target {
   readonly project: string;
   readonly environment: string;
@@ -95,10 +108,7 @@ async function deployStored(
   { project, environment, repo, branch }: Target,
   show: (line: string) => void,
 ) {
-  let project_id: string | undefined;
-  for await (const { id, name } of client.paginate(client.projects.list, {}))
-    if (name.toLowerCase() === project.toLowerCase()) project_id = id;
-  project_id ??= (await client.projects.create({ name: project, region: "local" })).id;
+  const project_id = await madeProject(client, project);
   const source = { type: "git", repo, branch } as const;
   const { id } = await client.deployments.create({ project_id, environment, source });
   show(`Deployment ${id} of a commit that the service already has, to ${environment} of ${project}`);
@@ -124,9 +134,14 @@ async function deployFolder(args: Given): Promise<void> {
   if (commit.note !== undefined) process.stderr.write(`svc-server: ${commit.note}\n`);
   const environment = String(args["environment"] ?? "production");
   const options = [`project=${project}`, `environment=${environment}`];
-  const { code, said, ...pushed } = await push(git, connection, commit, { repo, options, show });
   const explained = <T>(work: Promise<T>) =>
     work.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
+  const root = args["root"];
+  if (root !== undefined) {
+    const id = await explained(madeProject(client, project));
+    await explained(client.environments.update({ id, name: environment, root: root === "." ? null : String(root) }));
+  }
+  const { code, said, ...pushed } = await push(git, connection, commit, { repo, options, show });
   const isStored = code === 0 && /^Everything up-to-date$/m.test(said);
   const deployment_id = isStored
     ? await explained(deployStored(client, { project, environment, repo, branch: commit.branch }, show))

@@ -169,3 +169,16 @@ test("a failed build ends with 1, and so does what cannot be deployed, with the 
   expect(await here.call("owner", "POST", "/v1/projects", { name: "elsewhere", region: "local" }), 201);
   assert.equal((await here.deploy([folder, "--project", "elsewhere"], keyOf("developer"))).code, 1);
 });
+
+test("--root names the folder of the repository that is built, and the environment keeps it", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/mono", { "apps/site/index.html": "from apps/site", "index.html": "from the top" });
+  const folder = join(here.repos.root, "me/mono");
+  const refused = await here.deploy([folder, "--root", "../x"]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /root must be a folder of the repository such as apps\/web/);
+  assert.equal((await here.deploy([folder, "--root", "apps/site"])).code, 0);
+  assert.equal(await here.ask("production-mono.localhost"), "200 from apps/site");
+  assert.equal((await here.deploy([folder, "--root", "."])).code, 0);
+  assert.equal(await here.ask("production-mono.localhost"), "200 from the top");
+});
