@@ -31,6 +31,11 @@ export const groups = {
       "deploy ./hello --environment staging",
       async () => (await import("./deploy.ts")).deploy,
     ),
+    env: listed(
+      "List, set and remove the variables of an environment",
+      "env set PORT=8080 --project web",
+      async () => (await import("./env.ts")).env,
+    ),
     call: listed(
       "Call any operation, such as deployments.create",
       "call projects.create name=shop region=eu-west-1 --field id",

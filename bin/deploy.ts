@@ -21,6 +21,12 @@ const deployArgs: ArgsDef = {
     valueHint: "NAME",
   },
   environment: { type: "string", description: "The environment (production).", valueHint: "NAME" },
+  root: {
+    type: "string",
+    description:
+      "The folder of the repository to build, such as apps/web; a dot for all of it. The environment keeps it (what it has).",
+    valueHint: "FOLDER",
+  },
   force: {
     type: "boolean",
     description: "Replace the service's branch even if it has commits that the repository lacks.",
@@ -69,6 +75,9 @@ function refusalOf(said: string, branch: string): string {
     return `the service's branch ${branch} has commits that this repository lacks; pull them, or deploy with --force`;
   // The last line is the same for every failure, so it is skipped.
   const lines = said.split("\n").filter((line) => !line.startsWith("error: failed to push some refs"));
+  const lost = lines.find((line) => /^(fatal|error): .*(unable to read|missing|bad object|corrupt)/.test(line));
+  if (lost !== undefined)
+    return `the repository lacks a part of its commits (${lost.replace(/^(fatal|error): /, "")}); check it with git fsck, and fetch what is missing: git fetch --refetch`;
   const line = [/^remote: ./, /^(fatal|error): /].map((form) => lines.findLast((one) => form.test(one))).find(Boolean);
   return `the folder could not be pushed: ${(line ?? said).replace(/^(remote: )?((fatal|error): )?/, "").trim()}`;
 }
@@ -79,6 +88,10 @@ async function ended(client: Client, id: string) {
     if (!["queued", "building", "deploying"].includes(found.status)) return found;
   }
 }
+
+/** The id of a project, which is made if it is missing. */
+const madeProject = async (client: Client, name: string): Promise<string> =>
+  (await findProject(client, name, () => client.projects.create({ name, region: "local" }))).id;
 
 interface Target {
   readonly project: string;
@@ -93,8 +106,7 @@ async function deployStored(
   { project, environment, repo, branch }: Target,
   show: (line: string) => void,
 ) {
-  const project_id =
-    (await findProject(client, project)) ?? (await client.projects.create({ name: project, region: "local" })).id;
+  const project_id = await madeProject(client, project);
   const source = { type: "git", repo, branch } as const;
   const { id } = await client.deployments.create({ project_id, environment, source });
   show(`Deployment ${id} of a commit that the service already has, to ${environment} of ${project}`);
@@ -120,9 +132,14 @@ async function deployFolder(args: Given): Promise<void> {
   if (commit.note !== undefined) process.stderr.write(`svc-server: ${commit.note}\n`);
   const environment = String(args["environment"] ?? "production");
   const options = [`project=${project}`, `environment=${environment}`];
-  const { code, said, ...pushed } = await push(git, connection, commit, { repo, options, show });
   const explained = <T>(work: Promise<T>) =>
     work.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
+  const root = args["root"];
+  if (root !== undefined) {
+    const id = await explained(madeProject(client, project));
+    await explained(client.environments.update({ id, name: environment, root: root === "." ? null : String(root) }));
+  }
+  const { code, said, ...pushed } = await push(git, connection, commit, { repo, options, show });
   const isStored = code === 0 && pushed.deployment_id === undefined && /^Everything up-to-date$/m.test(said);
   const deployment_id = isStored
     ? await explained(deployStored(client, { project, environment, repo, branch: commit.branch }, show))

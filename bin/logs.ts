@@ -1,10 +1,9 @@
 import { resolve } from "node:path";
 import type { Client, LogEntry } from "../lib/client.ts";
-import { EndedWith } from "./arguments.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given, parent } from "./define-command.ts";
 import { sayToReader } from "./output.ts";
-import { findProject, projectOf } from "./project-name.ts";
+import { projectOf, requireProject } from "./project-name.ts";
 import { exitOnSignal } from "./signals.ts";
 
 /** Why the log of an app has ended. A deployment's log ends with the state of the deployment. */
@@ -83,8 +82,7 @@ export const logs = command(
   (args) =>
     withClient(args, async (client) => {
       const project = projectOf(resolve("."), args["project"], "svc-server logs PROJECT");
-      const id = project.startsWith("proj_") ? project : await findProject(client, project);
-      if (id === undefined) throw new EndedWith(1, `there is no project ${project}; see svc-server call projects.list`);
+      const { id } = await requireProject(client, project);
       const key = { id, name: String(args["environment"] ?? "production") };
       const entries = args["follow"]
         ? client.followLogs(key)

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import type { Client } from "../lib/client.ts";
+import { didYouMean } from "../lib/kernel/did-you-mean.ts";
 import { UsageError } from "./arguments.ts";
 
 /** The minimum length of a project's name. */
@@ -17,15 +18,34 @@ export const partOf = (name: string): string =>
 
 /** The name or id of the project: as given, else the name of the folder. */
 export function projectOf(folder: string, given: unknown, how: string): string {
-  const wanted = given === undefined ? partOf(basename(folder)) : String(given);
-  if (given === undefined && wanted.length < shortestName)
-    throw new UsageError(`the name of the folder, ${wanted}, is too short for a project; name one with ${how}`);
-  return wanted;
+  if (given !== undefined) return String(given);
+  const name = partOf(basename(folder));
+  if (name.length < shortestName)
+    throw new UsageError(`the name of the folder, ${name}, is too short for a project; name one with ${how}`);
+  return name;
 }
 
-/** The id of the project with this name; undefined if there is none. */
-export async function findProject(client: Client, project: string): Promise<string | undefined> {
-  for await (const { id, name } of client.paginate(client.projects.list, { per_page: 100 }))
-    if (name.toLowerCase() === project.toLowerCase()) return id;
-  return undefined;
+interface Named {
+  readonly id: string;
+  readonly name: string;
 }
+
+/** The project with this name; without one, `missing` gets the names of all. */
+export async function findProject<T>(client: Client, wanted: string, missing: (names: string[]) => T) {
+  const names: string[] = [];
+  for await (const { id, name } of client.paginate(client.projects.list, { per_page: 100 })) {
+    if (name.toLowerCase() === wanted.toLowerCase()) return { id, name };
+    names.push(name);
+  }
+  return missing(names);
+}
+
+/** The project with this name or id. */
+export const requireProject = async (client: Client, wanted: string): Promise<Named> =>
+  wanted.startsWith("proj_")
+    ? client.projects.get({ id: wanted })
+    : findProject(client, wanted, (names) => {
+        throw new Error(
+          `there is no project ${wanted}${didYouMean(wanted, names) || "; name it with --project, or create it: svc-server call projects.create region=local name=NAME"}`,
+        );
+      });

@@ -11,6 +11,7 @@ import { keysOperations } from "./keys/operations.ts";
 import { openapiOperations } from "./openapi/operations.ts";
 import { organizationsOperations } from "./organizations/operations.ts";
 import { projectsOperations } from "./projects/operations.ts";
+import { repositoriesOperations } from "./repositories/operations.ts";
 import { usersOperations } from "./users/operations.ts";
 import { webhooksOperations } from "./webhooks/operations.ts";
 
@@ -19,6 +20,7 @@ const all = [
   ...projectsOperations,
   ...environmentsOperations,
   ...deploymentsOperations,
+  ...repositoriesOperations,
   ...usersOperations,
   ...invitationsOperations,
   ...integrationsOperations,

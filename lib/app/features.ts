@@ -1,4 +1,5 @@
 import { appsJobs } from "../apps/jobs.ts";
+import type { AppsService } from "../apps/service.ts";
 import { auditService } from "../audit/service.ts";
 import type { Settings } from "../config/parse-options.ts";
 import { createAttempts } from "../deliveries/attempts.ts";
@@ -47,6 +48,7 @@ import { organizationsService } from "../organizations/service.ts";
 import { projectsJobs } from "../projects/jobs.ts";
 import { projectNames } from "../projects/service.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
+import { repositoriesService } from "../repositories/service.ts";
 import { type ScenariosService, scenariosService } from "../scenarios/service.ts";
 import { usersService } from "../users/service.ts";
 import { webhooksService } from "../webhooks/service.ts";
@@ -76,7 +78,7 @@ interface FeaturePorts {
   readonly mailer?: Mailer | undefined;
   readonly driver: DeploymentDriver;
   readonly proxy: AppsProxy;
-  readonly repositories?: Pick<Repositories, "find"> | undefined;
+  readonly repositories?: Repositories | undefined;
   /** The name by which the other servers know the runtime; undefined without a runtime. */
   readonly runtimeId?: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
@@ -124,15 +126,13 @@ export function createFeatures(
     settings,
   );
   const { projects, deployments, previews } = deploying;
+  const elsewhere = () => gitElsewhere(deploying.apps);
   // These two call each other, but only within a transaction, after both are made.
   const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
   const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
   const { planOf } = organizations;
-  const audit = auditService({
-    ...ports,
-    retention_ms: settings.audit.retention,
-    onlyOrganization: async () => (await organizations.chosen())?.id,
-  });
+  const onlyOrganization = async () => (await organizations.chosen())?.id;
+  const audit = auditService({ ...ports, retention_ms: settings.audit.retention, onlyOrganization });
   const rules = { trusted: settings.trustNetwork };
   const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf, rules, previews });
   return {
@@ -149,10 +149,20 @@ export function createFeatures(
     scenarios,
     organizations,
     audit,
+    elsewhere,
+    repositories: repositoriesService({ ...ports, repositories, elsewhere }),
     pushes: pushesService({ ...ports, endpoints, deployments, rights, previews }),
     events: eventsService(ports),
     openapi: openapiService(settings),
   };
+}
+
+/** Among servers that share a database, those with a runtime host the repositories. */
+function gitElsewhere({ placement }: AppsService): string | undefined {
+  const hosts = placement.runtimes();
+  if (hosts.length === 0) return undefined;
+  const names = hosts.map(({ host, apps_url }) => `${host} (its apps: ${apps_url})`).join(", ");
+  return `git repositories are on the server with the runtime: ${names}`;
 }
 
 /** People and their access. */

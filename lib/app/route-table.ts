@@ -14,7 +14,7 @@ import { healthRoutes } from "../health/probes.ts";
 import { tlsRoute } from "../health/tls-allowed.ts";
 import { hookRoutes } from "../hooks/code-host-pushes.ts";
 import { createWriter, type Writer } from "../http/answer.ts";
-import { createAudit } from "../http/audited.ts";
+import { createAudit, createEntries } from "../http/audited.ts";
 import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import type { AllowsOrigin } from "../http/cors.ts";
 import type { RunningRequests } from "../http/handler.ts";
@@ -145,27 +145,20 @@ export function routeTable(
 
 /** The rows of the repositories that are pushed to the service, and of the proxy that asks for certificates. */
 function gitTable(
-  { log, store }: Foundation,
+  foundation: Foundation,
   { publicUrl, behindProxy }: Settings,
   { runtimes }: InstanceContext,
   { features, authenticator, closing }: Ports & Access,
 ): Route[] {
   const { repositories } = runtimes;
-  const elsewhere = () => gitElsewhere(features);
-  const audited = createAudit({ store, behindProxy, record: features.audit.record, via: "api" });
+  const entryPorts = { behindProxy, record: features.audit.record, via: "push" } as const;
+  const audited = createAudit({ store: foundation.store, ...entryPorts });
+  const entries = createEntries(entryPorts);
   return [
-    ...gitRoutes({ ...features, audited, log, authenticator, operations, repositories, elsewhere, closing }),
+    ...gitRoutes({ ...features, ...foundation, audited, entries, authenticator, operations, repositories, closing }),
     tlsRoute({ hasHost: features.apps.hasHost, publicUrl }),
   ];
 }
-
-/** Among servers that share a database, those with a runtime host the repositories. */
-const gitElsewhere = ({ apps }: Features): string | undefined => {
-  const hosts = apps.placement.runtimes();
-  if (hosts.length === 0) return undefined;
-  const names = hosts.map(({ host, apps_url }) => `${host} (its apps: ${apps_url})`).join(", ");
-  return `git repositories are on the server with the runtime: ${names}`;
-};
 
 const refuse = () => {
   throw notHere();

@@ -1,9 +1,7 @@
 import * as v from "valibot";
 import { field } from "../kernel/field.ts";
+import { ways } from "../kernel/maker.ts";
 import { datetime, id, paging, textOf } from "../kernel/validation.ts";
-
-/** How a change reached the service. */
-const ways = ["api", "dashboard", "hook", "command"] as const;
 
 /** The action of a refused sign-in. */
 export const refusedSignIn = "sign-in.refused";
@@ -17,14 +15,17 @@ export const auditEntry = field(
     at: field(datetime(), "When it happened."),
     action: field(
       v.string(),
-      "The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; or `sign-in.refused`.",
+      "The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; `branches.create`, `branches.update` or `branches.delete` for a push; or `sign-in.refused`.",
     ),
-    target: field(v.nullable(v.string()), "The identifier of the record that was changed; null if there is none."),
+    target: field(
+      v.nullable(v.string()),
+      "The identifier of the record that was changed, such as `proj_…`, or the branch as `owner/repo:branch`; null if there is none.",
+    ),
     user_id: field(v.nullable(v.string()), "The person who made the change; null if unknown."),
     key_id: field(v.nullable(v.string()), "The API key of the call; null if there was none."),
     via: field(
       v.picklist(ways),
-      "How the change came in: the interface, the dashboard, a hook of a code host, such as for a pull request, or a command.",
+      "How the change came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, such as for a pull request, or a command.",
     ),
     address: field(v.nullable(v.string()), "The network address of the client; null for a call in the process."),
     request_id: field(

@@ -15,6 +15,7 @@ export const calls = {
   environments: {
     list: "GET /projects/{id}/environments",
     put: "PUT /projects/{id}/environments/{name} {}",
+    update: "PATCH /projects/{id}/environments/{name} {}",
     delete: "DELETE /projects/{id}/environments/{name}",
     logs: "GET /projects/{id}/environments/{name}/logs",
     runs: "GET /projects/{id}/environments/{name}/runs",
@@ -27,6 +28,11 @@ export const calls = {
     logs: "GET /deployments/{id}/logs",
     rollback: "POST /deployments/{id}/rollback",
     cancel: "POST /deployments/{id}/cancel",
+  },
+  repositories: {
+    list: "GET /repositories",
+    update: "PATCH /repositories/{owner}/{name} {}",
+    delete: "DELETE /repositories/{owner}/{name}",
   },
   users: {
     list: "GET /users",

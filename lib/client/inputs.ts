@@ -174,6 +174,68 @@ export interface EnvironmentsPutInput {
   }> | undefined;
 }
 
+/** The input of `environments.update`: set and remove single variables of an environment. */
+export interface EnvironmentsUpdateInput {
+  /**
+   * The identifier of the project.
+   * @example "proj_01KAJK2M00PRXJ000000000000"
+   */
+  id: string;
+  /**
+   * The name of the environment.
+   * @example "production"
+   */
+  name: string;
+  /**
+   * The user and password that every request to the app needs, by Basic authentication; null removes them. Left out, they stay as they are. A password sent as `[redacted]` stays, too.
+   * @example {"user":"guest","password":"registry_password_demo"}
+   */
+  protect?: {
+    /**
+     * The user name that a visitor gives. At most 255 characters.
+     * @example "guest"
+     */
+    user: string;
+    /**
+     * The password that a visitor gives; `[redacted]` keeps the stored one. At most 255 characters.
+     * @example "registry_password_demo"
+     */
+    password: string;
+  } | null | undefined;
+  /**
+   * The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing. At most 255 characters.
+   * @example "apps/web"
+   */
+  root?: string | null | undefined;
+  /**
+   * The complete list of the environment's own host names. Left out, they stay as they are. At most 100 entries.
+   * @example ["www.acme.example"]
+   */
+  domains?: string[] | undefined;
+  /**
+   * The variables to set: text, or `{"value": "…", "secret": true}`; null removes the variable. All others stay as they are. Left out beside another field, all stay as they are.
+   * @example {"PORT":"8080"}
+   */
+  variables?: Record<string, string | {
+    /**
+     * The value of the variable. At most 32,768 characters.
+     * @example "8080"
+     */
+    value: string;
+    /**
+     * `true` encrypts the value, and no response shows it.
+     * @example true
+     */
+    secret: boolean;
+  } | {
+    /**
+     * The value is secret, and stays as it is.
+     * @example true
+     */
+    secret: true;
+  } | null> | undefined;
+}
+
 /** The input of `environments.delete`: delete an environment. */
 export interface EnvironmentsDeleteInput {
   /**
@@ -380,6 +442,11 @@ export interface DeploymentsRollbackInput {
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   id: string;
+  /**
+   * Seconds to hold the request until the work ends. Without it, the answer comes at once. 0 to 60.
+   * @example 30
+   */
+  wait?: number | undefined;
 }
 
 /** The input of `deployments.cancel`: cancel a deployment that is queued or building. */
@@ -389,6 +456,39 @@ export interface DeploymentsCancelInput {
    * @example "dep_01KAJK2M00DEP0000000000000"
    */
   id: string;
+}
+
+/** The input of `repositories.update`: change the default branch of a repository. */
+export interface RepositoriesUpdateInput {
+  /**
+   * The identifier of the repositorie.
+   * @example "acme"
+   */
+  owner: string;
+  /**
+   * The name of the .
+   * @example "web"
+   */
+  name: string;
+  /**
+   * The new default branch, which must exist.
+   * @example "main"
+   */
+  default_branch: string;
+}
+
+/** The input of `repositories.delete`: delete a repository. */
+export interface RepositoriesDeleteInput {
+  /**
+   * The identifier of the repositorie.
+   * @example "acme"
+   */
+  owner: string;
+  /**
+   * The name of the .
+   * @example "web"
+   */
+  name: string;
 }
 
 /** The input of `users.list`: list active members. */

@@ -326,6 +326,27 @@ export interface DeploymentItem {
    */
   deployed_at?: string | undefined;
   /**
+   * Who made it; absent for a deployment of an earlier version.
+   * @example {"user_id":"usr_01KAJK2M00XSR0000000000000","key_id":"key_01KAJK2M00KEY0000000000000","via":"api"}
+   */
+  created_by?: {
+    /**
+     * The person who made it; null if nobody is known.
+     * @example "usr_01KAJK2M00XSR0000000000000"
+     */
+    user_id: string | null;
+    /**
+     * The API key of the call; null if there was none.
+     * @example "key_01KAJK2M00KEY0000000000000"
+     */
+    key_id: string | null;
+    /**
+     * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
+     * @example "api"
+     */
+    via: "api" | "dashboard" | "push" | "hook" | "command";
+  } | undefined;
+  /**
    * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
    */
@@ -411,10 +432,55 @@ export interface Deployment {
    */
   deployed_at?: string | undefined;
   /**
+   * Who made it; absent for a deployment of an earlier version.
+   * @example {"user_id":"usr_01KAJK2M00XSR0000000000000","key_id":"key_01KAJK2M00KEY0000000000000","via":"api"}
+   */
+  created_by?: {
+    /**
+     * The person who made it; null if nobody is known.
+     * @example "usr_01KAJK2M00XSR0000000000000"
+     */
+    user_id: string | null;
+    /**
+     * The API key of the call; null if there was none.
+     * @example "key_01KAJK2M00KEY0000000000000"
+     */
+    key_id: string | null;
+    /**
+     * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
+     * @example "api"
+     */
+    via: "api" | "dashboard" | "push" | "hook" | "command";
+  } | undefined;
+  /**
    * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
    */
   url?: string | undefined;
+}
+
+/** A git repository that was pushed to this service. */
+export interface Repository {
+  /**
+   * The name, as `owner/repo`: the `repo` of a source.
+   * @example "acme/web"
+   */
+  name: string;
+  /**
+   * The branch that a push deploys without further rules; null until it exists.
+   * @example "main"
+   */
+  default_branch: string | null;
+  /**
+   * The size of its packs, in bytes.
+   * @example 1
+   */
+  size: number;
+  /**
+   * When it was last pushed; null if that was to an earlier version of the service. ISO 8601, in UTC.
+   * @example "2026-11-21T09:00:00.000Z"
+   */
+  pushed_at: string | null;
 }
 
 /** A member of the organization. */
@@ -1167,12 +1233,12 @@ export interface AuditEntry {
    */
   at: string;
   /**
-   * The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; or `sign-in.refused`.
+   * The name of the operation, such as `projects.delete`; `users.create` for a user created by their first sign-in; `branches.create`, `branches.update` or `branches.delete` for a push; or `sign-in.refused`.
    * @example "projects.delete"
    */
   action: string;
   /**
-   * The identifier of the record that was changed; null if there is none.
+   * The identifier of the record that was changed, such as `proj_…`, or the branch as `owner/repo:branch`; null if there is none.
    * @example "proj_01KAJK2M00PRXJ000000000000"
    */
   target: string | null;
@@ -1187,10 +1253,10 @@ export interface AuditEntry {
    */
   key_id: string | null;
   /**
-   * How the change came in: the interface, the dashboard, a hook of a code host, such as for a pull request, or a command.
+   * How the change came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, such as for a pull request, or a command.
    * @example "api"
    */
-  via: "api" | "dashboard" | "hook" | "command";
+  via: "api" | "dashboard" | "push" | "hook" | "command";
   /**
    * The network address of the client; null for a call in the process.
    * @example "203.0.113.7"

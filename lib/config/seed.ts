@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { endpointLifecycle } from "../deliveries/states.ts";
-import { environmentName, variables } from "../environments/schema.ts";
+import { variables } from "../environments/rules.ts";
+import { environmentName } from "../environments/schema.ts";
 import { integrationTypes } from "../integrations/integration-types.ts";
 import { newIntegration } from "../integrations/schema.ts";
 import { foldCase } from "../kernel/case-folding.ts";

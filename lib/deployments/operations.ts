@@ -72,16 +72,18 @@ export const deploymentsOperations = [
     id: "deployments.rollback",
     summary: "Roll back to the previous version",
     description:
-      "Creates a new deployment of the newest deployment before this one, in the same project and environment, that became `active`. It uses the same source and version. The deployment that is rolled back does not change. The events `deployment.rolled_back` (for this deployment) and `deployment.queued` (for the new one) are sent.",
+      "Creates a new deployment of the newest deployment before this one, in the same project and environment, that became `active`. It uses the same source and version. The deployment that is rolled back does not change. The events `deployment.rolled_back` (for this deployment) and `deployment.queued` (for the new one) are sent. With `wait`, the response comes as soon as the new deployment has ended, or after that many seconds.",
     method: "POST",
     path: "/deployments/{id}/rollback",
     needs: "deployments:write",
     answers: "created",
     location: "/deployments",
     params: byId,
+    query: awaitable,
     result: deployment,
     problems: ["not_found", "project_archived", "no_previous_version"],
-    run: ({ params }, { deployments }, caller) => deployments.rollback(caller, params.id),
+    run: ({ params, query, signal }, { deployments }, caller) =>
+      deployments.rollback(caller, params.id, { seconds: query.wait, signal }),
   }),
   operation({
     id: "deployments.cancel",

@@ -1,5 +1,6 @@
 import type { EnvironmentsService } from "../environments/service.ts";
 import { foldCase } from "../kernel/case-folding.ts";
+import type { Maker } from "../kernel/maker.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../store/store.ts";
@@ -31,7 +32,7 @@ export function createPushes({ store, projects, environments, enqueue }: Ports) 
     projectOf,
 
     /** Deploys a push; undefined if no project accepts it, or if the push changes nothing in the folder to build. */
-    async push(tx: Tx, organization_id: string, push: PushOrder): Promise<string | undefined> {
+    async push(tx: Tx, organization_id: string, push: PushOrder, by: Maker): Promise<string | undefined> {
       const { repo, branch, tag, commit: revision, environment } = push;
       const project = await projectOf(tx, organization_id, push);
       if (!project) return undefined;
@@ -39,7 +40,7 @@ export function createPushes({ store, projects, environments, enqueue }: Ports) 
       const root = push.root ?? (await environments.rootOf(tx, of));
       if (changesNothingBelow(root, push.paths)) return undefined;
       const source: Source = { type: "git", repo, branch, tag, image_url: null };
-      return (await enqueue(tx, { ...of, source, revision, root })).id;
+      return (await enqueue(tx, { ...of, source, revision, root, by })).id;
     },
   };
 }

@@ -23,6 +23,7 @@ const released = sql<boolean>`${active} and release is not null`;
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
 const ofId = (db: QueryBuilder, id: string) => db.selectFrom("deployments").where("id", "=", id).where(notRemoved);
+const change = (db: QueryBuilder, id: string) => db.updateTable("deployments").where("id", "=", id);
 /** In the order of the partial index; in any other order the planner reads the whole table. */
 const allRunning = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
@@ -139,7 +140,8 @@ export function deploymentsRepository(query: Queries) {
       filters: ["project_id", "environment", "status"],
       indexes,
       columns: listed,
-      optional: "deployed_at",
+      optional: ["deployed_at", "created_by"],
+      json: ["created_by"],
       exclude: { column: "project_id", in: removedProjects },
     }),
     shown: query.first((db, p: Key) => ofId(db, p.id).select(shown).where("organization_id", "=", p.organization_id)),
@@ -149,11 +151,12 @@ export function deploymentsRepository(query: Queries) {
       ReturnType<typeof move>
     >,
     setLogSize: query.pipelined((db, p: Key & { log_entries: number; log_bytes: number }) =>
-      db
-        .updateTable("deployments")
+      change(db, p.id)
         .set({ log_entries: p.log_entries, log_bytes: p.log_bytes })
-        .where("id", "=", p.id)
         .where("organization_id", "=", p.organization_id),
+    ),
+    setPin: query.pipelined((db, p: Key & { pin: string }) =>
+      change(db, p.id).set({ pin: p.pin }).where("organization_id", "=", p.organization_id),
     ),
     /** Makes a queued deployment ready now. */
     skipDelay: query.pipelined((db, p: Key & { now: string }) =>
@@ -209,11 +212,7 @@ export function deploymentsRepository(query: Queries) {
     ),
     runningIn: query.first((db, p: EnvironmentKey) => inEnvironment(db, p).select("id").where(running)),
     markHead: query.pipelined((db, p: Key) =>
-      db
-        .updateTable("deployments")
-        .set({ lined_up: 1 })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id),
+      change(db, p.id).set({ lined_up: 1 }).where("organization_id", "=", p.organization_id),
     ),
     markReady: query.pipelined((db, p: { now: string }) =>
       db

@@ -13,7 +13,7 @@ import { createEnvironmentQueues, type QueuePorts } from "./environment-queues.t
 import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";
 import { deploymentsRepository } from "./repository.ts";
 import { lifecycle, type MoveName } from "./states.ts";
-import { orderOf, type ReadOrder } from "./stored-releases.ts";
+import { orderOf, type ReadOrder, versionOf } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
 type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "environment">;
@@ -92,7 +92,7 @@ export function createRollout(ports: Ports) {
   const { startNext } = queues;
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
-    const row = await move(tx, "fail", before);
+    const row = await move(tx, "fail", { ...before, version: versionOf(before) });
     if (!row) return;
     await appendLog(tx, row, lines, [{ level: "error", message: "Deployment failed" }]);
     await bus.announce(tx, row.organization_id, "deployment.failed", {
@@ -156,7 +156,8 @@ export function createRollout(ports: Ports) {
     const row = await present(tx, asked);
     if (!row) return;
     if (await apps.isGone(row, tx)) return failWithoutEnvironment(tx, row);
-    if (answer.state === "failed") return fail(tx, row, answer.message, answer.logs);
+    if (answer.state === "failed")
+      return fail(tx, { ...row, pin: row.pin ?? answer.commit ?? null }, answer.message, answer.logs);
     if (answer.state === "unhealthy") return failHealthCheck(tx, row, answer.logs);
     return row.status === "building" ? finishBuild(tx, row, answer) : succeed(tx, row, answer);
   };
@@ -178,6 +179,8 @@ export function createRollout(ports: Ports) {
     if (progress.state !== "running") return done((tx) => finish(tx, row, progress), row);
     const logLines = async (tx: Tx) => {
       const now = await present(tx, row);
+      if (now?.pin === null && progress.commit !== undefined)
+        await deployments(tx).setPin({ ...now, pin: progress.commit });
       if (now) await appendLog(tx, now, progress.logs);
     };
     return snooze(progress.again_ms, logLines, row, { deployment_id: row.id, handle: progress.handle, ...more });

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { environmentName } from "../environments/schema.ts";
 import { field } from "../kernel/field.ts";
+import { ways } from "../kernel/maker.ts";
 import { datetime, id, oneOf, paging, text } from "../kernel/validation.ts";
 import { newSource } from "./source.ts";
 import { lifecycle } from "./states.ts";
@@ -19,6 +20,14 @@ const fields = {
   environment: field(v.string(), "The environment that it deploys to."),
   status: field(v.picklist(lifecycle.states), "The status. An `active` deployment has succeeded."),
 };
+const maker = v.object({
+  user_id: field(v.nullable(id("usr")), "The person who made it; null if nobody is known."),
+  key_id: field(v.nullable(id("key")), "The API key of the call; null if there was none."),
+  via: field(
+    v.picklist(ways),
+    "How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.",
+  ),
+});
 const rest = {
   version: field(
     v.nullable(v.string()),
@@ -28,6 +37,7 @@ const rest = {
   updated_at: field(datetime(), "When its status last changed."),
   completed_at: field(v.nullable(datetime()), "When it ended; null until then."),
   deployed_at: v.optional(field(datetime(), "When it became `active`; absent if it did not.")),
+  created_by: v.optional(field(maker, "Who made it; absent for a deployment of an earlier version.")),
   url: v.optional(field(v.string(), "The URL of its app; present only while its release is live.")),
 };
 

@@ -8,6 +8,7 @@ import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import type { Ids } from "../kernel/ids.ts";
+import { madeBy } from "../kernel/maker.ts";
 import type { Caller } from "../kernel/operation.ts";
 import { emptyList, mapPage, paginate, paginateLong } from "../kernel/page.ts";
 import { jsonText } from "../kernel/result-text.ts";
@@ -114,6 +115,7 @@ export function deploymentsService(ports: Ports) {
       release: given.release ?? null,
       runtime: apps.runtimeName() ?? null,
       root: given.root === undefined ? await environments.rootOf(tx, given) : given.root,
+      created_by: madeBy(given.by),
     };
     await environments.ensure(tx, row);
     await deployments(tx).insert(row);
@@ -132,21 +134,23 @@ export function deploymentsService(ports: Ports) {
     return row;
   };
 
+  /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
+  const shownAfter = async (caller: Caller, id: string, wait: WaitOptions) => {
+    const work = { organization_id: caller.organization_id, id };
+    const read = async () => {
+      const row = await deployments().shown(work);
+      // A scenario may move the deployment at each GET. For an unknown id, `get` throws not_found.
+      return row?.script === null ? row : stepper.polled(await get(caller, id));
+    };
+    const row = await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status));
+    return apps.urlsOf ? withUrl(row, (await apps.urlsOf([row]))(row)) : view(row);
+  };
+
   return {
     ...ofEnvironment,
     ...createPushes({ ...ports, enqueue }),
 
-    /** With `wait.seconds`: returns when the deployment has ended, or after that time. */
-    async get(caller: Caller, id: string, wait: WaitOptions) {
-      const work = { organization_id: caller.organization_id, id };
-      const read = async () => {
-        const row = await deployments().shown(work);
-        // A scenario may move the deployment at each GET. For an unknown id, `get` throws not_found.
-        return row?.script === null ? row : stepper.polled(await get(caller, id));
-      };
-      const row = await waiting.until(work, wait, read, ({ status }) => isTerminal(lifecycle, status));
-      return apps.urlsOf ? withUrl(row, (await apps.urlsOf([row]))(row)) : view(row);
-    },
+    get: shownAfter,
 
     /** A tester's step: moves a deployment by one state. */
     step: async (id: string) => view(await stepper.step(id)),
@@ -188,7 +192,7 @@ export function deploymentsService(ports: Ports) {
           const rule = ports.refusalOf(source);
           if (rule !== undefined) throw invalid("source.type", rule);
           await projects.forDeployment(tx, organization_id, project_id);
-          return view(await enqueue(tx, { organization_id, project_id, environment, source }));
+          return view(await enqueue(tx, { organization_id, project_id, environment, source, by: caller }));
         },
         (tx) => [
           projects.forDeployment(tx, caller.organization_id, project_id),
@@ -201,8 +205,8 @@ export function deploymentsService(ports: Ports) {
     cancel: (caller: Caller, id: string) => store.transaction(caller, async (tx) => view(await cancel(tx, caller, id))),
 
     /** Deploys the newest release before this deployment again. This deployment does not change. */
-    rollback: (caller: Caller, id: string) =>
-      store.transaction(caller, async (tx) => {
+    async rollback(caller: Caller, id: string, wait: WaitOptions) {
+      const made = await store.transaction(caller, async (tx) => {
         const from = await get(caller, id, tx);
         await projects.forDeployment(tx, caller.organization_id, from.project_id);
         const target = await deployments(tx).releaseBefore(from);
@@ -226,8 +230,11 @@ export function deploymentsService(ports: Ports) {
           pin: target.pin,
           release: target.release,
           root: target.root,
+          by: caller,
         });
         return view(row);
-      }),
+      });
+      return wait.seconds ? shownAfter(caller, made.id, wait) : made;
+    },
   };
 }

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { isImageName } from "../drivers/containers/image-reference.ts";
 import { field } from "../kernel/field.ts";
+import type { Maker } from "../kernel/maker.ts";
 import { documentedAs, text } from "../kernel/validation.ts";
 import type { Row } from "../store/tables.ts";
 
@@ -18,6 +19,7 @@ type Deployment = Row<"deployments">;
 /** A deployment to queue. */
 export type DeploymentOrder = Pick<Deployment, "organization_id" | "project_id" | "environment"> & {
   readonly source: Source;
+  readonly by: Maker;
 } & Partial<Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release" | "root">>;
 
 /** What to deploy for a push: a commit of a branch, or a tag. */

@@ -25,6 +25,12 @@ export interface ReadOrder {
 
 export const sourceOf = ({ source }: Pick<Deployment, "source">): Source => JSON.parse(source) as Source;
 
+/** The version of a deployment: before its build has ended, the tag or commit as soon as its commit is known. */
+export const versionOf = (row: Deployment): string | null => {
+  const commit = row.revision ?? row.pin;
+  return row.version ?? (commit === null ? null : (sourceOf(row).tag ?? commit));
+};
+
 /** The order for a driver: a deployment with the current variables of its environment. */
 export async function orderOf(row: Deployment, { variables, mayFetch, visitedAt }: ReadOrder) {
   const { id: deployment_id, organization_id, project_id, environment, version, revision, pin, release, root } = row;

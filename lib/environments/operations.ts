@@ -1,6 +1,13 @@
 import { operationsOf } from "../kernel/operation.ts";
 import { byId, logEntry, logsQuery } from "../kernel/validation.ts";
-import { environment, environmentChanges, environmentsQuery, inProject, scheduleRun } from "./schema.ts";
+import {
+  environment,
+  environmentChanges,
+  environmentPatch,
+  environmentsQuery,
+  inProject,
+  scheduleRun,
+} from "./schema.ts";
 import type { EnvironmentsService } from "./service.ts";
 
 const operation = operationsOf<{ environments: EnvironmentsService }>();
@@ -38,6 +45,22 @@ export const environmentsOperations = [
     result: environment,
     problems: ["not_found", "domain_taken"],
     run: ({ params, body }, { environments }, caller) => environments.put(caller, params.id, params.name, body),
+  }),
+  operation({
+    id: "environments.update",
+    summary: "Set and remove single variables of an environment",
+    description:
+      "Sets the variables that the body names, removes those that are null, and leaves all others as they are, in one transaction. The other fields mean the same as in `PUT`. It creates the environment if it does not exist, so that variables can be set before the first deployment.",
+    method: "PATCH",
+    path: "/projects/{id}/environments/{name}",
+    needs: "deployments:write",
+    answers: "object",
+    addition: true,
+    params: inProject,
+    body: environmentPatch,
+    result: environment,
+    problems: ["not_found", "domain_taken"],
+    run: ({ params, body }, { environments }, caller) => environments.update(caller, params.id, params.name, body),
   }),
   operation({
     id: "environments.delete",

@@ -13,17 +13,25 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { hashed, protectColumn, runView } from "./protection.ts";
 import { environmentsRepository } from "./repository.ts";
-import { type environmentChanges, environmentName, type Preview, type variables } from "./schema.ts";
+import type { variables } from "./rules.ts";
+import { type environmentChanges, environmentName, type environmentPatch, type Preview } from "./schema.ts";
 import { shownVariables, storedOf, storedVariables } from "./stored-variables.ts";
 
 export type Variables = v.InferOutput<typeof variables>;
 type Changes = v.InferOutput<typeof environmentChanges>;
+type Patch = v.InferOutput<typeof environmentPatch>;
 
 type Copied = { readonly secrets: boolean; readonly root: string | undefined };
 type AppKey = Parameters<AppsService["ensure"]>[1];
 type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer More] ? More : never;
 
 const noneOfThisName = () => new Problem("not_found", "the project has no environment of this name");
+
+function requireName(name: string): void {
+  // A name with an encoded slash or `;x` belongs to another path.
+  if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
+  check(v.object({ name: environmentName }), { name });
+}
 
 /** The environments of pull requests. */
 export interface PreviewsOfEnvironments {
@@ -96,6 +104,32 @@ export function environmentsService({
   const insert = (tx: Tx, key: { project_id: string; name: string }, given: Variables) =>
     environments(tx).insert({ ...key, variables: serialize(key, given), protect: null, root: null });
 
+  /** Changes the given fields, and creates the environment if needed. With `keeps`, variables that are not named stay. */
+  const changing =
+    <T extends Patch>(keeping: { readonly keeps: boolean }) =>
+    async (caller: Caller, id: string, name: string, { variables, domains, protect, root }: T) => {
+      requireName(name);
+      const given = await hashed(protect, (password) => passwords.hashPassword(password, caller.organization_id));
+      return store.transaction(caller, async (tx) => {
+        const { id: project_id, organization_id } = await projects.get(caller, id, tx);
+        const key = { organization_id, project_id, environment: name };
+        const before = await environments(tx).find({ project_id, name });
+        const row = {
+          project_id,
+          name,
+          variables: serialize({ project_id, name }, variables, before && storedOf(before), keeping),
+          protect: protectColumn(given, before),
+          root: root === undefined ? (before?.root ?? null) : root,
+        };
+        await environments(tx).put(row);
+        await apps.ensure(tx, key);
+        if (domains) await apps.setDomains(tx, key, domains);
+        if (row.protect !== (before?.protect ?? null)) await apps.protectionChanged(tx, key);
+        feed.publish(tx, { kind: "record", organization_id, id: project_id });
+        return (await viewFor([row], tx))(row);
+      });
+    };
+
   return {
     /** Creates the environment at its first deployment. */
     async ensure(tx: Tx, { organization_id, project_id, environment: name }: AppKey) {
@@ -115,31 +149,8 @@ export function environmentsService({
       return mapLong(list, async (rows) => rows.map(await viewFor(rows)));
     },
 
-    /** Changes the given fields, replaces the variables as a whole, and creates the environment if needed. */
-    async put(caller: Caller, id: string, name: string, { variables, domains, protect, root }: Changes) {
-      // A name with an encoded slash or `;x` belongs to another path.
-      if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
-      check(v.object({ name: environmentName }), { name });
-      const given = await hashed(protect, (password) => passwords.hashPassword(password, caller.organization_id));
-      return store.transaction(caller, async (tx) => {
-        const { id: project_id, organization_id } = await projects.get(caller, id, tx);
-        const key = { organization_id, project_id, environment: name };
-        const before = await environments(tx).find({ project_id, name });
-        const row = {
-          project_id,
-          name,
-          variables: serialize({ project_id, name }, variables, before && storedOf(before)),
-          protect: protectColumn(given, before),
-          root: root === undefined ? (before?.root ?? null) : root,
-        };
-        await environments(tx).put(row);
-        await apps.ensure(tx, key);
-        if (domains) await apps.setDomains(tx, key, domains);
-        if (row.protect !== (before?.protect ?? null)) await apps.protectionChanged(tx, key);
-        feed.publish(tx, { kind: "record", organization_id, id: project_id });
-        return (await viewFor([row], tx))(row);
-      });
-    },
+    put: changing<Changes>({ keeps: false }),
+    update: changing<Patch>({ keeps: true }),
 
     rootOf: async (tx: Tx, { project_id, environment: name }: Pick<AppKey, "project_id" | "environment">) =>
       (await environments(tx).find({ project_id, name }))?.root ?? null,

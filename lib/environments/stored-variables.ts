@@ -5,15 +5,16 @@ import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { environmentsRepository } from "./repository.ts";
-import { type environmentChanges, mostVariables } from "./schema.ts";
+import { mostVariables } from "./rules.ts";
+import type { environmentPatch } from "./schema.ts";
 
 type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
-type Given = v.InferOutput<typeof environmentChanges>["variables"];
+type Given = v.InferOutput<typeof environmentPatch>["variables"];
 
 /** Variables as stored. A secret is encrypted and bound to its environment and name. */
 export type Stored = Record<string, { value: string } | { sealed: string }>;
 
-/** The most characters of the stored variables that a copy keeps because only the target has them. */
+/** The most characters of stored variables that a copy or a change of single ones may keep. */
 const mostKept = 1024 * 1024;
 
 export const storedOf = ({ variables }: Pick<Row<"environments">, "variables">) => JSON.parse(variables) as Stored;
@@ -52,28 +53,46 @@ export function driverVariables({ store, encryption }: { readonly store: Store; 
   };
 }
 
+function refused(paths: readonly string[], message: string): Problem {
+  const details = paths.map((path) => ({ path, message }));
+  return new Problem("validation_failed", `${paths.join(", ")} ${message}`, { details });
+}
+
+/** The variables as JSON. Those that break a limit are refused, unless they are fewer or smaller than before. */
+function withinLimits(stored: Stored, before: Stored): string {
+  const count = Object.keys(stored).length;
+  if (count > mostVariables && count > Object.keys(before).length)
+    throw refused(["variables"], `must have at most ${mostVariables} variables; the environment would have ${count}`);
+  const text = JSON.stringify(stored);
+  if (text.length > mostKept && text.length > JSON.stringify(before).length)
+    throw refused(["variables"], "must have at most 1 MiB in all, with those that stay");
+  return text;
+}
+
 /** Writes variables as the text of their column. */
 export function storedVariables(encryption: Encryption) {
   const { seal, open } = secretsOf(encryption);
 
   return {
-    /** Variables as JSON to store. A secret without a value keeps the stored one. */
-    serialize(of: EnvironmentKey, given: Given, before: Stored = {}): string {
+    /**
+     * Variables as JSON to store: the given ones, and with `keeps` all that are not named. Null removes a variable. A
+     * secret without a value keeps the stored one.
+     */
+    serialize(of: EnvironmentKey, given: Given, before: Stored = {}, { keeps = false } = {}): string {
       if (!given) return JSON.stringify(before);
-      const stored: Stored = {};
+      const stored: Stored = keeps ? { ...before } : {};
       const missing: string[] = [];
       for (const [key, variable] of Object.entries(given)) {
         const present = before[key];
-        if (typeof variable === "string") stored[key] = { value: variable };
+        if (variable === null) delete stored[key];
+        else if (typeof variable === "string") stored[key] = { value: variable };
         else if (!("value" in variable)) {
           if (present && "sealed" in present) stored[key] = present;
           else missing.push(`variables.${key}`);
         } else stored[key] = variable.secret ? seal(of, key, variable.value) : { value: variable.value };
       }
-      if (missing.length === 0) return JSON.stringify(stored);
-      const message = "needs a value: no secret of this name is stored";
-      const details = missing.map((path) => ({ path, message }));
-      throw new Problem("validation_failed", `${missing.join(", ")} ${message}`, { details });
+      if (missing.length > 0) throw refused(missing, "needs a value: no secret of this name is stored");
+      return keeps ? withinLimits(stored, before) : JSON.stringify(stored);
     },
 
     /**

@@ -1,9 +1,11 @@
 import * as v from "valibot";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { PushRequest } from "../drivers/repositories/push-request.ts";
+import type { BranchChange } from "../drivers/repositories/pushed-branches.ts";
 import type { Repositories, RepositoryName } from "../drivers/repositories/repositories.ts";
 import { environmentName } from "../environments/schema.ts";
 import type { PushesService } from "../integrations/pushes.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Caller } from "../kernel/operation.ts";
@@ -19,6 +21,9 @@ interface Ports {
    * Returns the caller that creates a project, as the audit log records it. Throws if the key may not create projects.
    */
   readonly creator: (caller: Caller) => Caller;
+  /** Records the changes of branches in the audit log. */
+  readonly record: (repo: string, changes: readonly BranchChange[]) => Promise<void>;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -50,12 +55,19 @@ const ends: Readonly<Record<string, string>> = {
 /** A repository `owner/repo` belongs to the project named `repo`. */
 const nameIn = (repo: string) => repo.split("/")[1] ?? repo;
 
+/** A repository as `svc-server call` takes it. */
+const inWords = (repo: string) => `owner=${repo.split("/")[0]} name=${nameIn(repo)}`;
+
+/** What a push of tags alone tells. */
+const afterTags = (repo: string, [tag = "", ...others]: readonly string[]) =>
+  `${others.length === 0 ? `The tag ${tag} is` : `The tags ${tag} and ${others.length} more are`} stored, but not deployed: svc-server call deployments.create project_id=proj_… environment=${defaultEnvironment} source.type=git source.repo=${repo} source.tag=${tag}`;
+
 /** Names the broken rules, if the problem has any. */
 const sentence = ({ message, details }: Problem) =>
   details?.map((one) => `${one.path} ${one.message}`).join("; ") || message;
 
 /** Deploys a push to a repository of this service. Yields lines that report the progress to the pusher. */
-export function createDeploymentsOfPush({ deployments, projects, pushes, creator, log }: Ports) {
+export function createDeploymentsOfPush({ deployments, projects, pushes, creator, record, clock, log }: Ports) {
   /** Finds a project by name or id. Creates a missing one if the key may. */
   const projectOf = async (caller: Caller, name: string): Promise<{ id: string; name: string; isNew: boolean }> => {
     const found = await projects.named(caller, name);
@@ -112,7 +124,7 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     const what = `${pushed.commit.slice(0, 12)}, by the rules of an integration`;
     if (made.length > 0) return made.map(({ deployment_id: id }) => ({ id, what }));
     if (isDefault) return yield* deploy(caller, pushed, nameIn(pushed.repo), defaultEnvironment);
-    yield `The branch ${pushed.branch} deploys nothing: it is not the default branch, and no integration names it. Push with -o environment=NAME to deploy it`;
+    yield `The branch ${pushed.branch} deploys nothing: it is not the default branch, and no integration names it. Push with -o environment=NAME to deploy it, or make it the default: svc-server call repositories.update ${inWords(pushed.repo)} default_branch=${pushed.branch}`;
     return [];
   }
 
@@ -157,13 +169,21 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
   async function* deployAll(
     repositories: Repositories,
     { repo, organization_id }: RepositoryName,
-    { updates, options }: PushRequest,
+    { updates, options, isShallow }: PushRequest,
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<string, void> {
-    const wanted = updates.filter(({ commit }) => commit !== undefined);
-    if (wanted.length === 0) return;
-    const { branches, defaultBranch } = await repositories.pushed({ repo, organization_id }, wanted);
+    if (updates.length === 0) return;
+    const { branches, tags, changes, defaultBranch } = await repositories.pushed(
+      { repo, organization_id },
+      updates,
+      clock.iso(),
+    );
+    await record(repo, changes);
+    const isRefused = updates.filter(({ commit }) => commit !== undefined).length > branches.length + tags.length;
+    if (isShallow && isRefused)
+      yield "This clone is shallow: it lacks older commits, and so would the repository here. Get them, and push again: git fetch --unshallow";
+    if (changes.length === 0 && tags.length > 0) yield afterTags(repo, tags);
     const { project = nameIn(repo), environment = defaultEnvironment } = Object.fromEntries(options);
     const isNamed = options.has("project") || options.has("environment");
     const integrations = isNamed ? new Map<string, readonly string[]>() : await pushes.ofOwn(caller, repo);

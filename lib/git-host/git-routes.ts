@@ -3,7 +3,7 @@ import type { BackendRequest } from "../drivers/repositories/http-backend.ts";
 import { createPushReader } from "../drivers/repositories/push-request.ts";
 import type { Repositories } from "../drivers/repositories/repositories.ts";
 import type { Answer } from "../http/answer.ts";
-import type { Audit } from "../http/audited.ts";
+import type { Audit, Entries } from "../http/audited.ts";
 import type { Authentication, Authenticator } from "../http/authenticate.ts";
 import { cancellationOf } from "../http/cancellation.ts";
 import type { RequestContext } from "../http/request-context.ts";
@@ -13,14 +13,19 @@ import { whileRead } from "../http/unread-stream.ts";
 import { Problem } from "../kernel/errors.ts";
 import { authorize, type Caller, type Operation } from "../kernel/operation.ts";
 import { createReadableStream } from "../kernel/web.ts";
+import type { Store } from "../store/store.ts";
 import { createDeploymentsOfPush } from "./deployments-of-push.ts";
+import { isLfs, lfsRefusal } from "./lfs.ts";
 import { pushAnswer } from "./push-answer.ts";
 
 type PushPorts = Parameters<typeof createDeploymentsOfPush>[0];
 
-interface Ports extends Omit<PushPorts, "creator"> {
+interface Ports extends Omit<PushPorts, "creator" | "record"> {
+  readonly store: Store;
   /** Records the project that a push creates in the audit log. */
   readonly audited: Audit;
+  /** Records what a push changes in the repository. */
+  readonly entries: (request: RequestContext, by: Caller) => Entries;
   readonly authenticator: Pick<Authenticator, "byLateKey" | "confirmed" | "watch">;
   readonly operations: readonly Operation[];
   /** Undefined if no runtime is on. */
@@ -134,6 +139,20 @@ function rightsOf(operations: readonly Operation[]) {
   return { push: needs("deployments.create"), fetch: needs("deployments.get"), make: needs("projects.create") };
 }
 
+/** The entries of one transaction. A push may change thousands of branches. */
+const entryBatch = 200;
+
+/** Records the changes of branches. Git has made them, so the rights of the pusher no longer matter. */
+const branchRecorder =
+  (store: Store, organization_id: string, add: Entries): PushPorts["record"] =>
+  async (repo, changes) => {
+    for (let at = 0; at < changes.length; at += entryBatch)
+      await store.transaction({ organization_id }, async (tx) => {
+        for (const { branch, change } of changes.slice(at, at + entryBatch))
+          await add(tx, organization_id, `branches.${change}`, `${repo}:${branch}`);
+      });
+  };
+
 /** Serves a repository to an authenticated caller. */
 function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
   const { authenticator, audited, closing } = ports;
@@ -162,9 +181,11 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     const cancellation = cancellationOf(request, closing, watch);
     // The answer follows the deployments.
     cancellation.count(name.organization_id);
-    const caller: Caller = authenticator.confirmed(authentication);
+    const confirmed = authenticator.confirmed(authentication);
+    const { caller } = audited(rights.push(confirmed), request, confirmed);
     const creator = (by: Caller) => audited(rights.make(by), request, by).caller;
-    const deploy = createDeploymentsOfPush({ ...ports, creator });
+    const record = branchRecorder(ports.store, name.organization_id, ports.entries(request, caller));
+    const deploy = createDeploymentsOfPush({ ...ports, creator, record });
     async function* lines() {
       try {
         yield* deploy(hosts, name, reader.request, caller, cancellation.signal);
@@ -207,6 +228,7 @@ export function gitRoutes(ports: Ports): Route[] {
         if (place !== undefined) throw new Problem("misdirected_request", place);
         throw new Problem("not_found", "this service hosts no repositories: it has no runtime (option --runtime)");
       }
+      if (isLfs(request.path)) return lfsRefusal(request.id);
       const wanted = wantedIn(request, repositories);
       (wanted.isPush ? rights.push : rights.fetch)(authentication.caller);
       return await serve(request, repositories, wanted, authentication);

@@ -30,8 +30,10 @@ export function tlsRoute({ hasHost, publicUrl }: Ports): Route {
       return unauthenticated;
     },
     async answer({ query, id: request_id }) {
-      const host = (query().get("domain") ?? "").toLowerCase().replace(/\.$/, "");
-      if (host.length > longest || (host !== own && !(await hasHost(host))))
+      const [domain = "", ...others] = query().getAll("domain");
+      const host = domain.toLowerCase().replace(/\.$/, "");
+      // Which of several a proxy means is unknown.
+      if (others.length > 0 || host.length > longest || (host !== own && !(await hasHost(host))))
         throw new Problem("not_found", "no environment has this host");
       const headers = { "cache-control": "no-store", "content-type": "text/plain; charset=utf-8" };
       return { status: 200, headers, body: "yes\n", request_id };

@@ -1,13 +1,11 @@
+import type { Way } from "../kernel/maker.ts";
 import type { Caller, Operation } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import { wholeAddress } from "./client-address.ts";
 import type { RequestContext } from "./request-context.ts";
 
-type Via = "api" | "dashboard";
-
-interface Ports {
-  readonly store: Store;
+export interface EntryPorts {
   readonly behindProxy: boolean;
   /** Adds an entry to the audit log. A port, because this folder must not depend on features. */
   readonly record: (
@@ -18,17 +16,36 @@ interface Ports {
       readonly target: string | null;
       readonly user_id: string;
       readonly key_id: string;
-      readonly via: Via;
+      readonly via: Way;
       readonly address: string | undefined;
       readonly request_id: string;
     },
   ) => unknown;
-  readonly via: Via;
+  readonly via: Way;
 }
 
-/** The audit entry of one operation. */
+/** Adds entries of one request to the audit log. */
+export type Entries = (tx: Tx, organization_id: string, action: string, target: string | null) => unknown;
+
+/** Makes the entries of an interface: who made a request, from where, and by which interface. */
+export const createEntries =
+  ({ behindProxy, record, via }: EntryPorts) =>
+  (request: RequestContext, { user_id, key_id }: Caller): Entries =>
+  (tx, organization_id, action, target) =>
+    record(tx, {
+      organization_id,
+      action,
+      target,
+      user_id,
+      key_id,
+      via,
+      address: request.incoming && wholeAddress(request.incoming, behindProxy),
+      request_id: request.auditId(),
+    });
+
+/** The audit entry of one operation, if it has one. */
 interface Audited {
-  /** A caller whose first committed transaction stores the entry. */
+  /** The caller, with the interface. Their first committed transaction stores the entry. */
   readonly caller: Caller;
   /** Stores the entry if no transaction of the caller did. */
   complete(result: unknown): Promise<void>;
@@ -38,7 +55,8 @@ export type Audit = (operation: Operation, request: RequestContext, by: Caller) 
 
 /** The id of the changed record: of a new record, or of the record in the path. */
 function targetOf({ answers }: Operation, { params }: RequestContext, result: unknown): string | null {
-  const named = params["dlv"] ?? params["id"];
+  const { owner, name } = params;
+  const named = params["dlv"] ?? params["id"] ?? (owner === undefined ? undefined : `${owner}/${name}`);
   if (named !== undefined && answers !== "created") return named;
   // With PostgreSQL, the row may be JSON text.
   const made: unknown = typeof result === "string" ? JSON.parse(result) : result;
@@ -47,12 +65,14 @@ function targetOf({ answers }: Operation, { params }: RequestContext, result: un
 }
 
 /**
- * Writes the audit log for all operations of one interface (`via`). Operations need no code for it: the entry is part
- * of the caller's transaction, and is rolled back with it.
+ * Names the interface of a change (`via`), and writes the audit log for all operations of that interface. Operations
+ * need no code for it: the entry is part of the caller's transaction, and is rolled back with it.
  */
-export const createAudit =
-  ({ store, behindProxy, record, via }: Ports): Audit =>
-  (operation, request, by) => {
+export function createAudit({ store, ...ports }: EntryPorts & { readonly store: Store }): Audit {
+  const { via } = ports;
+  const entriesOf = createEntries(ports);
+  return (operation, request, by) => {
+    if (!operation.audited) return { caller: { via, ...by }, complete: async () => {} };
     let isRecorded = false;
     const recordChange = (tx: Tx, organization_id: string, result: unknown) => {
       if (isRecorded) return undefined;
@@ -60,19 +80,10 @@ export const createAudit =
       tx.afterCommit(() => {
         isRecorded = true;
       });
-      return record(tx, {
-        organization_id,
-        action: operation.id,
-        target: targetOf(operation, request, result),
-        user_id: by.user_id,
-        key_id: by.key_id,
-        via,
-        address: request.incoming && wholeAddress(request.incoming, behindProxy),
-        request_id: request.auditId(),
-      });
+      return entriesOf(request, by)(tx, organization_id, operation.id, targetOf(operation, request, result));
     };
     const { prefetch, before } = by.hooks ?? {};
-    const caller = { ...by, hooks: { prefetch, before, after: recordChange } };
+    const caller = { ...by, via, hooks: { prefetch, before, after: recordChange } };
     return {
       caller,
       async complete(result) {
@@ -80,3 +91,4 @@ export const createAudit =
       },
     };
   };
+}

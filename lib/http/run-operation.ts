@@ -53,7 +53,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
     const isRead = operation.method === "GET" || operation.needs === "nothing";
     const plain = isRead ? authentication.caller : authenticator.confirmed(authentication);
-    const audited = operation.audited ? audit(operation, request, plain) : undefined;
+    const audited = operation.method === "GET" ? undefined : audit(operation, request, plain);
     const caller = audited?.caller ?? plain;
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
     const { organization_id, user_id } = caller;

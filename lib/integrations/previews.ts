@@ -1,13 +1,14 @@
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHost } from "../drivers/code-host/code-host.ts";
-import { mostVariables } from "../environments/schema.ts";
+import { mostVariables } from "../environments/rules.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Queue } from "../jobs/queue.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
 import { type Outcome, snoozeUntil } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { codeHostHook } from "../kernel/maker.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { Store } from "../store/store.ts";
@@ -183,7 +184,7 @@ export function previewsService(ports: Ports) {
         return { ...told, deployment_id: null, message };
       }
       const order = { project_id, repo, branch, tag: null, commit, environment };
-      return { ...told, deployment_id: (await deployments.push(tx, organization_id, order)) ?? null };
+      return { ...told, deployment_id: (await deployments.push(tx, organization_id, order, codeHostHook)) ?? null };
     },
 
     /** The job `previews.end`: ends a preview after its lifetime without a deployment, or with its integration. */

@@ -3,6 +3,7 @@ import type { DeploymentsService } from "../deployments/service.ts";
 import { foldCase } from "../kernel/case-folding.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { milliseconds } from "../kernel/duration.ts";
+import { codeHostHook, type Maker } from "../kernel/maker.ts";
 import type { Caller } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
@@ -36,6 +37,8 @@ export interface PushOrigin {
    * operator names.
    */
   readonly byApp: boolean;
+  /** Who pushed; undefined for a hook. */
+  readonly by?: Maker;
   /** Absent for a push to a repository of this service: there the pusher is the caller. */
   readonly recordChange?: RecordChange;
 }
@@ -48,7 +51,7 @@ type OwnPush = Pick<Push, "repo" | "paths"> & { readonly branch: string; readonl
 type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
 
 /** A push to a repository of this service: its pusher may deploy. */
-const own: PushOrigin = { id: undefined, delivery: undefined, signed: true, byApp: false };
+const own = (by: Caller): PushOrigin => ({ id: undefined, delivery: undefined, signed: true, byApp: false, by });
 
 interface Ports {
   readonly store: Store;
@@ -111,7 +114,8 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     if (!integration || !(await isReached(integration, hook.repo, origin, tx))) return undefined;
     if (!("to" in hook)) return previews.receive(tx, integration, hook, origin.recordChange);
     const order = orderOf(integration, hook);
-    const deployment_id = order && (await deployments.push(tx, integration.organization_id, order));
+    const deployment_id =
+      order && (await deployments.push(tx, integration.organization_id, order, origin.by ?? codeHostHook));
     return deployment_id === undefined ? undefined : { integration_id, deployment_id };
   };
 
@@ -173,7 +177,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
         const push: Push = { repo, to: { branch, commit }, paths };
         const created: Created[] = [];
         for (const id of integrations) {
-          const served = await serve(tx, id, push, own);
+          const served = await serve(tx, id, push, own(caller));
           if (served?.deployment_id) created.push({ integration_id: id, deployment_id: served.deployment_id });
         }
         return created;
@@ -184,7 +188,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
      * change.
      */
     deployOwn: (caller: Caller, order: Deployed) =>
-      store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order)),
+      store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order, caller)),
 
     async prune() {
       const before = isoOf(clock.now() - retention_ms);

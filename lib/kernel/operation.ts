@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import { Problem, type ProblemCode } from "./errors.ts";
+import type { Way } from "./maker.ts";
 import type { LongList, Page } from "./page.ts";
 import { type JsonText, writerOf } from "./result-text.ts";
 import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
@@ -13,6 +14,8 @@ export interface Caller extends OrganizationScope {
   readonly role: Role;
   readonly key_id: string;
   readonly scopes: readonly string[];
+  /** The interface of a call that changes something. */
+  readonly via?: Way;
 }
 
 /** The caller of an operation that needs no key. This caller belongs to no organization, so it finds no records. */

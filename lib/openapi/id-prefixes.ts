@@ -17,9 +17,10 @@ export function idPrefixes(): [collection: string, prefix: string][] {
   });
 }
 
-/** An example of a path parameter: an identifier for the collection before it, or the name of an environment. */
+/** An example of a path parameter: an identifier for the collection before it, or a name. */
 export function pathExample(path: string, name: string): string {
   const [, collection] = new RegExp(`([\\w-]+)/\\{${name}\\}`).exec(path) ?? [];
   const [, prefix] = idPrefixes().find(([of]) => of === collection) ?? [];
-  return prefix === undefined ? "production" : idOf(prefix);
+  if (prefix !== undefined) return idOf(prefix);
+  return path.startsWith("/repositories/") ? ({ owner: "acme", name: "web" }[name] ?? "") : "production";
 }

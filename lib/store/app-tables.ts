@@ -1,5 +1,6 @@
-/** The tables of apps, a part of `Tables`. */
+/** The tables of environments and their apps, a part of `Tables`. */
 export interface AppTables {
+  environments: { project_id: string; name: string; variables: string; protect: string | null; root: string | null };
   apps: {
     project_id: string;
     environment: string;

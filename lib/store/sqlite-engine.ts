@@ -10,6 +10,7 @@ import { createGroupCommit, type GroupCommit } from "./group-commit.ts";
 import { readOnce } from "./group-reads.ts";
 import { createRecovery, type Recovery } from "./recovery.ts";
 import { queryBuilder } from "./sqlite.ts";
+import { jsonOf } from "./sqlite-json.ts";
 import { createLogKeeper, type LogKeeper, logSize } from "./write-ahead-log.ts";
 import { refuseMoved, stopped } from "./write-failure.ts";
 
@@ -157,13 +158,6 @@ function recoveryOf(
           .immediate();
       }),
   });
-}
-
-function jsonOf(columns: readonly string[], optional: string | undefined) {
-  const object = (names: readonly string[]) =>
-    sql<string>`json_object(${sql.join(names.flatMap((name) => [sql.lit(name), sql.ref(name)]))})`;
-  if (optional === undefined) return object(columns);
-  return sql<string>`case when ${sql.ref(optional)} is null then ${object(columns)} else ${object([...columns, optional])} end`;
 }
 
 /** Throws if a table has damaged pages. The event loop runs between tables. */

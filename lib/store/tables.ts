@@ -1,3 +1,4 @@
+import type { Way } from "../kernel/maker.ts";
 import type { JsonText } from "../kernel/result-text.ts";
 import type { Role } from "../kernel/roles.ts";
 import type { AppTables } from "./app-tables.ts";
@@ -76,7 +77,6 @@ export interface Tables extends AppTables {
     created_at: string;
     updated_at: string;
   };
-  environments: { project_id: string; name: string; variables: string; protect: string | null; root: string | null };
   removals: { project_id: string };
   turns: { queue: string; organization_id: string };
   deployments: {
@@ -104,6 +104,7 @@ export interface Tables extends AppTables {
     release: string | null;
     runtime: string | null;
     root: string | null;
+    created_by: JsonText | null;
   };
   scenarios: {
     id: string;
@@ -150,7 +151,7 @@ export interface Tables extends AppTables {
     target: string | null;
     user_id: string | null;
     key_id: string | null;
-    via: "api" | "dashboard" | "hook" | "command";
+    via: Way;
     address: string | null;
     request_id: string | null;
   };

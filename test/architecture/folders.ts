@@ -60,6 +60,7 @@ export const splits: Readonly<Record<string, string>> = {
   "environments/project-removal": "removes the environments of a deleted project",
   "integrations/project-removal": "turns off the integrations of a deleted project",
   "environments/running-schema": "the wire form of what runs in an environment",
+  "environments/rules": "the rules of what callers may change",
   "environments/protection": "the user and password before an app, as stored and as shown",
   "apps/crashes": "counts the crashes of live releases, and announces them",
   "apps/restarts": "restarts of live releases",

@@ -82,6 +82,7 @@ async function desk(t: TestContext) {
   const file = (name: string, text: string) => writeFileSync(join(folder, name), text);
   file("package.json", JSON.stringify({ scripts: { test: "node -e 0" } }));
   file("key.txt", "sk_live_demo_owner");
+  file(".env", "PORT=8080\n");
   file("new.key", randomBytes(32).toString("base64"));
   file("scenarios.json", '[{"outcome":{"result":"fail"}}]');
   copyFileSync(demo, join(folder, "seed.json"));

@@ -72,7 +72,7 @@ test("wrong words for any other command end with 2 and one sentence that says wh
   here.file("b.json", '{"organizations":[{"name":""}]}');
   await refuses(here, 2, [
     [["cal"], /no command is called cal; did you mean call\?\nSee svc-server --help/],
-    [["nonsense"], /no command is called nonsense; the commands are dev, start, exec, deploy, call/],
+    [["nonsense"], /no command is called nonsense; the commands are dev, start, exec, deploy, env, call/],
     [["keys"], /svc-server: keys needs a command; the commands are keys create, keys list, keys revoke/],
     [["nope", "--help"], /no command is called nope; the commands are dev/],
     [["help", "keys", "nope"], /no command is called keys nope; the commands are keys create/],

@@ -29,6 +29,7 @@ const table = `
   POST   /projects/{}/unarchive                    oa    projects:write      404  200
   GET    /projects/{}/environments                 oadv  deployments:read    404  200
   PUT    /projects/{}/environments/{}              oad   deployments:write   400  200
+  PATCH  /projects/{}/environments/{}              oad   deployments:write   400  200
   DELETE /projects/{}/environments/{}              oad   deployments:write   404  204
   GET    /projects/{}/environments/{}/logs         oadv  deployments:read    404  200
   GET    /projects/{}/environments/{}/runs         oadv  deployments:read    404  200
@@ -39,6 +40,9 @@ const table = `
   GET    /deployments/{}/logs                      oadv  deployments:read    404  200
   POST   /deployments/{}/rollback                  oad   deployments:write   404  201
   POST   /deployments/{}/cancel                    oad   deployments:write   404  200
+  GET    /repositories                             oadv  deployments:read    200  -
+  PATCH  /repositories/{}/{}                       oad   deployments:write   400  200
+  DELETE /repositories/{}/{}                       oad   deployments:write   404  204
   GET    /users                                    oadv  users:read          200  -
   GET    /users/{}                                 oadv  users:read          404  200
   PUT    /users/{}                                 oa    users:write         400  200

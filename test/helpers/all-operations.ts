@@ -25,6 +25,12 @@ const commit = (random: Random) =>
 const pick = <T>(random: Random, list: readonly [T, ...T[]]): T =>
   list[Math.floor(random.fraction() * list.length)] ?? list[0];
 
+const production = (last: StepContext["last"]) => ({ id: last("projects"), name: "production" });
+const variables = (random: Random) => ({
+  variables: { PORT: "1", TOKEN: { value: random.alphanumeric(9), secret: true } },
+});
+const repository = { owner: "acme", name: "web" };
+
 /** The operations that webhooks and integrations share. */
 const deliveries = (kind: "webhooks" | "integrations"): Record<string, Step> => ({
   [`${kind}.list`]: ({ call }) => call(`${kind}.list`),
@@ -57,12 +63,10 @@ const join: Step = async ({ here, call, random }) => {
 const source = ({ random }: StepContext) => ({
   source: { type: "git", repo: "acme/web", branch: `b${Math.floor(random.fraction() * 5)}` },
 });
-const deploy: Step = (context) =>
-  context.call(
-    "deployments.create",
-    {},
-    { project_id: context.last("projects"), environment: "production", ...source(context) },
-  );
+const deploy: Step = (context) => {
+  const order = { project_id: context.last("projects"), environment: "production", ...source(context) };
+  return context.call("deployments.create", {}, order);
+};
 const paint =
   (model: string): Step =>
   ({ call, random }) =>
@@ -81,12 +85,10 @@ export const allSteps: Readonly<Record<string, Step>> = {
   "organization.get": ({ call }) => call("organization.get"),
   "organization.update": ({ call, random }) =>
     call("organization.update", {}, { name: `acme ${random.alphanumeric(3)}` }),
-  "webhooks.create": ({ call, random }) =>
-    call(
-      "webhooks.create",
-      {},
-      { url: `https://h${random.alphanumeric(1)}.inbox.test/`, events: ["*"], secret: "hush" },
-    ),
+  "webhooks.create": ({ call, random }) => {
+    const url = `https://h${random.alphanumeric(1)}.inbox.test/`;
+    return call("webhooks.create", {}, { url, events: ["*"], secret: "hush" });
+  },
   "integrations.create": async ({ call, random }) => {
     await call("integrations.create", {}, { type: "code_host", config });
     await call("integrations.create", {}, { type: "monitoring", config: { api_key: "k", site: "monitor.test" } });
@@ -98,16 +100,12 @@ export const allSteps: Readonly<Record<string, Step>> = {
   "projects.get": ({ call, one }) => call("projects.get", { id: one("projects") }),
   "projects.update": ({ call, one, random }) =>
     call("projects.update", { id: one("projects") }, { description: random.alphanumeric(4) }),
-  "environments.put": ({ call, last, random }) =>
-    call(
-      "environments.put",
-      { id: last("projects"), name: "production" },
-      { variables: { PORT: "1", TOKEN: { value: random.alphanumeric(9), secret: true } } },
-    ),
-  "environments.logs": ({ call, last }) => call("environments.logs", { id: last("projects"), name: "production" }),
-  "environments.runs": ({ call, last }) => call("environments.runs", { id: last("projects"), name: "production" }),
-  "environments.restart": ({ call, last }) =>
-    call("environments.restart", { id: last("projects"), name: "production" }),
+  "environments.put": ({ call, last, random }) => call("environments.put", production(last), variables(random)),
+  "environments.update": ({ call, last, random }) =>
+    call("environments.update", production(last), { variables: { ...variables(random).variables, PORT: null } }),
+  "environments.logs": ({ call, last }) => call("environments.logs", production(last)),
+  "environments.runs": ({ call, last }) => call("environments.runs", production(last)),
+  "environments.restart": ({ call, last }) => call("environments.restart", production(last)),
   "environments.list": ({ call, one }) => call("environments.list", { id: one("projects") }),
   "deployments.create": async (context) => {
     await deploy(context);
@@ -134,6 +132,9 @@ export const allSteps: Readonly<Record<string, Step>> = {
     await context.call("generations.cancel", { id: context.last("generations") });
   },
   "generations.usage": ({ call }) => call("generations.usage"),
+  "repositories.list": ({ call }) => call("repositories.list"),
+  "repositories.update": ({ call }) => call("repositories.update", repository, { default_branch: "main" }),
+  "repositories.delete": ({ call }) => call("repositories.delete", repository),
   "users.invite": invitation,
   "invitations.list": ({ call }) => call("invitations.list"),
   "invitations.get": ({ call, last }) => call("invitations.get", { id: last("invitations") }),
@@ -174,15 +175,15 @@ export const allSteps: Readonly<Record<string, Step>> = {
   time: ({ here, random }) => here.service.clock.advance(pick(random, ["1s", "5s", "3m", "1h"])),
   "webhooks.delete": ({ call, one }) => call("webhooks.delete", { id: one("webhooks") }),
   "integrations.delete": ({ call, one }) => call("integrations.delete", { id: one("integrations") }),
-  "environments.delete": ({ call, last }) => call("environments.delete", { id: last("projects"), name: "production" }),
+  "environments.delete": ({ call, last }) => call("environments.delete", production(last)),
   "projects.delete": async ({ call, random, last }) => {
     await call("projects.create", {}, { name: `p-${random.alphanumeric(8)}`, region });
     await call("projects.delete", { id: last("projects") });
   },
 };
 
-/** Operations that cannot succeed in a world: it has no WebSocket in process, and a simulation runs no apps. */
-export const impossible: readonly string[] = ["events.stream", "environments.restart"];
+/** Operations that cannot succeed in a world: it has no WebSocket in process, and a simulation runs no apps and hosts no git. */
+export const impossible = ["events.stream", "environments.restart", "repositories.update", "repositories.delete"];
 
 /** The collection of an operation's records, if its name differs from the operation's prefix. */
 const makes: Readonly<Record<string, string>> = { "users.invite": "invitations", "invitations.accept": "users" };

@@ -35,6 +35,12 @@ export async function eventsOf(world: World, after = 0): Promise<EventData[]> {
     .map(({ id: _, ...event }: EventData & { id: string }) => event);
 }
 
+/** `created_by` of what a caller makes. */
+export async function makerOf(world: World, who: Who, via = "api") {
+  const { user, key } = expect(await world.call(who, "GET", "/v1/me"), 200);
+  return { user_id: user.id, key_id: key.id, via };
+}
+
 /** A deployment's current state, without the response's meta. */
 export async function deploymentNow(world: World, id: string, who: Who = "viewer") {
   const { meta: _, ...deployment } = expect(await world.call(who, "GET", `/v1/deployments/${id}`), 200);

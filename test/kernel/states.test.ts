@@ -63,6 +63,7 @@ async function stage(t: TestContext) {
       release: null,
       runtime: null,
       root: null,
+      created_by: null,
     };
     await store.transaction("all", (tx) => deployments(tx).insert(row));
     return row;

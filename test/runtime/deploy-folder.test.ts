@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { program, temporaryFolder } from "../helpers/program.ts";
@@ -215,9 +215,30 @@ test("a failed build ends with 1, and so does what cannot be deployed, with the 
   const broken = join(temporaryFolder(t), "broken");
   mkdirSync(join(broken, ".git"), { recursive: true });
   assert.match((await here.deploy([broken])).errors, /broken cannot be read: not a git repository/);
+  // A repository without one of its objects: git says so before the service misses them.
+  here.repos.commit("me/lost", { "index.html": "one" });
+  const lost = here.repos.git("me/lost", "rev-parse", "HEAD:index.html");
+  rmSync(join(here.repos.root, "me/lost/.git/objects", lost.slice(0, 2), lost.slice(2)));
+  assert.match(
+    (await here.deploy([join(here.repos.root, "me/lost")])).errors,
+    new RegExp(`the repository lacks a part of its commits \\(unable to read ${lost}\\); check it with git fsck`),
+  );
   const other = await here.deploy([folder, "--project", "elsewhere"], keyOf("developer"));
   assert.equal(other.code, 1);
   assert.match(other.out, /there is no project elsewhere, and this key cannot create it/);
   expect(await here.call("owner", "POST", "/v1/projects", { name: "elsewhere", region: "local" }), 201);
   assert.equal((await here.deploy([folder, "--project", "elsewhere"], keyOf("developer"))).code, 1);
+});
+
+test("--root names the folder of the repository that is built, and the environment keeps it", async (t) => {
+  const here = await world(t);
+  here.repos.commit("me/mono", { "apps/site/index.html": "from apps/site", "index.html": "from the top" });
+  const folder = join(here.repos.root, "me/mono");
+  const refused = await here.deploy([folder, "--root", "../x"]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /root must be a folder of the repository such as apps\/web/);
+  assert.equal((await here.deploy([folder, "--root", "apps/site"])).code, 0);
+  assert.equal(await here.ask("production-mono.localhost"), "200 from apps/site");
+  assert.equal((await here.deploy([folder, "--root", "."])).code, 0);
+  assert.equal(await here.ask("production-mono.localhost"), "200 from the top");
 });

@@ -85,6 +85,8 @@ test("only this machine asks /tls-allowed, which knows the service's host, hosts
   ];
   for (const host of unknown) assert.equal(await ask(host), 404, host);
   assert.equal((await fetch(`${url}/tls-allowed`)).status, 404);
+  for (const second of ["example.org", "www.acme.test"])
+    assert.equal((await fetch(`${url}/tls-allowed?domain=www.acme.test&domain=${second}`)).status, 404);
   const forwarding = ["for", "host", "proto", "port", "server", "prefix"].map((end) => `x-forwarded-${end}`);
   for (const name of [...forwarding, "forwarded", "via", "x-real-ip", "true-client-ip"])
     assert.equal(await ask("svc.example.com", { [name]: "127.0.0.1" }), 404, name);

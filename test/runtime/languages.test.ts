@@ -158,7 +158,7 @@ test("A schedule gets the variables that the language of its release needs", asy
     health: null,
     bytes: 0,
   };
-  const rest = { hasInstalled: true, isPruned: false, workers: [], schedules: [] };
+  const rest = { hasInstalled: true, isPruned: false, missing: [], workers: [], schedules: [] };
   await releases.complete(release, { ...stored, ...rest, variables });
   let given: Box | undefined;
   const child = { pid: undefined, ended: Promise.resolve({ code: 0, signal: null }), ending: undefined };

@@ -45,3 +45,48 @@ test("a push of many chunks gathers no listeners", async (t) => {
   assert.equal(code, 0, text);
   assert.deepEqual(warnings, []);
 });
+
+test("each branch that a push makes, moves or deletes has an entry in the audit log, and one that git refuses has none", async (t) => {
+  const here = await gitHost(t);
+  const { user, key } = expect(await here.call("developer", "GET", "/v1/me"), 200);
+  const entries = async () =>
+    expect(await here.call("owner", "GET", "/v1/audit-log?per_page=100"), 200).data.map(
+      ({ id: _, at: __, request_id, ...entry }: Record<string, unknown>) => {
+        assert.match(String(request_id), /^req_/);
+        return entry;
+      },
+    );
+  const push = async (code: number, ...refs: string[]) => {
+    const pushed = await here.run("me/hello", ["push", here.urlOf("me/hello", keyOf("developer")), ...refs]);
+    assert.equal(pushed.code, code, pushed.text);
+  };
+  // There is no project yet, so these deploy nothing.
+  here.repos.commit("me/hello", { "index.html": "one" });
+  await push(0, "main", "main:topic", "main:refs/tags/v1");
+  here.repos.git("me/hello", "checkout", "--quiet", "--orphan", "other");
+  here.repos.commit("me/hello", { "index.html": "two" });
+  // Git refuses the one that is no fast-forward, and the default branch.
+  await push(1, "other:topic", "other:third");
+  await push(0, "+other:topic");
+  await push(0, ":topic", ":third");
+  await push(1, ":main");
+  expect(await here.call("owner", "POST", "/v1/projects", { name: "hello", region: "local" }), 201);
+  await push(0, "+other:main");
+  const whose = { user_id: user.id, key_id: key.id, via: "push", address: "127.0.0.1" };
+  const all = (await entries()).reverse().filter(({ action }: { action: string }) => action !== "projects.create");
+  const expected = [
+    ["branches.create", "me/hello:main"],
+    ["branches.create", "me/hello:topic"],
+    ["branches.create", "me/hello:third"],
+    ["branches.update", "me/hello:topic"],
+    ["branches.delete", "me/hello:third"],
+    ["branches.delete", "me/hello:topic"],
+    ["branches.update", "me/hello:main"],
+  ];
+  assert.deepEqual(
+    all,
+    expected.map(([action, target]) => ({ action, target, ...whose })),
+  );
+  const [deployment] = expect(await here.call("viewer", "GET", "/v1/deployments"), 200).data;
+  assert.deepEqual(deployment.created_by, { user_id: user.id, key_id: key.id, via: "push" });
+});

@@ -27,8 +27,8 @@ test("a push of the default branch makes the project, deploys it, and shows the 
   assert.equal(await here.ask("production-hello.localhost"), "200 one");
   const { data } = expect(await here.call("viewer", "GET", "/v1/deployments"), 200);
   assert.deepEqual([data.length, data[0].version], [1, commit]);
-  const [made] = expect(await here.call("owner", "GET", "/v1/audit-log"), 200).data;
-  assert.deepEqual([made.action, made.target, made.via], ["projects.create", data[0].project_id, "api"]);
+  const [made] = expect(await here.call("owner", "GET", "/v1/audit-log?action=projects.create"), 200).data;
+  assert.deepEqual([made.target, made.via], [data[0].project_id, "push"]);
 
   // A source can name the repository, and git can clone it.
   const { project_id } = data[0];
@@ -181,11 +181,16 @@ test("a push that stores nothing leaves the code host's repository in place", as
 
 test("a failed build fails no push, and hooks of a pushed repository never run", async (t) => {
   const here = await gitHost(t);
-  here.repos.commit("me/hello", { "package.json": { scripts: { build: "echo oh no; exit 3", start: "x" } } });
+  const scripts = { build: "echo oh no; exit 3", start: "x" };
+  const commit = here.repos.commit("me/hello", { "package.json": { scripts } });
   const { code, text } = await here.push("me/hello", "owner");
   assert.equal(code, 0, text);
   assert.match(text, /^remote: oh no/m);
   assert.match(text, /^remote: The push is stored, but the deployment failed\s*$/m);
+  // A deployment by branch does not know its commit before git has resolved it.
+  const { id } = expect(await here.call("owner", "GET", "/v1/projects"), 200).data[0];
+  const failed = await here.release(id, { repo: "me/hello", branch: "main" });
+  assert.deepEqual([failed.status, failed.version], ["failed", commit]);
   here.repos.commit("me/hello", app("works"));
   assert.match((await here.push("me/hello", "owner")).text, /^remote: Live at /m);
   here.repos.commit("me/hello", { "package.json": { scripts: { build: "exit 3", start: "x" } } });

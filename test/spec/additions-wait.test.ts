@@ -140,3 +140,20 @@ test("A caller who disconnects ends the wait", async (t) => {
   control.abort();
   assert.equal((await asked).status, 200);
 });
+
+test("a rollback waits for its deployment, and a wrong wait makes none", async (t) => {
+  const here = await queued(t);
+  await here.service.clock.advance("10s");
+  const { id } = await here.deploy(here.project.id);
+  await here.service.clock.advance("10s");
+  const rollback = (wait: string) => here.call("owner", "POST", `/v1/deployments/${id}/rollback?wait=${wait}`);
+  for (const wait of ["61", "-1", "x"]) expect(await rollback(wait), 422);
+  const asked = pending(rollback("30"));
+  await here.service.clock.advance("5s");
+  await drain(here);
+  assert.equal(asked.hasArrived, false, "it still deploys");
+  await here.service.clock.advance("1s");
+  const { status, source } = expect(await asked.reply, 201);
+  assert.deepEqual([status, source.branch], ["active", "main"]);
+  assert.equal(expect(await rollback("0"), 201).status, "queued");
+});

@@ -164,8 +164,8 @@ test("Every operation that changes something has exactly one entry a success, an
   }
   assert.deepEqual(listed.map(({ action }) => action).reverse(), expected);
   const untried = changes.filter((id) => !expected.includes(id));
-  // A restart needs a running app: see test/runtime/deploy.test.ts.
-  assert.deepEqual(untried, ["environments.restart"]);
+  // These need a runtime: see test/runtime/deploy.test.ts and test/runtime/repositories.test.ts.
+  assert.deepEqual(untried, ["environments.restart", "repositories.update", "repositories.delete"]);
 });
 
 test("Entries are deleted after the retention", async (t) => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressOf } from "../../lib/drivers/code-host/address.ts";
+import type { DeploymentDriver } from "../../lib/index.ts";
 import { codeHost } from "../helpers/code-host.ts";
 import { commitOf, connectPreviews, hook, pullRequest } from "../helpers/pull-requests.ts";
 import { expect, git, world } from "../helpers/test-service.ts";
@@ -152,3 +153,34 @@ test("the address of the interface follows from where repositories are fetched",
   assert.equal(addressOf({ url: "https://github.com/{repo}.git", api: "https://h/api/v4/" }), "https://h/api/v4");
   assert.equal(addressOf({ url: "https://github.com/{repo}.git", repos: "/srv" }), undefined);
 });
+
+for (const [what, source, version] of [
+  ["a branch", { branch: "main" }, "c".repeat(40)],
+  ["a tag", { tag: "v1" }, "v1"],
+] as const)
+  test(`a failed build of ${what} shows its version, and the code host learns of it`, async (t) => {
+    const commit = "c".repeat(40);
+    const pins: (string | null)[] = [];
+    const driver: DeploymentDriver = {
+      delay: () => 0,
+      async step({ pin }) {
+        pins.push(pin);
+        const logs = [{ level: "info", message: "compiling" }] as const;
+        if (pins.length === 1) return { state: "running", again_ms: 1_000, handle: "begun", commit, logs };
+        return { state: "failed", message: "no", logs };
+      },
+    };
+    const { here, host, project_id, advance } = await telling(t, "github", { deployments: { driver } });
+    const { id } = await here.deploy(project_id, { source: { type: "git", repo: "acme/web", ...source } });
+    await advance("1m");
+    const { meta: _, ...failed } = expect(await here.call("viewer", "GET", `/v1/deployments/${id}`), 200);
+    assert.deepEqual([failed.status, failed.version], ["failed", version]);
+    // A build that begins again, such as after a crash, takes the same commit.
+    assert.deepEqual(pins, [null, commit]);
+    assert.deepEqual(
+      host.statuses.map((one) => [one.commit, one.state]),
+      [[commit, "failure"]],
+    );
+    const [event] = expect(await here.call("owner", "GET", "/v1/events"), 200).data;
+    assert.deepEqual([event.event, event.data.version], ["deployment.failed", version]);
+  });

@@ -6,6 +6,7 @@ import {
   deploymentNow,
   eventsOf,
   logOf,
+  makerOf,
   source,
   withOutcomes,
 } from "../helpers/deployments.ts";
@@ -44,7 +45,8 @@ test("POST /deployments/{id}/rollback", async (t) => {
       const now = world.service.clock.now().toISOString();
       assert.equal(headers.get("location"), `/v1/deployments/${fresh.id}`);
       const { id: _id, deployed_at: _at, ...copied } = v2;
-      const times = { created_at: now, updated_at: now, completed_at: null };
+      const created_by = await makerOf(world, "developer");
+      const times = { created_at: now, created_by, updated_at: now, completed_at: null };
       assert.deepEqual(fresh, { ...copied, id: fresh.id, status: "queued", version: "v2", ...times });
       assert.deepEqual(await deploymentNow(world, v3.id), v3);
       assert.deepEqual(await deploymentNow(world, v2.id), v2);

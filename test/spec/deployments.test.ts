@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deployAndFinish, deploymentNow, eventsOf, pathsOf, source } from "../helpers/deployments.ts";
+import { deployAndFinish, deploymentNow, eventsOf, makerOf, pathsOf, source } from "../helpers/deployments.ts";
 import { check, expect, git, start, type World, world } from "../helpers/test-service.ts";
 
 const full = { type: "git", repo: "acme/web", branch: "main", tag: null, image_url: null };
@@ -25,6 +25,7 @@ test("POST /deployments", async (t) => {
         source: full,
         version: null,
         created_at: start,
+        created_by: await makerOf(world, "developer"),
         updated_at: start,
         completed_at: null,
       });
@@ -91,7 +92,14 @@ test("the lifecycle of a deployment: 1 s queued, 3 s building, 2 s deploying", a
   const { service } = here;
   const { id: project_id } = await here.project();
   const { id } = await here.deploy(project_id);
-  const fixed = { id, project_id, environment: "production", source: full, created_at: start };
+  const fixed = {
+    id,
+    project_id,
+    environment: "production",
+    source: full,
+    created_at: start,
+    created_by: await makerOf(here, "owner"),
+  };
   const look = async (second: number) => {
     await service.clock.advanceTo(at(second));
     return deploymentNow(here, id);

@@ -88,11 +88,11 @@ test("every identifier in a body or a query: a foreign, deleted, unknown or malf
   }
 });
 
-/** The lists, with a way to make each longer than a page. A simulation runs no app that would print logs. */
+/** The lists, with a way to make each longer than a page. A simulation runs no app that would print logs, and hosts no git. */
 const lists = rules.filter(
   ({ method, path }) =>
     method === "GET" &&
-    !/\/(me|usage|stream|organization|openapi\.json|environments\/{}\/(logs|runs))$/.test(path) &&
+    !/\/(me|usage|stream|organization|openapi\.json|repositories|environments\/{}\/(logs|runs))$/.test(path) &&
     !path.endsWith("{}"),
 );
 

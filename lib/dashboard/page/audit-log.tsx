@@ -13,6 +13,10 @@ const actions = [
   "sign-in.refused",
   // A first sign-in created its user.
   "users.create",
+  // A push to a repository of this service.
+  "branches.create",
+  "branches.update",
+  "branches.delete",
   ...Object.entries(calls).flatMap(([feature, verbs]) =>
     Object.entries(verbs).flatMap(([verb, call]) => (call.startsWith("GET ") ? [] : [`${feature}.${verb}`])),
   ),

@@ -64,7 +64,8 @@ export type Schedule = v.InferOutput<typeof schedule>;
  * The progress of a step. `logs` are the new lines since the last answer, and `again_ms` is the wait before the next
  * call. A build that is `done` names its version. It may also name its pin and its release, which are stored with the
  * deployment. A rollout that is `done` may name the new workers and schedules of the environment. `isDeclined`: this
- * runtime cannot run the source, but another one may. `unhealthy`: the health check of a rollout failed, and the
+ * runtime cannot run the source, but another one may. `commit`: the commit that the build of a git source has resolved;
+ * a build that begins again after a crash gets it as its pin, and a failed deployment shows it. `unhealthy`: the health check of a rollout failed, and the
  * previous release stays, if there is one.
  */
 const progress = v.variant("state", [
@@ -72,6 +73,7 @@ const progress = v.variant("state", [
     state: v.literal("running"),
     again_ms: v.pipe(v.number(), v.minValue(1)),
     handle: v.nullable(v.string()),
+    commit: v.optional(name),
     logs,
   }),
   v.object({
@@ -83,7 +85,13 @@ const progress = v.variant("state", [
     schedules: v.optional(v.array(schedule)),
     logs,
   }),
-  v.object({ state: v.literal("failed"), message: v.string(), logs, isDeclined: v.optional(v.literal(true)) }),
+  v.object({
+    state: v.literal("failed"),
+    message: v.string(),
+    commit: v.optional(name),
+    logs,
+    isDeclined: v.optional(v.literal(true)),
+  }),
   v.object({ state: v.literal("unhealthy"), message: v.string(), logs }),
 ]);
 

@@ -12,6 +12,8 @@ export interface PushRequest {
   readonly updates: readonly RefUpdate[];
   /** From `git push -o NAME=VALUE`. */
   readonly options: ReadonlyMap<string, string>;
+  /** Whether the pusher's clone lacks older commits. */
+  readonly isShallow: boolean;
   /** Whether the client can show text during the push: `side-band-64k`. */
   readonly showsText: boolean;
 }
@@ -28,6 +30,7 @@ export function createPushReader() {
   let at = 0;
   let section: "commands" | "options" | "done" = "commands";
   let capabilities = "";
+  let isShallow = false;
   const updates: RefUpdate[] = [];
   const options = new Map<string, string>();
 
@@ -42,6 +45,7 @@ export function createPushReader() {
       options.set(name, value);
       return;
     }
+    isShallow ||= text.startsWith("shallow ");
     const [, from = "", to = "", ref, more] = command.exec(text) ?? [];
     if (more !== undefined) capabilities = more;
     if (ref !== undefined) updates.push({ ref, commit: idOf(to), before: idOf(from) });
@@ -68,7 +72,7 @@ export function createPushReader() {
       if (bytes.length > mostBytes) section = "done";
     },
     get request(): PushRequest {
-      return { updates, options, showsText: / side-band-64k( |$)/.test(` ${capabilities}`) };
+      return { updates, options, isShallow, showsText: / side-band-64k( |$)/.test(` ${capabilities}`) };
     },
   };
 }

@@ -23,25 +23,45 @@ async function changed(read: Read, { before, commit }: RefUpdate): Promise<strin
   return read("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, commit);
 }
 
-/** The branches of a push that still point to the pushed commit, and the default branch. */
+/** A branch that a push made, moved or deleted. */
+export interface BranchChange {
+  readonly branch: string;
+  readonly change: "create" | "update" | "delete";
+}
+
+/**
+ * What git stored of a push: the branches and tags that still point to the pushed commit, and what became of its
+ * branches. With the default branch.
+ */
 export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) {
-  const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")) ?? "";
+  const lines = (await read("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags")) ?? "";
   const present = new Map(lines.split("\n").map((line) => [line.slice(41), line.slice(0, 40)]));
   const branches: PushedBranch[] = [];
+  const changes: BranchChange[] = [];
+  const tags: string[] = [];
   let left = mostNames;
   for (const update of updates) {
     const { ref, commit } = update;
     const branch = branchOf(ref);
-    if (branch === undefined || commit === undefined || present.get(ref) !== commit) continue;
+    if (present.get(ref) !== commit) continue;
+    if (branch === undefined) {
+      if (commit !== undefined && ref.startsWith("refs/tags/")) tags.push(ref.slice("refs/tags/".length));
+      continue;
+    }
+    changes.push({
+      branch,
+      change: commit === undefined ? "delete" : update.before === undefined ? "create" : "update",
+    });
+    if (commit === undefined) continue;
     const names = left > 0 ? await changed(read, update) : undefined;
     const paths = names !== undefined && names.length <= left ? names.split("\0").filter(Boolean) : undefined;
     left -= names?.length ?? 0;
     branches.push({ branch, commit, paths });
   }
   const head = await read("symbolic-ref", "HEAD");
-  if (head !== undefined && present.has(head)) return { branches, defaultBranch: branchOf(head) };
+  if (head !== undefined && present.has(head)) return { branches, tags, changes, defaultBranch: branchOf(head) };
   // The first push sets the default branch: HEAD of an empty repository is main, which may not exist.
   const first = ["main", "master"].find((one) => present.has(`refs/heads/${one}`)) ?? branches[0]?.branch;
   if (first !== undefined) await read("symbolic-ref", "HEAD", `refs/heads/${first}`);
-  return { branches, defaultBranch: first };
+  return { branches, tags, changes, defaultBranch: first };
 }

@@ -7,9 +7,8 @@ import { lackOfDisk } from "../runtime/disk.ts";
 import { createGitCommand } from "../runtime/git-command.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
-import type { RefUpdate } from "./push-request.ts";
-import { pushedBranches } from "./pushed-branches.ts";
 import { gitSettings, settleRepository } from "./settings.ts";
+import { storedRepositories } from "./stored-repositories.ts";
 
 /** A repository's organization, and its name in the form `owner/repo`. */
 export interface RepositoryName {
@@ -202,9 +201,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
       }
     },
 
-    /** The branches that a push changed, and the default branch. */
-    pushed: (name: RepositoryName, updates: readonly RefUpdate[]) =>
-      pushedBranches((...args) => read(pathOf(name), ...args), updates),
+    ...storedRepositories({ folder, pathOf, read }),
 
     /** Ends the running requests. Completed pushes stay. */
     close: () => closing.abort(),

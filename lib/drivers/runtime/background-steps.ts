@@ -10,6 +10,8 @@ export interface Run {
   /** Whether the log is full. */
   readonly isFull: () => boolean;
   readonly signal: AbortSignal;
+  /** Tells the commit of the source. */
+  readonly resolved?: (commit: string) => void;
 }
 export type Order = Omit<App, "release">;
 

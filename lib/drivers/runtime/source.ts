@@ -49,7 +49,7 @@ export async function fetchSource(order: Order, run: LimitedRun, ports: SourcePo
   const app = ports.releases.appOf(order.deployment_id);
   const what = source.tag ? `tag ${source.tag}` : source.branch ? `branch ${source.branch}` : "the default branch";
   log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
-  const commit = await fetchInto(app, order, run, ports);
+  const commit = await fetchInto(app, order, run, ports, run.resolved);
   log({ level: "info", message: `Checked out commit ${commit.id}` });
   const missing = await fetchSubmodules(app, commit.submodules, order, run, ports, mostLevels);
   const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
@@ -64,9 +64,11 @@ async function fetchInto(
   order: Order,
   { signal, end }: LimitedRun,
   { git, releases, limits }: SourcePorts,
+  tell?: (commit: string) => void,
 ) {
   const app = releases.appOf(order.deployment_id);
   const resolved = await git.resolve(order, signal);
+  tell?.(resolved.commit);
   let submodules: readonly Submodule[] = [];
   await git.alone(resolved, limits.disk_bytes, signal, async (before_bytes) => {
     const room = { limits, written: writtenTo([resolved.cache, app], before_bytes) };

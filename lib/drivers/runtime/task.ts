@@ -12,16 +12,23 @@ const longest_ms = 5_000;
 const maxLines = 10_001;
 const maxBytes = 8 * 1024 * 1024;
 
+interface Given {
+  readonly log: (line: LogLine) => void;
+  readonly signal: AbortSignal;
+  readonly resolved: (commit: string) => void;
+}
+
 /** Background work whose progress the service polls. */
 export type Task = ReturnType<typeof createTask>;
 
-export function createTask(work: (task: { log: (line: LogLine) => void; signal: AbortSignal }) => Promise<End>) {
+export function createTask(work: (task: Given) => Promise<End>) {
   const aborting = new AbortController();
   let lines: LogLine[] = [];
   let logged = 0;
   let bytes = 0;
   let end: End | undefined;
   let fault: { readonly error: unknown } | undefined;
+  let commit: string | undefined;
   let wakeUp = () => {};
   const log = (line: LogLine) => {
     if (logged >= maxLines || bytes > maxBytes) return;
@@ -30,7 +37,10 @@ export function createTask(work: (task: { log: (line: LogLine) => void; signal: 
     lines.push(line);
     if (lines.length === 1) wakeUp();
   };
-  const ended = work({ log, signal: aborting.signal })
+  const resolved = (id: string) => {
+    commit = id;
+  };
+  const ended = work({ log, signal: aborting.signal, resolved })
     .then(
       (answer) => {
         end = answer;
@@ -61,7 +71,10 @@ export function createTask(work: (task: { log: (line: LogLine) => void; signal: 
       if (fault) throw fault.error;
       const logs = lines;
       lines = [];
-      return end ? { ...end, logs: [...logs, ...end.logs] } : { state: "running", again_ms: 1, handle: "begun", logs };
+      const known = commit === undefined ? {} : { commit };
+      if (end?.state === "failed") return { ...end, ...known, logs: [...logs, ...end.logs] };
+      if (end) return { ...end, logs: [...logs, ...end.logs] };
+      return { state: "running", again_ms: 1, handle: "begun", ...known, logs };
     },
     /** Aborts the work. Resolves when all its processes have ended. */
     async abort(): Promise<void> {

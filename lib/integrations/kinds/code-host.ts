@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { secretRule } from "../../deliveries/schema.ts";
 import { refRule, repoRule } from "../../deployments/source.ts";
-import { environmentName, rootFolder } from "../../environments/schema.ts";
+import { rootFolder } from "../../environments/rules.ts";
+import { environmentName } from "../../environments/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { redaction } from "../../kernel/secret-values.ts";
 import { text } from "../../kernel/validation.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { sql } from "kysely";
+import { type AliasedRawBuilder, sql } from "kysely";
 import { allOn, type Check, plain, put } from "./check.ts";
 
 export const jsonOf: Record<"Engine.jsonOf", Check> = {
@@ -21,17 +21,24 @@ export const jsonOf: Record<"Engine.jsonOf", Check> = {
         const row = { name: `name ${value}`, value };
         const json = async (optional?: string) => {
           const columns = optional === undefined ? ["name", "value"] : ["name"];
-          const text = engine.jsonOf?.(columns, optional).as("text") ?? sql<string>`''`.as("text");
+          const text =
+            engine.jsonOf?.(columns, optional === undefined ? [] : [optional], []).as("text") ??
+            sql<string>`''`.as("text");
           return (await allOn(engine.connection, engine.db.selectFrom("settings").select(text)))[0]?.text;
         };
         assert.equal(await json(), JSON.stringify(row));
         assert.equal(await json("value"), JSON.stringify(row));
       }
-      const empty = engine.jsonOf(["name"], "value").as("text");
-      const one = sql<{ name: string; value: null }>`(select 'a' as name, null as value)`.as("one");
-      assert.deepEqual(await allOn(engine.connection, engine.db.selectFrom(one).select(empty)), [
-        { text: '{"name":"a"}' },
-      ]);
+      for (const [value, doc, expected] of [
+        [sql`null`, sql`null`, '{"name":"a"}'],
+        [sql`'b'`, sql`null`, '{"name":"a","value":"b"}'],
+        [sql`null`, sql`'{"c":[1,null]}'`, '{"name":"a","doc":{"c":[1,null]}}'],
+        [sql`'b'`, sql`'{"c":"d"}'`, '{"name":"a","value":"b","doc":{"c":"d"}}'],
+      ] as const) {
+        const json: AliasedRawBuilder<string, "text"> = engine.jsonOf(["name"], ["value", "doc"], ["doc"]).as("text");
+        const one = sql<object>`(select 'a' as name, ${value} as value, ${doc} as doc)`.as("one");
+        assert.deepEqual(await allOn(engine.connection, engine.db.selectFrom(one).select(json)), [{ text: expected }]);
+      }
     },
   ],
 };

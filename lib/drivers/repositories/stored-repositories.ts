@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createRandom } from "../../kernel/random.ts";
+import type { RefUpdate } from "./push-request.ts";
+import { pushedBranches } from "./pushed-branches.ts";
+
+/** A repository, and its organization. */
+export interface Name {
+  readonly organization_id: string;
+  readonly repo: string;
+}
+
+export interface StoredRepository {
+  /** `owner/repo`, in lower case. */
+  readonly name: string;
+  /** Null if the default branch does not exist. */
+  readonly default_branch: string | null;
+  /** The size of its packs, in bytes. */
+  readonly size: number;
+  /** When it was last pushed; null if an earlier version took the last push. */
+  readonly pushed_at: string | null;
+}
+
+/** The time of the last push. */
+const noteIn = (path: string) => join(path, "pushed");
+
+const textOf = (path: string) => readFile(path, "utf8").catch(() => "");
+const namesIn = (path: string) => readdir(path).catch(() => []);
+
+/** Reads a repository; undefined if nothing was pushed to it. */
+async function readRepository(path: string, name: string): Promise<StoredRepository | undefined> {
+  const packs = await namesIn(join(path, "objects/pack"));
+  if (packs.length === 0) return undefined;
+  const sizes = packs.map((pack) => stat(join(path, "objects/pack", pack)).then(({ size }) => size));
+  const [, branch] = /^ref: refs\/heads\/(.+)$/m.exec(await textOf(join(path, "HEAD"))) ?? [];
+  const isThere =
+    branch !== undefined &&
+    (existsSync(join(path, "refs/heads", branch)) ||
+      (await textOf(join(path, "packed-refs"))).split("\n").some((line) => line.endsWith(` refs/heads/${branch}`)));
+  return {
+    name,
+    default_branch: isThere ? branch : null,
+    // A pack may be merged meanwhile.
+    size: (await Promise.allSettled(sizes)).reduce((sum, one) => sum + (one.status === "fulfilled" ? one.value : 0), 0),
+    pushed_at: (await textOf(noteIn(path))) || null,
+  };
+}
+
+/** The repositories in the folder of an organization, by name. */
+async function readRepositories(folder: string): Promise<StoredRepository[]> {
+  const found: StoredRepository[] = [];
+  for (const owner of (await namesIn(folder)).sort())
+    for (const file of (await namesIn(join(folder, owner))).sort()) {
+      const [, repo] = /^(.+)\.git$/.exec(file) ?? [];
+      const one = repo && (await readRepository(join(folder, owner, file), `${owner}/${repo}`));
+      if (one) found.push(one);
+    }
+  return found;
+}
+
+/** What callers see and change of repositories. */
+export const storedRepositories = ({
+  folder,
+  pathOf,
+  read,
+}: {
+  readonly folder: string;
+  readonly pathOf: (name: Name) => string;
+  /** Runs git in the repository at a path; undefined if it fails. */
+  readonly read: (path: string, ...args: string[]) => Promise<string | undefined>;
+}) => ({
+  /** What git stored of a push at this time. */
+  async pushed(name: Name, updates: readonly RefUpdate[], at: string) {
+    await writeFile(noteIn(pathOf(name)), at);
+    return pushedBranches((...args) => read(pathOf(name), ...args), updates);
+  },
+
+  list: (organization_id: string) => readRepositories(join(folder, organization_id)),
+
+  get: (name: Name) => readRepository(pathOf(name), name.repo.toLowerCase()),
+
+  branches: async (name: Name): Promise<readonly string[]> =>
+    (await read(pathOf(name), "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"))?.split("\n") ?? [],
+
+  setDefaultBranch: (name: Name, branch: string) => read(pathOf(name), "symbolic-ref", "HEAD", `refs/heads/${branch}`),
+
+  /** Removes a repository. The rename comes first, so that no push meets a half of it. */
+  async remove(name: Name): Promise<void> {
+    const half = `${pathOf(name)}.${createRandom().alphanumeric(16)}.half`;
+    await rename(pathOf(name), half);
+    await rm(half, { recursive: true, force: true });
+  },
+});
