@@ -64,6 +64,10 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
       ]
     : [];
 
+/** The hosts of the service itself. */
+const ownHostsOf = ({ publicUrl, hosts }: Settings) =>
+  [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().map((url) => new URL(url).hostname);
+
 /** Makes projects, environments, deployments and live apps. */
 export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const { driver, scenarios, opened } = ports;
@@ -90,9 +94,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
       proxy: ports.proxy,
       appsUrl: ports.appsUrl,
       domains: domainsOf(settings.apps),
-      ownHosts: [settings.publicUrl ?? [], settings.hosts.map((host) => `http://${host}`)]
-        .flat()
-        .map((url) => new URL(url).hostname),
+      ownHosts: ownHostsOf(settings),
       textRecords: createTextRecords(settings.domains.servers),
       verifies: async (tx, id) =>
         settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),

@@ -42,26 +42,19 @@ export interface PreviewsOfEnvironments {
 
 export type EnvironmentsService = ReturnType<typeof environmentsService>;
 
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly encryption: Encryption;
+  readonly projects: Pick<ProjectsService, "get">;
+  readonly apps: AppsService;
+  readonly rollout: { environmentRemoved(tx: Tx, key: AppKey): Promise<void> };
+  readonly previews: PreviewsOfEnvironments;
+  readonly passwords: Pick<PasswordHashes, "hashPassword">;
+}
+
 /** Environments: named targets of a project with variables. */
-export function environmentsService({
-  store,
-  feed,
-  encryption,
-  projects,
-  apps,
-  rollout,
-  previews,
-  passwords,
-}: {
-  store: Store;
-  feed: ChangeFeed;
-  encryption: Encryption;
-  projects: Pick<ProjectsService, "get">;
-  apps: AppsService;
-  rollout: { environmentRemoved(tx: Tx, key: AppKey): Promise<void> };
-  previews: PreviewsOfEnvironments;
-  passwords: Pick<PasswordHashes, "hashPassword">;
-}) {
+export function environmentsService({ store, feed, encryption, projects, apps, rollout, previews, passwords }: Ports) {
   const environments = store.using(environmentsRepository);
   const { serialize, copied } = storedVariables(encryption);
 
@@ -69,17 +62,11 @@ export function environmentsService({
   const viewFor = async (rows: readonly Row<"environments">[], tx?: Tx) => {
     const { project_id = "", name: first = "" } = rows[0] ?? {};
     const range = { project_id, first, last: rows.at(-1)?.name ?? "" };
-    const appOf = await apps.ofRange(range, tx);
-    const its = await previews.ofRange(range, tx);
+    const [appOf, its] = [await apps.ofRange(range, tx), await previews.ofRange(range, tx)];
     return (row: Row<"environments">) => {
       const app = appOf(row.name);
-      return {
-        ...app,
-        preview: its.get(row.name),
-        ...runView(row, app.url !== undefined),
-        name: row.name,
-        variables: shownVariables(row),
-      };
+      const shown = { ...runView(row, app.url !== undefined), name: row.name, variables: shownVariables(row) };
+      return { ...app, preview: its.get(row.name), ...shown };
     };
   };
 

@@ -123,13 +123,7 @@ export interface Tables extends AppTables {
     level: "info" | "warn" | "error";
     message: string;
   };
-  events: {
-    id: string;
-    organization_id: string;
-    event: string;
-    timestamp: string;
-    data: string;
-  };
+  events: { id: string; organization_id: string; event: string; timestamp: string; data: string };
   jobs: {
     id: string;
     kind: string;

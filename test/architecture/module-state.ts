@@ -13,6 +13,7 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/drivers/box/cgroups.ts": "numbers the control groups of a process",
   "lib/drivers/runtime/temporary-folder.ts": "the folders that a process removes at its end",
   "lib/kernel/validation.ts": "is set during one synchronous call",
+  "bin/svc-server.ts": "a program has one standard output",
   "lib/testing.ts": "a test file has one way to clean up",
   "lib/http/server.ts": "is keyed by requests",
   "lib/drivers/outbound/http-request.ts": "is keyed by sockets",
@@ -29,7 +30,6 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/store/postgres-inserts.ts": "texts of queries",
   "lib/store/postgres.ts": "texts of queries",
   "lib/kernel/compiled-records.ts": "functions by the names of fields",
-  "lib/kernel/secret-values.ts": "functions by the values that they hide",
   "lib/drivers/runtime/child.ts": "descriptors that the machine gives every child",
   "lib/drivers/runtime/process-table.ts": "the page size of the machine",
 };

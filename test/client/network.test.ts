@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { eventsOf } from "../../lib/client/sse.ts";
-import { ClientProblem, createClient } from "../../lib/client.ts";
+import { createClient } from "../../lib/client.ts";
 import { refusedPorts } from "../../lib/kernel/refused-ports.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf, world } from "../helpers/test-service.ts";
@@ -242,19 +242,4 @@ test("invalid JSON is retried only after a success status; Retry-After is obeyed
     await (status === 204 ? gone : assert.rejects(gone, { code: "unreadable", status }));
     assert.deepEqual(waits, expected, String(status));
   }
-});
-
-test("a problem of the other copy of the class, CommonJS or ES modules, is a ClientProblem too", () => {
-  class Copy extends Error {
-    get [Symbol.for("svc-server.ClientProblem")](): true {
-      return true;
-    }
-  }
-  class Narrower extends ClientProblem {}
-  const own = new ClientProblem("timed_out", "no answer");
-  assert.ok(own instanceof ClientProblem && new Narrower("x", "y") instanceof ClientProblem);
-  assert.ok(new Copy() instanceof ClientProblem && new Narrower("x", "y") instanceof Narrower);
-  for (const other of [new Error("x"), null, undefined, "x"]) assert.ok(!((other as unknown) instanceof ClientProblem));
-  assert.ok(!(own instanceof Narrower));
-  assert.deepEqual(Object.keys(own), ["name", "code", "status", "details", "requestId", "retryAfter"]);
 });

@@ -3,9 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { createRepositories } from "../../lib/drivers/repositories/repositories.ts";
 import { gitHost } from "../helpers/git-host.ts";
-import { temporaryFolder } from "../helpers/program.ts";
 import { app } from "../helpers/running-apps.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 
@@ -237,19 +235,4 @@ test("a push beyond the limit is refused with the reason, two pushes at once lea
   await once(socket.resume(), "close");
   assert.match(await tip(), new RegExp(`^${winner}`));
   assert.match((await here.push("me/hello", "owner", `${winner}:again`)).text, /new branch/);
-});
-
-test("an organization has at most 16 git requests at once, even if they come together", async (t) => {
-  const repositories = createRepositories(temporaryFolder(t), { pushLimit: 1_000_000 });
-  t.after(repositories.close);
-  const push = {
-    ...{ method: "POST", service: "git-receive-pack" as const, query: "", header: () => undefined, seen: () => {} },
-    body: (async function* () {})(),
-  };
-  const serve = (_: unknown, i: number) =>
-    repositories.serve({ organization_id: "org_a", repo: `app/${i}` }, push, true);
-  const answers = await Promise.allSettled(Array.from({ length: 17 }, serve));
-  const refused = answers.flatMap((one) => (one.status === "rejected" ? [one.reason.message] : []));
-  assert.deepEqual(refused, ["16 git requests of this organization run already; try again later"]);
-  for (const one of answers) if (one.status === "fulfilled") one.value?.end();
 });

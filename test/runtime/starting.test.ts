@@ -8,9 +8,7 @@ import { createAdviceReader, createEngineReader } from "../../lib/drivers/proces
 import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
 import { deniedIn, programFault } from "../../lib/drivers/process/program-faults.ts";
-import { createPacing } from "../../lib/drivers/runtime/lines.ts";
 import { createOutput } from "../../lib/drivers/runtime/output.ts";
-import { mockTime } from "../helpers/mock-time.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
 
@@ -241,24 +239,4 @@ test("What an app printed at its start is handed over at once when its release g
   const taken: LogLine[] = [];
   output.listen((more) => void taken.push(...more));
   assert.deepEqual(taken, lines);
-});
-
-test("Programs that flood their logs are read more slowly the more there are, and a quiet one at once", (t) => {
-  mockTime(t, { apis: ["setTimeout", "Date"], now: 1_000 });
-  const flood = Buffer.alloc(8_192);
-  const ofService = createPacing();
-  const program = (organization_id: string, paced = ofService) =>
-    paced(organization_id, ({ length }) => length / 8_192);
-  const floods = Array.from({ length: 21 }, () => program("org_a"));
-  assert.deepEqual(
-    floods.map((one) => one(flood)),
-    floods.map((_, i) => i + 1),
-  );
-  assert.ok(program("org_a")(Buffer.alloc(82)) < 1, "an honest line waits for itself alone");
-  assert.equal(program("org_b")(flood), 1);
-  assert.equal(program("org_a", createPacing())(flood), 1, "nor does one of another service wait");
-  for (let i = 0; i < 10; i++) for (const one of floods) one(Buffer.alloc(2 ** 25));
-  assert.equal(floods[0]?.(flood), 60_000, "no program stands longer than a minute");
-  t.mock.timers.tick(60_000);
-  assert.equal(floods[0]?.(flood), 1, "what has passed is forgiven");
 });

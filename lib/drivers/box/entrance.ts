@@ -116,6 +116,16 @@ function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): st
   ].join("\n");
 }
 
+/** The commands that write what `withNetwork` reads. */
+const networkFiles = (reach: Reach): string[] => [
+  text(descriptor.resolver, resolverSettings()),
+  file("closed", closedRoutes(reach)),
+  file("opened", openedRoutes(reach)),
+  "mkfifo ready go made",
+  ": > said",
+  `exec ${descriptor.ready}<>ready ${descriptor.go}<>go`,
+];
+
 /** Builds the shell script that sets up a box and then becomes the command from `write`. */
 export function entrance({ as, reach, filter, layers }: Means, visit: Visit, write: (at: Places) => string[]) {
   const { entries, user, within } = visit;
@@ -171,16 +181,7 @@ export function entrance({ as, reach, filter, layers }: Means, visit: Visit, wri
     file("mounts", mounts.join("")),
     `mount --all --fstab ${place}/mounts`,
     ...layering,
-    ...(reach
-      ? [
-          text(descriptor.resolver, resolverSettings()),
-          file("closed", closedRoutes(reach)),
-          file("opened", openedRoutes(reach)),
-          "mkfifo ready go made",
-          ": > said",
-          `exec ${descriptor.ready}<>ready ${descriptor.go}<>go`,
-        ]
-      : []),
+    ...(reach ? networkFiles(reach) : []),
     ...(entries.length > 0 ? ["wait $entering"] : []),
     "umask 022",
     user === undefined ? last : `exec ${shellCommand(asUser)} ${quoted(last)}`,

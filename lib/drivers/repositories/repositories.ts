@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -32,6 +33,8 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const template = join(own, "empty.git");
   const settings = join(own, "settings");
   const closing = new AbortController();
+  // One for each request of git that runs.
+  setMaxListeners(0, closing.signal);
   /** Running pushes per repository, and running requests per organization. */
   const pushing = new Map<string, number>();
   const serving = new Map<string, number>();
