@@ -6,19 +6,27 @@ const place = ({ file = "" }) =>
     .replace(/^.*\/(?=test\/)/, "")
     .replace(/\.js$/, ".ts");
 
-/** A short report for pipes and logs: failures with their errors, skipped tests, and the counts. */
+/**
+ * A short report: failures with their errors, skipped tests, and the counts. What programs and libraries print beside
+ * the tests is shown at the end, if a test failed.
+ */
 export default async function* reporter(events) {
   const names = [];
+  const printed = new Map();
+  let hasFailed = false;
   for await (const { type, data } of events) {
-    if (type === "test:stderr" || type === "test:stdout") yield data.message;
+    if (type === "test:stderr" || type === "test:stdout")
+      printed.set(data.file, (printed.get(data.file) ?? "") + data.message);
     if (type === "test:diagnostic" && data.nesting === 0) yield `ℹ ${data.message}\n`;
     if (type === "test:start") names.splice(data.nesting, names.length, data.name);
     if (type === "test:pass" && data.skip !== undefined)
       yield `﹣ ${place(data)}: ${names.join(" › ")} # ${data.skip}\n`;
+    if (type === "test:fail") hasFailed = true;
     // If a subtest fails, its parent fails too. Only the subtest reports the reason.
     if (type !== "test:fail" || data.details.error.failureType === "subtestsFailed") continue;
     const { error, duration_ms } = data.details;
     const reason = inspect(error.cause ?? error, { depth: 6 }).replaceAll("\n", "\n  ");
     yield `\n✖ ${place(data)}: ${names.join(" › ")} (${Math.round(duration_ms)} ms)\n  ${reason}\n\n`;
   }
+  if (hasFailed) for (const [file, text] of printed) yield `Printed by ${place({ file })}:\n${text}\n`;
 }
