@@ -189,10 +189,10 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
         const snapshot = await take();
         return { id: snapshots.add(snapshot, name), now: snapshot.now };
       },
-      async restore(id) {
+      async restore(given) {
         imagesOf(openState());
-        const snapshot = snapshots.get(id);
-        return { id, now: await restore(snapshot, tooLarge) };
+        const id = snapshots.idOf(given);
+        return { id, now: await restore(snapshots.get(id), tooLarge) };
       },
       reset: async () => ({ now: await restore(first, tooLarge) }),
       list() {

@@ -35,12 +35,14 @@ export interface SnapshotList {
   count(): number;
   /** Returns the id of the new snapshot. */
   add(snapshot: Snapshot, name: string | null): string;
-  /** Throws a 404 for an unknown snapshot. */
-  get(id: string): Snapshot;
+  /** The id of the snapshot with this id, else of the newest with this name. Throws a 404 for an unknown one. */
+  idOf(idOrName: string): string;
+  /** Takes an id or a name, as `idOf`. */
+  get(idOrName: string): Snapshot;
   /** Oldest first. */
   list(): StoredSnapshot[];
-  /** Throws a 404 for an unknown snapshot. */
-  remove(id: string): void;
+  /** Takes an id or a name, as `idOf`. */
+  remove(idOrName: string): void;
 }
 
 /** A fork starts with its parent's snapshots. */
@@ -48,6 +50,12 @@ export function createSnapshotList(inherited?: SnapshotList): SnapshotList {
   const entries = new Map<string, Entry>(inherited?.entries);
   /** The number of snapshots ever taken, so that no identifier repeats. */
   let count = inherited?.count() ?? 0;
+  const find = (given: string): [string, Entry] => {
+    const own = entries.get(given);
+    const found = own ? ([given, own] as const) : [...entries].findLast(([, { name }]) => name === given);
+    if (!found) throw notFound("snapshot");
+    return [...found];
+  };
   return {
     entries,
     count: () => count,
@@ -58,11 +66,8 @@ export function createSnapshotList(inherited?: SnapshotList): SnapshotList {
       for (const oldest of entries.keys()) if (entries.size > maxSnapshots) entries.delete(oldest);
       return id;
     },
-    get(id) {
-      const found = entries.get(id);
-      if (!found) throw notFound("snapshot");
-      return found.snapshot;
-    },
+    idOf: (given) => find(given)[0],
+    get: (given) => find(given)[1].snapshot,
     list: () =>
       [...entries].map(([id, { name, snapshot }]) => ({
         id,
@@ -70,8 +75,6 @@ export function createSnapshotList(inherited?: SnapshotList): SnapshotList {
         now: snapshot.now,
         bytes: snapshot.database.byteLength,
       })),
-    remove(id) {
-      if (!entries.delete(id)) throw notFound("snapshot");
-    },
+    remove: (given) => void entries.delete(find(given)[0]),
   };
 }

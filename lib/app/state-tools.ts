@@ -13,8 +13,8 @@ export interface StateTools<Fork> {
   readonly snapshots: {
     /** The last 100 snapshots, oldest first (`dev`). */
     list(): StoredSnapshot[];
-    /** Frees the memory of a snapshot. Throws `not_found` for an unknown snapshot (`dev`). */
-    remove(id: string): void;
+    /** Frees the memory of a snapshot, named by its id or name. Throws `not_found` for an unknown one (`dev`). */
+    remove(idOrName: string): void;
   };
   /**
    * The records added, changed and removed between two snapshots; without `to`, between a snapshot and now. For a
@@ -22,10 +22,10 @@ export interface StateTools<Fork> {
    */
   compare(of: { from: string; to?: string }): Promise<Comparison>;
   /**
-   * Restores a snapshot; only this moves time back. Calls still running then change nothing. Sinks and open ports stay.
-   * Rejects with `not_found` for an unknown snapshot (`dev`).
+   * Restores a snapshot, named by its id, or by its name: the newest of that name. Only this moves time back. Calls still
+   * running then change nothing. Sinks and open ports stay. Rejects with `not_found` for an unknown snapshot (`dev`).
    */
-  restore(id: string): Promise<{ id: string; now: string }>;
+  restore(idOrName: string): Promise<{ id: string; now: string }>;
   /**
    * Restores the state right after the start, with the seed. Rejects with `limit_reached` if the database file was
    * larger than 1 GiB at the start (`dev`).

@@ -138,6 +138,21 @@ test("a fork has the files of its parent, and paints unfinished files itself", w
   assert.deepEqual(await file(here, underWay), painted);
 });
 
+test("a snapshot is named by its id or its name, and the newest of a name counts", withSnapshots, async (t) => {
+  const here = await world(t);
+  await here.service.snapshot({ name: "before" });
+  await here.project();
+  const kept = await here.service.snapshot({ name: "before" });
+  await here.project("other");
+  assert.deepEqual(await here.service.restore("before"), kept);
+  assert.deepEqual(await projects(here), ["web"]);
+  here.service.snapshots.remove("before");
+  await here.service.restore("before");
+  assert.deepEqual(await projects(here), []);
+  here.service.snapshots.remove("before");
+  await assert.rejects(here.service.restore("before"), unknown);
+});
+
 test("an unknown snapshot is not found, and nothing changes", withSnapshots, async (t) => {
   const here = await world(t);
   await here.project();
