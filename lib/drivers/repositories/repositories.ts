@@ -33,8 +33,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const template = join(own, "empty.git");
   const settings = join(own, "settings");
   const closing = new AbortController();
-  // One for each request of git that runs.
-  setMaxListeners(0, closing.signal);
+  setMaxListeners(0, closing.signal); // One for each running request of git.
   /** Running pushes per repository, and running requests per organization. */
   const pushing = new Map<string, number>();
   const serving = new Map<string, number>();
