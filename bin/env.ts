@@ -25,7 +25,11 @@ const environmentArgs: ArgsDef = {
 
 /** The environment that the arguments name, and its variables. */
 async function open(client: Client, args: Given) {
-  const { id, name: project } = await requireProject(client, projectOf(resolve("."), args["project"], "--project"));
+  const { id, name: project } = await requireProject(
+    client,
+    projectOf(resolve("."), args["project"], "--project"),
+    "--project",
+  );
   const name = String(args["environment"] ?? "production");
   let variables: Variables = {};
   for await (const one of client.paginate(client.environments.list, { id, per_page: 100 }))

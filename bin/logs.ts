@@ -81,8 +81,8 @@ export const logs = command(
   },
   (args) =>
     withClient(args, async (client) => {
-      const project = projectOf(resolve("."), args["project"], "svc-server logs PROJECT");
-      const { id } = await requireProject(client, project);
+      const how = "svc-server logs PROJECT";
+      const { id } = await requireProject(client, projectOf(resolve("."), args["project"], how), how);
       const key = { id, name: String(args["environment"] ?? "production") };
       const entries = args["follow"]
         ? client.followLogs(key)

@@ -40,12 +40,12 @@ export async function findProject<T>(client: Client, wanted: string, missing: (n
   return missing(names);
 }
 
-/** The project with this name or id. */
-export const requireProject = async (client: Client, wanted: string): Promise<Named> =>
+/** The project with this name or id. `how` says how to name another one. */
+export const requireProject = async (client: Client, wanted: string, how: string): Promise<Named> =>
   wanted.startsWith("proj_")
     ? client.projects.get({ id: wanted })
     : findProject(client, wanted, (names) => {
         throw new Error(
-          `there is no project ${wanted}${didYouMean(wanted, names) || "; name it with --project, or create it: svc-server call projects.create region=local name=NAME"}`,
+          `there is no project ${wanted}${didYouMean(wanted, names) || `; name it with ${how}, or create it: svc-server call projects.create region=local name=NAME`}`,
         );
       });

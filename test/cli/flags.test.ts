@@ -163,8 +163,6 @@ function explains(message: string, name: string): void {
 const isUntried = (name: string, flag: string) =>
   (name === "login" && flag === "profile") || (name === "doctor" && flag !== "port" && !isLong);
 
-const all = await allCommands(commands as Declared);
-
 test("every flag takes a value that is checked, or none", { timeout: 180_000 }, async (t) => {
   const { folder } = userFolder(t);
   let running: readonly string[] | undefined;
@@ -180,12 +178,18 @@ test("every flag takes a value that is checked, or none", { timeout: 180_000 }, 
     assert.equal(code, 2, `${given.join(" ")}: ${message}`);
     explains(message, name);
   };
-  Object.assign(process.env, { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_demo", XDG_CONFIG_HOME: folder });
+  const variables = { SVC_URL: "http://127.0.0.1:1", SVC_API_KEY: "sk_live_demo", XDG_CONFIG_HOME: folder };
+  const before = { ...process.env };
+  Object.assign(process.env, variables);
+  t.after(() => {
+    for (const name of Object.keys(variables)) delete process.env[name];
+    Object.assign(process.env, before);
+  });
   // Each command adds its own signal listeners.
   process.setMaxListeners(0);
   const classified = [...Object.keys(wrong).filter((flag) => !flag.includes(" ")), ...free];
   const tried = new Set<string>();
-  for (const [name, flags] of all) {
+  for (const [name, flags] of await allCommands(commands as Declared)) {
     const begin = name.split(" ");
     const { [name]: rest = [] } = words;
     for (const flag of flags) {

@@ -21,7 +21,7 @@ async function allCommands(list: Listing, above = ""): Promise<[name: string, li
   return (await Promise.all(found)).flat();
 }
 
-const all = await allCommands(main.list ?? {});
+const commands = allCommands(main.list ?? {});
 const demo = join(process.cwd(), "fixtures/demo.json");
 
 test("the help has a line of at most 72 characters for each command, in five groups", async () => {
@@ -39,7 +39,7 @@ test("the help has a line of at most 72 characters for each command, in five gro
 });
 
 test("the help of a command says what it does, in lines of 80 characters, with an example", async () => {
-  for (const [name, { summary, example }] of all) {
+  for (const [name, { summary, example }] of await commands) {
     const { status, stdout } = await runHere([...name.split(" "), "--help"]);
     assert.equal(status, 0, name);
     assert.ok(stdout.replaceAll(/\s+/g, " ").startsWith(`${summary}.`), name);
@@ -54,7 +54,7 @@ test("the help of a command says what it does, in lines of 80 characters, with a
 
 const wordsOf = (example: string) =>
   (example.match(/(?:'[^']*'|[^\s'])+/g) ?? []).slice(1).map((word) => word.replaceAll("'", ""));
-const exampleOf = (name: string) => wordsOf(all.find(([one]) => one === name)?.[1].example ?? "");
+const exampleOf = async (name: string) => wordsOf((await commands).find(([one]) => one === name)?.[1].example ?? "");
 
 /** Commands that run until they are stopped, with the first line that they print. */
 const running: Readonly<Record<string, RegExp>> = {
@@ -88,8 +88,8 @@ async function desk(t: TestContext) {
   copyFileSync(demo, join(folder, "seed.json"));
   mkdirSync(join(folder, "hello"));
   file("hello/index.html", "Hello");
-  const { url } = await launch(t, [...exampleOf("dev"), "--port", "0"], folder);
-  await (await launch(t, [...exampleOf("start"), "--port", "0"], folder)).stop();
+  const { url } = await launch(t, [...(await exampleOf("dev")), "--port", "0"], folder);
+  await (await launch(t, [...(await exampleOf("start")), "--port", "0"], folder)).stop();
   const home = { XDG_CONFIG_HOME: folder, APPDATA: folder };
   return { folder, url, env: { SVC_URL: url, SVC_API_KEY: "sk_live_demo_owner", SVC_PORT: "0", ...home } };
 }
@@ -99,7 +99,7 @@ test("every example works as it is written", { timeout: 120_000 }, async (t) => 
   const here = (words: readonly string[]) => runHere(words, folder, env);
   await here(["trigger", "deployment.succeeded"]);
   const done = new Set(["dev", "start"]);
-  for (const [name, { example }] of all) {
+  for (const [name, { example }] of await commands) {
     const [, maker] = Object.entries(makers).find(([one]) => example.startsWith(`svc-server ${one} ID`)) ?? [];
     const id = maker && /\b[a-z]+_[0-9A-Z]+\b/.exec((await here(maker)).stdout)?.[0];
     const words = wordsOf(

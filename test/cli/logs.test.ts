@@ -39,7 +39,11 @@ test("the log of an app that prints nothing says why it is empty", async (t) => 
     [["logs", "WEB", "--environment", "stage", "--follow"], 0, simulated],
     [["call", "environments.logs", id, "stage", "follow=true"], 0, simulated],
     [["logs", id, "--environment", "stage"], 0, "svc-server: no app has printed anything there yet\n"],
-    [["logs", "shop"], 1, "svc-server: there is no project shop; see svc-server call projects.list\n"],
+    [
+      ["logs", "shop"],
+      1,
+      "svc-server: there is no project shop; name it with svc-server logs PROJECT, or create it: svc-server call projects.create region=local name=NAME\n",
+    ],
   ] as const)
     assert.deepEqual(await here.command(...words), { status, stdout: "", stderr });
   assert.match((await here.command("logs", "web", "--environment", "none")).stderr, /not_found/);
