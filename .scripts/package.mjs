@@ -10,6 +10,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
+/** The most types that an import of the package may cost a compiler. */
+const mostTypes = 30_000;
 const run = (command, args, options = {}) =>
   execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], ...options });
 const folder = mkdtempSync(join(tmpdir(), "svc-server-package-"));
@@ -211,9 +213,6 @@ function expressReceiver(home) {
   cpSync("fixtures/recipes/receiver-express.mjs", join(home, "receiver-express.mjs"));
   run(process.execPath, ["receiver-express.mjs"], { cwd: home });
 }
-
-/** The most types that an import of the package may cost a compiler. */
-const mostTypes = 30_000;
 
 /** The declarations under the oldest TypeScript and one of today, with every way to find them, without `skipLibCheck`. */
 function types(home) {
