@@ -6,7 +6,7 @@ import { writtenTo } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Releases } from "./releases.ts";
-import type { Submodule } from "./submodules.ts";
+import { type Submodule, shownAddress } from "./submodules.ts";
 
 interface SourcePorts {
   readonly git: Git;
@@ -109,7 +109,11 @@ async function fetchSubmodules(
     const say = (reason: string) => missing.push(`The submodule ${path} was not fetched: ${reason}`);
     const of = levels === 0 ? undefined : await ports.git.orderOf(order, one, run.signal);
     if (of === undefined) {
-      say(levels === 0 ? "it is nested too deeply" : `${url} is neither at the code host nor in this service`);
+      say(
+        levels === 0
+          ? "it is nested too deeply"
+          : `${shownAddress(url)} is neither at the code host nor in this service`,
+      );
       continue;
     }
     try {
