@@ -117,7 +117,7 @@ async function fetchSubmodules(
       continue;
     }
     try {
-      const folder = rootWithin(into, path);
+      const folder = rootWithin(into, path, "which .gitmodules names");
       const commit = await fetchInto(folder, of, run, ports);
       run.log({ level: "info", message: `Checked out the submodule ${path}, commit ${commit.id}` });
       missing.push(...(await fetchSubmodules(folder, commit.submodules, of, run, ports, levels - 1)));
