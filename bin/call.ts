@@ -8,7 +8,7 @@ import { type Connection, clientOf, connectionArgs, connectionOf, explainedError
 import { controlOf } from "./control-client.ts";
 import { command, type Given } from "./define-command.ts";
 import { printLog } from "./logs.ts";
-import { fieldOf, formatAnswer, isRecord, lostKey, say, saySecret, sayToReader } from "./output.ts";
+import { fieldOf, formatAnswer, isRecord, lostKey, note, say, saySecret, sayToReader } from "./output.ts";
 import { exitOnSignal } from "./signals.ts";
 
 /** Prints to stderr that a manual clock blocks a call, unless the call returns quickly. */
@@ -17,8 +17,7 @@ async function sayStandingClock(args: Given, waiting: Promise<unknown>): Promise
   if (clock?.mode !== "manual") return;
   const moment = new Promise<true>((resolve) => void systemTimer("200ms", () => resolve(true)));
   const over = () => false;
-  if (await Promise.race([waiting.then(over, over), moment]))
-    process.stderr.write(`svc-server: ${standingClock(clock.now)}\n`);
+  if (await Promise.race([waiting.then(over, over), moment])) note(standingClock(clock.now));
 }
 
 const unsuccessful: readonly unknown[] = ["failed", "cancelled", "rolled_back"];

@@ -8,7 +8,7 @@ import { baseOf, type Connection, clientOf, connectionArgs, connectionOf, explai
 import { command, type Given } from "./define-command.ts";
 import { type Commit, commitOf } from "./deployed-commit.ts";
 import { createGit, type Git } from "./git.ts";
-import { say } from "./output.ts";
+import { note, say } from "./output.ts";
 import { findProject, partOf, projectOf } from "./project-name.ts";
 import { failOnSignal } from "./signals.ts";
 
@@ -129,7 +129,7 @@ async function deployFolder(args: Given): Promise<void> {
   const made = commitOf(git, { folder, scratch, isForced: args["force"] === true });
   const [{ project, repo }, commit] = await Promise.all([target, made]);
   const show = (line: string) => (args["json"] ? void process.stderr.write(`${line}\n`) : say(line));
-  if (commit.note !== undefined) process.stderr.write(`svc-server: ${commit.note}\n`);
+  if (commit.note !== undefined) note(commit.note);
   const environment = String(args["environment"] ?? "production");
   const options = [`project=${project}`, `environment=${environment}`];
   const explained = <T>(work: Promise<T>) =>

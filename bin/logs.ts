@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Client, LogEntry } from "../lib/client.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { command, type Given, parent } from "./define-command.ts";
-import { sayToReader } from "./output.ts";
+import { note, sayToReader } from "./output.ts";
 import { projectOf, requireProject } from "./project-name.ts";
 import { exitOnSignal } from "./signals.ts";
 
@@ -18,15 +18,13 @@ export async function printLog(entries: AsyncGenerator<LogEntry, { status: strin
     const { value, done } = await entries.next();
     if (done) {
       const end = ends[value?.status ?? ""];
-      if (end) say(end);
+      if (end) note(end);
       return count;
     }
     const { timestamp, level, message } = value;
     await sayToReader(args["json"] ? JSON.stringify(value) : `${timestamp}  ${level.padEnd(5)}  ${message}`);
   }
 }
-
-const say = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
 
 const follow = (description: string) => ({ type: "boolean", description }) as const;
 
@@ -88,6 +86,6 @@ export const logs = command(
         ? client.followLogs(key)
         : client.paginate(client.environments.logs, { ...key, per_page: 1000 });
       const count = await printLog(entries, args);
-      if (count === 0 && !args["follow"]) say("no app has printed anything there yet");
+      if (count === 0 && !args["follow"]) note("no app has printed anything there yet");
     }),
 );

@@ -16,6 +16,9 @@ export const wrapped = (text: string, size: number): string[] =>
 /** Prints one or more lines. A command that cannot print them does its work all the same; `svc-server` says it then. */
 export const say = (text: string) => void process.stdout.write(`${text}\n`);
 
+/** Says something about the command itself, beside what it prints. */
+export const note = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
+
 type Unwritten = NodeJS.ErrnoException;
 
 /** Whether the reader of stdout, such as head, has left. That is no failure. */

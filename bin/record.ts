@@ -6,7 +6,7 @@ import { refusalOf } from "../lib/kernel/refused-ports.ts";
 import { parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { baseOf } from "./connection.ts";
 import { command, json } from "./define-command.ts";
-import { counted, say } from "./output.ts";
+import { counted, note, say } from "./output.ts";
 import { openFiles, type Recording, recordingOf } from "./record/files.ts";
 import { createRecorder, type Exchange } from "./record/recorder.ts";
 import { openRelay } from "./record/relay.ts";
@@ -15,8 +15,6 @@ import { stopSignals } from "./signals.ts";
 
 /** A killed recorder loses at most this much. */
 const writeEvery = "2s";
-
-const warn = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
 
 const countsOf = ({ seed: { organizations }, scenarios }: Recording) => ({
   organizations: organizations.length,
@@ -45,7 +43,7 @@ function warnerOf(upstream: string) {
     const place = `${method} /v1${path.split("?", 1)[0]}`;
     if (warned.has(place) || warned.size === 100) return;
     warned.add(place);
-    warn(
+    note(
       `the upstream answered ${place} with ${type} instead of JSON, which was not recorded; is ${upstream} its base URL?`,
     );
   };
@@ -77,7 +75,7 @@ function createWriter(save: () => void) {
     try {
       save();
     } catch (error) {
-      if (!hasFailed) warn(`the recording could not be written and will be tried again: ${(error as Error).message}`);
+      if (!hasFailed) note(`the recording could not be written and will be tried again: ${(error as Error).message}`);
       hasFailed = true;
     }
     stopTimer = systemTimer(writeEvery, () => {
@@ -127,7 +125,7 @@ export const record = command(
       throw error.code === "EADDRINUSE" ? new Error(portInUse(port)) : error;
     });
     const refusal = refusalOf(port, "--port");
-    if (refusal) warn(refusal);
+    if (refusal) note(refusal);
     const end = stopped();
     const base_url = `${relay.url}/v1`;
     say(
@@ -141,7 +139,7 @@ export const record = command(
     const result = recording();
     files.write(result);
     const counts = countsOf(result);
-    for (const reason of result.left) warn(`left out: ${reason}`);
+    for (const reason of result.left) note(`left out: ${reason}`);
     const sum = Object.entries(counts).map(([what, count]) => counted(count, what));
     say(
       args["json"]

@@ -167,6 +167,12 @@ test("What a build leaves is found where its tool puts it", async (t) => {
     [ng, ["dist/shop/index.html", "dist/shop/main.js"], ["dist/shop", "index.html"]],
     [{ build: "webpack", start: "webpack serve" }, ["dist/index.html", "dist/main.js"], ["dist", null]],
     [{ build: "nest build", start: "nest start" }, ["dist/main.js"], { start: "node 'dist/main.js'" }],
+    [{ build: "nest build", start: "nest start" }, ["dist/src/main.js"], { start: "node 'dist/src/main.js'" }],
+    [
+      { build: "nest build", start: "nest start" },
+      ["dist/src/main.js", "dist/main.js"],
+      { start: "node 'dist/main.js'" },
+    ],
     [{ build: "gatsby build", start: "gatsby develop" }, ["public/index.html"], ["public", null]],
     [{ build: "nuxt generate", dev: "nuxt" }, [".output/public/index.html"], [".output/public", null]],
     [{ build: "vitepress build docs" }, ["docs/.vitepress/dist/index.html"], ["docs/.vitepress/dist", null]],
@@ -181,7 +187,17 @@ test("What a build leaves is found where its tool puts it", async (t) => {
   for (const [sources, outputs, reason] of [
     [["Gemfile"], [], /for Ruby \(Gemfile\), which is not built here: add a Dockerfile/],
     [["composer.json"], [], /for PHP \(composer.json\)/],
-    [[], [".vercel/output/config.json"], /output for Vercel \(.*adapter-node/],
+    [
+      [],
+      [".vercel/output/config.json"],
+      /^the build wrote \.vercel\/output\/config\.json, which is for Vercel: .*adapter-node/,
+    ],
+    [
+      [],
+      [".svelte-kit/output/server/index.js"],
+      /, which is for no platform, because adapter-auto knows none here: use /,
+    ],
+    [[], [], /index\.html \(dist, build, out, _site, \.output\/public, .*, dist\/\*, build\/\*, public or the top\)$/],
     [
       ["apps/a/package.json", "apps/b/package.json"],
       [],

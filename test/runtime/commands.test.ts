@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createEngineReader } from "../../lib/drivers/process/build-advice.ts";
+import { type Build, runStep } from "../../lib/drivers/process/build-steps.ts";
+import type { Box } from "../../lib/drivers/process/sandbox.ts";
 import { app, noSandbox, runtimeWorld, server } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 
-/* Commands of a repository that no program can be started with, and more of them than a release may have. */
+/* Commands of a repository that no program can be started with or that it may not run, and more of them than a release may have. */
 
 const needsSandbox = { skip: noSandbox };
 const long = "x".repeat(200_000);
@@ -54,3 +57,30 @@ test(
     assert.equal((await here.release(id)).status, "active");
   },
 );
+
+test("A build whose package script may not run a program says what to do", async () => {
+  const failing = (line: string) => {
+    const start = (script: string, _: unknown, take: (chunk: Buffer) => void) => {
+      if (script === "npm run build") take(Buffer.from(`${line}\n`));
+      return { pid: undefined, kill: () => {}, ended: Promise.resolve({ code: 126, signal: null }) };
+    };
+    const same = { signal: new AbortController().signal, hide: (text: string) => text, log: () => {} };
+    const limits = { memory_bytes: 1, disk_bytes: 1 };
+    const sandbox = { start, name: "fake" };
+    const build = {
+      ...same,
+      sandbox,
+      limits,
+      isFull: () => false,
+      written: async () => 0,
+      engines: createEngineReader(),
+    };
+    return runStep({ name: "Building", command: "npm run build" }, {} as Box, build as unknown as Build);
+  };
+  for (const [program, expected] of [
+    ["./build.sh", /^Building failed: \.\/build\.sh is not executable: run `git update-index .*, or start it with/],
+    ["/data/run.sh", /is not executable: start it with its interpreter, such as sh \/data\/run\.sh$/],
+    ["vite", /^Building failed: vite is not executable: if the folder of its package, such as node_modules, is in git/],
+  ] as const)
+    await assert.rejects(failing(`sh: 1: ${program}: Permission denied`), { message: expected });
+});

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
 import { createPacing } from "../../lib/drivers/runtime/lines.ts";
+import { createOutput } from "../../lib/drivers/runtime/output.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 
 test("Programs that flood their logs are read more slowly the more there are, and a quiet one at once", (t) => {
@@ -21,4 +23,13 @@ test("Programs that flood their logs are read more slowly the more there are, an
   assert.equal(floods[0]?.(flood), 60_000, "no program stands longer than a minute");
   t.mock.timers.tick(60_000);
   assert.equal(floods[0]?.(flood), 1, "what has passed is forgiven");
+});
+
+test("What an app printed at its start is handed over at once when its release goes live", () => {
+  const output = createOutput();
+  const lines: readonly LogLine[] = ["one", "two"].map((message) => ({ level: "info", message }));
+  for (const line of lines) output.add(line);
+  const taken: LogLine[] = [];
+  output.listen((more) => void taken.push(...more));
+  assert.deepEqual(taken, lines);
 });

@@ -24,7 +24,6 @@ test("The dependencies of a project are installed, and the project itself only i
     [build, false, false],
     ["[tool.ruff]\n", true, false],
     [`${build}${poetry}package-mode = false\n`, true, false],
-    [build + poetry, true, true],
     [poetry, true, false],
   ] as const) {
     const commands = commandsOf(text);
@@ -32,6 +31,9 @@ test("The dependencies of a project are installed, and the project itself only i
     assert.equal(commands.at(-1)?.endsWith(" ."), !isListed, text);
     assert.equal(commands.at(-1)?.includes("--no-deps ."), isPackage, text);
   }
+  const [first = "", ...others] = commandsOf(build + poetry);
+  assert.match(first, / \. \|\| \{\n.* -r "\$TMPDIR/s, "Poetry installs a package; the list is for what it cannot");
+  assert.deepEqual(others, []);
 });
 
 test("Dependencies in the form of Poetry are listed for pip", { skip: noPython }, (t) => {
@@ -45,7 +47,9 @@ test("Dependencies in the form of Poetry are listed for pip", { skip: noPython }
     'python = "^3.9"',
     'a = "^1.2.3"\nb = "^0.2.3"\nc = "~1.2"\nd = "1.2.*"\ne = "*"\nf = ">=1,<2"\ng = "1.5"\nh = "^1 || ^2"\ni = "~=1.4"',
     'j = {version = "^2.0", extras = ["x", "y"], markers = "os_name == \'posix\'"}\nk = {version = "1", optional = true}',
-    'l = {git = "https://git.acme.test/l.git", tag = "v1"}',
+    'l = {git = "https://git.acme.test/l.git", tag = "v1"}\nm = {git = "git@git.acme.test:x/m.git", subdirectory = "py"}',
+    'n = [{version = "<1.25", python = "<3.9"}, {version = "^1.26", python = "^3.9.2 || 4.*", markers = "os_name == \'nt\'"}]',
+    'o = {version = "*", platform = "win32", python = "*"}\np = {version = "2", platform = "!=win32"}\nq = "^1|^2"',
   ];
   assert.equal(
     listed(`[tool.poetry.dependencies]\n${lines.join("\n")}\n[tool.poetry.group.dev.dependencies]\npytest = "*"\n`),
@@ -58,8 +62,14 @@ f>=1,<2
 g==1.5
 h
 i~=1.4
-j[x,y]>=2.0,<3 ; os_name == 'posix'
+j[x,y]>=2.0,<3 ; (os_name == 'posix')
 l @ git+https://git.acme.test/l.git@v1
+m @ git+ssh://git@git.acme.test/x/m.git#subdirectory=py
+n<1.25 ; (python_version < "3.9")
+n>=1.26,<2 ; (os_name == 'nt') and (python_full_version >= "3.9.2" and python_version < "4" or python_version == "4.*")
+o ; (sys_platform == "win32")
+p==2 ; (sys_platform != "win32")
+q
 `,
   );
   assert.equal(listed('[project]\ndependencies = ["a>=1", "b"]\n[tool.poetry.dependencies]\nc = "1"\n'), "a>=1\nb\n");

@@ -8,7 +8,6 @@ import { createAdviceReader, createEngineReader } from "../../lib/drivers/proces
 import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
 import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
 import { deniedIn, programFault } from "../../lib/drivers/process/program-faults.ts";
-import { createOutput } from "../../lib/drivers/runtime/output.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
 
@@ -29,7 +28,9 @@ test("What a failing app printed says what would help", () => {
   ])
     assert.match(advice(line), /adds 127.0.0.1:6379 to the option deployments.reach$/, line);
   assert.match(advice("ENOSPC: no space left on device, write"), /^; it wrote more than deployments\.scratch/);
-  assert.equal(advice("ENOENT: no such file or directory, mkdir '/app/a/b'"), "");
+  for (const own of ["/app/a/b", "/data", "/tmp/a"])
+    assert.equal(advice(`ENOENT: no such file or directory, mkdir '${own}'`), "", own);
+  assert.match(advice("ENOENT: no such file or directory, mkdir '/database/a'"), /^; it writes to \/database\/a,/);
   const refused = { message: "connect ECONNREFUSED 127.0.0.1:6379" };
   assert.equal(adviceOf([refused], { reachesLoopback: true, isPruned: false, variables: {} }), "");
   const absent = "Error: Cannot find module '@acme/dev/register'";
@@ -62,6 +63,15 @@ test("The advice names the variable that leads to localhost, and what generates,
     /^; the variable DB names localhost/,
   );
   assert.doesNotMatch(of("connect ECONNREFUSED 127.0.0.1:5432", redis), /variable/);
+  for (const line of [
+    "connect ECONNREFUSED 10.1.2.3:5432",
+    "connect ECONNREFUSED 2001:db8::1:5432",
+    "dial tcp [2001:db8::1]:5432: connect: connection refused",
+    "Error 111 connecting to redis:6379. Connection refused.",
+    'connection to server at "db.example.com" (10.1.2.3), port 5432 failed: Connection refused',
+  ])
+    assert.equal(of(line, { APP_URL: "http://localhost:3000" }), "", line);
+  assert.match(of("2026-11-29T11:20:40Z 11:20:40 Connection refused", redis), /^; the variable REDIS_URL names/);
   assert.equal(of("AggregateError [ECONNREFUSED]:", { DB: "postgres://db.example.com/localhost" }), "");
   assert.doesNotMatch(of("connect ECONNREFUSED 127.0.0.1:6379", redis), /secret/);
   for (const line of [
@@ -230,13 +240,4 @@ require("node:http").createServer((request, response) => request.pipe(response))
   const { data } = (await here.call("viewer", "GET", `/v1/deployments/${writing}/logs`)).body as { data: LogLine[] };
   const [reason] = data.filter(({ message }) => message.startsWith("the health check failed"));
   assert.match(reason?.message ?? "", /exit code 1; it writes to \/etc\/todos, which is read-only: .*\/data/);
-});
-
-test("What an app printed at its start is handed over at once when its release goes live", () => {
-  const output = createOutput();
-  const lines: readonly LogLine[] = ["one", "two"].map((message) => ({ level: "info", message }));
-  for (const line of lines) output.add(line);
-  const taken: LogLine[] = [];
-  output.listen((more) => void taken.push(...more));
-  assert.deepEqual(taken, lines);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sourceAt } from "../../lib/drivers/runtime/submodules.ts";
+import { shownAddress, sourceAt } from "../../lib/drivers/runtime/submodules.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";
@@ -49,17 +49,25 @@ test("Submodules are fetched as sources are, and a failure names those that were
 });
 
 test("Addresses of submodules mean sources of this service or of the code host", () => {
-  const of = (url: string) => sourceAt(url, { parent: "acme/web", host: "https://github.com/{repo}.git" });
+  const of = (url: string, host = "https://github.com/{repo}.git") => sourceAt(url, { parent: "acme/web", host });
   for (const [url, repo, isOfHost] of [
     ["../lib.git", "acme/lib", true],
     ["../../other/lib", "other/lib", true],
     ["https://github.com/acme/lib.git", "acme/lib", true],
+    ["HTTPS://GitHub.com/acme/lib.git", "acme/lib", true],
     ["git@github.com:acme/lib.git", "acme/lib", true],
     ["ssh://git@github.com/acme/lib/", "acme/lib", true],
     ["http://127.0.0.1:7400/git/me/lib.git", "me/lib", false],
     ["https://gitlab.com/acme/lib.git", "acme/lib", false],
   ] as const)
     assert.deepEqual(of(url), { repo, isOfHost }, url);
+  for (const [url, isOfHost] of [
+    ["https://git.example.com/scm/acme/lib.git", true],
+    ["git@git.example.com:acme/lib.git", true],
+    ["../lib.git", true],
+    ["https://gitlab.com/acme/lib.git", false],
+  ] as const)
+    assert.deepEqual(of(url, "https://git.example.com/scm/{repo}.git"), { repo: "acme/lib", isOfHost }, url);
   for (const url of [
     "../../../etc",
     "/etc/passwd",
@@ -69,4 +77,16 @@ test("Addresses of submodules mean sources of this service or of the code host",
     "-x/y",
   ])
     assert.equal(of(url), undefined, url);
+  assert.equal(of("https://gitlab.com/scm/acme/lib", "https://git.example.com/scm/{repo}.git"), undefined);
+});
+
+test("Logs show the address of a submodule without what may be a secret", () => {
+  for (const [url, shown] of [
+    ["https://me:secret@gitlab.com/acme/lib.git", "https://gitlab.com/acme/lib.git"],
+    ["https://secret@gitlab.com/acme/lib.git?token=secret#secret", "https://gitlab.com/acme/lib.git"],
+    ["https://me:sec/ret@gitlab.com/acme/lib", "https://gitlab.com/acme/lib"],
+    ["git@gitlab.com:acme/lib.git", "gitlab.com:acme/lib.git"],
+    ["https://gitlab.com/acme/lib.git", "https://gitlab.com/acme/lib.git"],
+  ] as const)
+    assert.equal(shownAddress(url), shown);
 });

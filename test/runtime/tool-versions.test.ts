@@ -78,6 +78,7 @@ test("The Python and the Go that an app asks for are read from where tools look 
     [project("requires-python = '~= 3.9.2, != 3.9.5'"), "~3.9.2"],
     [project('requires-python = "==3.11.*"'), "3.11.*"],
     [{ "pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.8 || ^4"\n' }, "^3.8 || ^4"],
+    [{ "pyproject.toml": '[tool.hatch.envs.x]\npython = "3.8"\n[project]\nrequires-python = ">=3.11"\n' }, ">=3.11"],
     [{ "go.mod": "module a\n\ngo 1.22\n" }, ">=1.22"],
   ] as const)
     assert.equal(asked(files)[0], expected, JSON.stringify(files));

@@ -8,7 +8,7 @@ import { createLineReader, pauseUnread, tellsOfMemory } from "../runtime/lines.t
 import { descendantsOf, killStrays, memoryOf } from "../runtime/process-table.ts";
 import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
-import { deniedIn, programFault } from "./program-faults.ts";
+import { deniedIn, notExecutable, programFault } from "./program-faults.ts";
 import { type Box, maxProcesses, type Sandbox } from "./sandbox.ts";
 import { watchSilence } from "./silence.ts";
 
@@ -120,12 +120,8 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   const fault =
     code === 126 || code === 127 ? await programFault(command, (script) => printed(script, box, build)) : undefined;
   if (fault !== undefined) throw new Failure(`${name} failed: ${fault}`);
-  const why =
-    code === 127 && notFound !== undefined
-      ? `, the command ${notFound} was not found`
-      : code === 126 && denied !== undefined
-        ? `, ${denied} is not executable`
-        : "";
+  if (code === 126 && denied !== undefined) throw new Failure(`${name} failed: ${notExecutable(denied)}`);
+  const why = code === 127 && notFound !== undefined ? `, the command ${notFound} was not found` : "";
   throw new Failure(
     `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${firstLine(command)}${advice.advice() || build.engines.advice()}`,
   );

@@ -1,14 +1,17 @@
 import type { LogLine } from "../deployment/contract.ts";
-import { isOfWindows } from "./program-faults.ts";
+import { isOfWindows, keepLf } from "./program-faults.ts";
 
 /** For a recursive mkdir on a read-only file system, Node reports ENOENT. */
 const readOnly =
-  /no such file or directory, mkdir '\/(?!app|data|tmp)|EROFS|Read-only file system|read-only file system|Errno 30/;
+  /no such file or directory, mkdir '\/(?!(?:app|data|tmp)[/'])|EROFS|Read-only file system|read-only file system|Errno 30/;
 const full = /ENOSPC|[Nn]o space left on device|Errno 28/;
 /** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
 const pathIn = (line: string) =>
   /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
-const loopback = /(?:127\.0\.0\.1|localhost|\[?::1\]?)"?(?::|, port )(\d{1,5})\b/i;
+const loopback = /(?:127\.0\.0\.1|localhost|(?<![\da-f:])\[?::1\]?)"?(?::|, port )(\d{1,5})\b/i;
+/** A server that a line about a refused connection names. */
+const server =
+  /connect ECONNREFUSED \S|\[[\da-f:.]+\]:\d|(?<![\w.:-])(?:\d+(?:\.\d+){3}|[a-z][\w-]*(?:\.[\w-]+)*):\d{2,5}\b|, port \d/i;
 
 /** Messages about a certificate that no known authority has signed: of Node, OpenSSL, Python and Go. */
 const untrusted =
@@ -20,9 +23,7 @@ export const certificateAdvice = (lines: readonly string[], isBuild: boolean): s
     : undefined;
 /** What helps where a script has the line ends of Windows. */
 export const windowsAdvice = (lines: readonly string[]): string | undefined =>
-  lines.some(isOfWindows)
-    ? '; a script has the line ends of Windows (CRLF): save it with LF, and keep it so with a line such as "*.sh text eol=lf" in .gitattributes'
-    : undefined;
+  lines.some(isOfWindows) ? `; a script has the line ends of Windows (CRLF): ${keepLf("*.sh")}` : undefined;
 
 /** The variable that leads to a port of localhost, or to any port of it. */
 function variableTo(variables: Readonly<Record<string, string>>, port: string | undefined) {
@@ -70,7 +71,8 @@ export function adviceOf(
   const refused = printed.filter((line) => /refused/i.test(line));
   if (refused.length === 0 || reachesLoopback) return "";
   const printedPort = refused.map((line) => loopback.exec(line)?.[1]).find((one) => one !== undefined);
-  const variable = variableTo(variables, printedPort);
+  const isElsewhere = printedPort === undefined && refused.some((line) => server.test(line));
+  const variable = isElsewhere ? undefined : variableTo(variables, printedPort);
   const port = printedPort ?? variable?.port;
   if (port === undefined && variable === undefined) return "";
   const named = variable === undefined ? "" : `the variable ${variable.name} names localhost: `;

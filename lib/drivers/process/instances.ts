@@ -14,7 +14,7 @@ import { createWorkers, runScheduled } from "../runtime/workers.ts";
 import { adviceOf, errorIn } from "./failure-advice.ts";
 import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
-import { deniedIn } from "./program-faults.ts";
+import { deniedIn, notExecutable } from "./program-faults.ts";
 import type { Box } from "./sandbox.ts";
 import { siteProgram } from "./static-folder.ts";
 
@@ -49,7 +49,7 @@ function notFound(command: string, hasInstalled: boolean, printed: readonly LogL
 /** The shell exits with 126 if it may not execute a file. */
 function deniedAdvice(printed: readonly LogLine[]): string {
   const program = printed.map(({ message }) => deniedIn(message)).find((one) => one !== undefined);
-  return program === undefined ? "" : `: ${program} is not executable: make it so, with git update-index --chmod=+x`;
+  return program === undefined ? "" : `: ${notExecutable(program)}`;
 }
 
 const memoryWatch_ms = 1_000;

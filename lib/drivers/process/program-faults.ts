@@ -1,5 +1,18 @@
 import { quoted } from "../../kernel/shell-words.ts";
 
+/** What helps where a program may not be executed. */
+export function notExecutable(program: string): string {
+  const denied = `${program} is not executable`;
+  if (!program.includes("/"))
+    return `${denied}: if the folder of its package, such as node_modules, is in git, remove it there, so that an install makes it executable`;
+  const inGit = program.startsWith("/") ? "" : `run \`git update-index --chmod=+x ${program}\` and commit, or `;
+  return `${denied}: ${inGit}start it with its interpreter, such as sh ${program}`;
+}
+
+/** What helps where a file has the line ends of Windows. */
+export const keepLf = (files: string): string =>
+  `save it with LF, and keep it so with a line such as "${files} text eol=lf" in .gitattributes`;
+
 /** Prints what is wrong with a file of the repository that a command runs. */
 const script = (path: string) => `
 file=${quoted(path)}
@@ -23,10 +36,9 @@ export async function programFault(
   const program = programOf(command);
   if (program === undefined || !program.includes("/") || program.startsWith("/")) return undefined;
   const fault = (await look(script(program))).trim();
-  if (fault === "denied")
-    return `${program} is not executable: run \`git update-index --chmod=+x ${program}\` and commit, or start it with its interpreter, such as sh ${program}`;
+  if (fault === "denied") return notExecutable(program);
   if (fault === "crlf")
-    return `the interpreter of ${program} is not found, because its lines end as on Windows (CRLF): save it with LF, and keep it so with the line "${program.replace(/^\.\//, "")} text eol=lf" in .gitattributes`;
+    return `the interpreter of ${program} is not found, because its lines end as on Windows (CRLF): ${keepLf(program.replace(/^\.\//, ""))}`;
   return undefined;
 }
 

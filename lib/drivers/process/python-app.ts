@@ -6,9 +6,10 @@ import { type Wanted, wantedPython } from "./wanted-versions.ts";
 const install = ".venv/bin/pip install --disable-pip-version-check --no-input";
 const requirements = '"$TMPDIR/requirements.txt"';
 /** Projects such as a flat folder of programs are no packages. They run with their dependencies. */
+const noPackage = 'echo "The project itself cannot be installed as a package, so only its dependencies are"';
 const itself = [
   `{ ${install} --no-deps . > "$TMPDIR/project.log" 2>&1`,
-  '{ tail -n 5 "$TMPDIR/project.log"; echo "The project itself cannot be installed as a package, so only its dependencies are"; }; }',
+  `{ tail -n 5 "$TMPDIR/project.log"; ${noPackage}; }; }`,
 ].join(" || ");
 
 /** The steps that install what a `pyproject.toml` lists. */
@@ -19,9 +20,18 @@ function ofProject(text: string, further: string): Step[] {
   const installing = { name: "Installing dependencies", program: "python3" };
   if (hasBuild && !isListed && !isPoetry) return [{ ...installing, command: `${install} .${further}` }];
   const isPackage = hasBuild && !/^package-mode\s*=\s*false/m.test(text);
+  const dependencies = `${install} -r ${requirements}${further}`;
+  // Poetry itself knows more forms of dependencies than the list.
+  if (isPoetry && isPackage)
+    return [
+      {
+        ...installing,
+        command: `${install} .${further} || {\n${noPackage}\n${listing(requirements)} && ${dependencies}\n}`,
+      },
+    ];
   return [
     { name: "Reading pyproject.toml", command: listing(requirements) },
-    { ...installing, command: `${install} -r ${requirements}${further}${isPackage ? ` && ${itself}` : ""}` },
+    { ...installing, command: `${dependencies}${isPackage ? ` && ${itself}` : ""}` },
   ];
 }
 

@@ -3,8 +3,8 @@ import { quoted, shellCommand } from "../../kernel/shell-words.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Plan } from "./detect.ts";
 
-const nothingFound =
-  "nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a Dockerfile (for the runtime engine), nor a static folder with index.html (public, dist, build, out, _site or the top)";
+const nothingFound = (places: readonly string[]) =>
+  `nothing to run was found: neither svc.json with start or static, nor a Procfile with web, nor package.json with a start script, main or server.js, nor requirements.txt or pyproject.toml with main.py or app.py, nor go.mod, nor a Dockerfile (for the runtime engine), nor a static folder with index.html (${places.join(", ").replace(/, \.$/, " or the top")})`;
 
 /**
  * Runs a script in the build's box and returns its output. Inside the box, links of the build can only lead to files of
@@ -52,27 +52,28 @@ const below = [
   'do [ ! -f "$file" ] || dirname "$file"; done | sort -u | grep -v "^node_modules/" | head -n 10',
 ].join("\n");
 
-/** Outputs for the platforms of others, each with what to use instead. */
+/** Outputs that nothing runs here, each with the platform that it is for. */
 const elsewhere = {
   ".vercel/output/config.json": "Vercel",
   ".netlify/functions-internal/.gitkeep": "Netlify",
   "netlify/functions/server.mjs": "Netlify",
   ".svelte-kit/cloudflare/_worker.js": "Cloudflare",
   "dist/_worker.js/index.js": "Cloudflare",
-  ".svelte-kit/output/server/index.js": "no platform (adapter-auto)",
+  ".svelte-kit/output/server/index.js": "no platform, because adapter-auto knows none here",
 } as const satisfies Readonly<Record<string, string>>;
 
 /** Why nothing was found to run, and what helps. */
-async function nothingIn({ hasDockerfile, otherLanguage }: Plan, look: Look): Promise<string> {
+async function nothingIn({ hasDockerfile, otherLanguage }: Plan, places: readonly string[], look: Look) {
+  const nothing = nothingFound(places);
   if (hasDockerfile)
-    return `${nothingFound}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`;
+    return `${nothing}; its Dockerfile needs the runtime engine, which is not among deployments.runtime`;
   const output = await find(look, Object.keys(elsewhere));
   if (output !== undefined)
-    return `the build wrote its output for ${elsewhere[output as keyof typeof elsewhere]} (${output}): use the adapter of the framework for Node, such as @sveltejs/adapter-node, @astrojs/node or the Nitro preset node-server, or the one for static sites`;
+    return `the build wrote ${output}, which is for ${elsewhere[output as keyof typeof elsewhere]}: use the adapter of the framework for Node, such as @sveltejs/adapter-node, @astrojs/node or the Nitro preset node-server, or the one for static sites`;
   if (otherLanguage !== undefined) return otherLanguage;
   const [first, ...others] = (await look(below)).split("\n").filter((folder) => folder !== "");
-  if (first === undefined) return nothingFound;
-  return `${nothingFound}. There may be apps in ${[first, ...others].join(", ")}: set root of an environment to one of them, as in \`svc-server call environments.put id=PROJECT name=production root=${first}\`, with an environment for each app; or name its commands in svc.json at the top, such as {"start":"npm start --prefix ${first}"}`;
+  if (first === undefined) return nothing;
+  return `${nothing}. There may be apps in ${[first, ...others].join(", ")}: set root of an environment to one of them, as in \`svc-server call environments.put id=PROJECT name=production root=${first}\`, with an environment for each app; or name its commands in svc.json at the top, such as {"start":"npm start --prefix ${first}"}`;
 }
 
 /** Finds the folder of a static site after the build. */
@@ -85,7 +86,7 @@ async function staticFolder(plan: Plan, look: Look): Promise<string> {
   const places = steps.length > 0 ? [...written, ...writtenBelow, "public", "."] : ["public", ...written, "."];
   const found = await findFolder(look, places);
   if (found !== undefined) return found;
-  throw new Failure(await nothingIn(plan, look));
+  throw new Failure(await nothingIn(plan, places, look));
 }
 
 /** What a release runs: a start command, or a folder of static files. */
@@ -98,7 +99,7 @@ type Served = { readonly start: string } | { readonly folder: string };
 const programs = [
   "list() { for file; do",
   '[ ! -f "$file" ] || [ -f "$(dirname "$file")/index.html" ] || printf "%s\\n" "$file"; done; }',
-  "list dist/main.js dist/src/main.js | grep . && exit",
+  "list dist/main.js dist/src/main.js | grep -m 1 . && exit",
   "list dist/*/main.js dist/apps/*/main.js dist/*/server/server.mjs",
 ].join("\n");
 

@@ -35,21 +35,21 @@ const ofTools =
     return names.includes(tool) ? firstWord(version) : undefined;
   };
 
-/** Each file that may name a Node version, and how to read a line of it. */
-const files = [
-  [".nvmrc", firstWord],
-  [".node-version", firstWord],
-  [".tool-versions", ofTools("node", "nodejs")],
-] as const;
-
-const versionIn = (text: string, read: (line: string) => string | undefined) =>
+const byLine = (read: (line: string) => string | undefined) => (text: string) =>
   text.split("\n").map(read).find(Boolean);
+
+/** Each file that may name a Node version, and how to read it. */
+const files = [
+  [".nvmrc", byLine(firstWord)],
+  [".node-version", byLine(firstWord)],
+  [".tool-versions", byLine(ofTools("node", "nodejs"))],
+] as const;
 
 /** The Node version that an app requests. The first source with a usable version wins. */
 export function wantedNode(root: string, engines: string | undefined): Wanted | undefined {
   const given = [
     ["engines of package.json", engines?.trim()] as const,
-    ...files.map(([name, read]) => [name, versionIn(beginningWithin(root, name), read)] as const),
+    ...files.map(([name, read]) => [name, read(beginningWithin(root, name))] as const),
   ];
   for (const [from, text] of given) {
     const range = text && rangeOf(text);
@@ -68,18 +68,32 @@ const rangeOfPython = (text: string) =>
     .replaceAll(",", " ")
     .trim();
 
-/** Each file that may name a Python version, and how to read a line of it. */
+/** The Python in a table of `pyproject.toml`. Other tables have a key `python` for environments of tests. */
+const inTable = (table: string) =>
+  (/^\[tool\.poetry\.dependencies\]/.test(table)
+    ? /^python\s*=\s*["']([^"']+)["']/m
+    : /^requires-python\s*=\s*["']([^"']+)["']/m
+  ).exec(table)?.[1];
+
+/** Each file that may name a Python version, and how to read it. */
 const filesOfPython = [
-  [".python-version", (line: string) => firstWord(line)?.replace(/^(cpython|python)-?/, "")],
-  ["runtime.txt", (line: string) => /^python-(\S+)/.exec(line.trim())?.[1]],
-  [".tool-versions", ofTools("python")],
-  ["pyproject.toml", (line: string) => /^(?:requires-)?python\s*=\s*["']([^"']+)["']/.exec(line)?.[1]],
+  [".python-version", byLine((line) => firstWord(line)?.replace(/^(cpython|python)-?/, ""))],
+  ["runtime.txt", byLine((line) => /^python-(\S+)/.exec(line.trim())?.[1])],
+  [".tool-versions", byLine(ofTools("python"))],
+  [
+    "pyproject.toml",
+    (text: string) =>
+      text
+        .split(/^(?=\[)/m)
+        .map(inTable)
+        .find(Boolean),
+  ],
 ] as const;
 
 /** The Python version that an app requests. */
 export function wantedPython(root: string): Wanted | undefined {
   for (const [from, read] of filesOfPython) {
-    const range = rangeOfPython(versionIn(beginningWithin(root, from), read) ?? "");
+    const range = rangeOfPython(read(beginningWithin(root, from)) ?? "");
     if (range !== "" && rangeOf(range) !== undefined) return { name: "python", range, fetches: range, from };
   }
   return undefined;

@@ -49,12 +49,16 @@ const settings = record({
   schedules: v.optional(schedules, []),
 });
 
-/** The folder of a checked-out repository to build. A link that leads out of the repository is refused. */
-export function rootWithin(app: string, root: string | null): string {
+/** A folder of a checked-out repository that `from` names. A link that leads out of the repository is refused. */
+export function rootWithin(
+  app: string,
+  root: string | null,
+  from = "which is the root of the environment or integration",
+): string {
   if (root === null) return app;
   const real = pathWithin(app, root);
   if (real !== undefined && statSync(real).isDirectory()) return join(app, root);
-  throw new Failure(`the repository has no folder ${root}, which is the root of the environment or integration`);
+  throw new Failure(`the repository has no folder ${root}, ${from}`);
 }
 
 /** In KiB. To check 1 MiB of settings took up to 0.3 s. */

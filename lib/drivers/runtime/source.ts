@@ -6,7 +6,7 @@ import { writtenTo } from "./disk.ts";
 import { Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Releases } from "./releases.ts";
-import type { Submodule } from "./submodules.ts";
+import { type Submodule, shownAddress } from "./submodules.ts";
 
 interface SourcePorts {
   readonly git: Git;
@@ -109,11 +109,15 @@ async function fetchSubmodules(
     const say = (reason: string) => missing.push(`The submodule ${path} was not fetched: ${reason}`);
     const of = levels === 0 ? undefined : await ports.git.orderOf(order, one, run.signal);
     if (of === undefined) {
-      say(levels === 0 ? "it is nested too deeply" : `${url} is neither at the code host nor in this service`);
+      say(
+        levels === 0
+          ? "it is nested too deeply"
+          : `${shownAddress(url)} is neither at the code host nor in this service`,
+      );
       continue;
     }
     try {
-      const folder = rootWithin(into, path);
+      const folder = rootWithin(into, path, "which .gitmodules names");
       const commit = await fetchInto(folder, of, run, ports);
       run.log({ level: "info", message: `Checked out the submodule ${path}, commit ${commit.id}` });
       missing.push(...(await fetchSubmodules(folder, commit.submodules, of, run, ports, levels - 1)));

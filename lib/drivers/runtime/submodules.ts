@@ -22,16 +22,24 @@ export function submoduleUrls(app: string): Map<string, string> {
 
 const isName = (name: string) => /^[\w-][\w.-]*\/[\w-][\w.-]*$/.test(name);
 const hostAndPath = (url: string) =>
-  /^(?:[a-z+]+:\/\/)?(?:[^@/]*@)?([\w.-]+)(?::\d+)?[:/](.+)$/.exec(url)?.slice(1, 3) ?? [];
+  /^(?:[a-z+]+:\/\/)?(?:[^@/]*@)?([\w.-]+)(?::\d+)?[:/](.+)$/i.exec(url)?.slice(1, 3) ?? [];
+
+/** An address as logs may show it: without what may be a password or a token. */
+export const shownAddress = (url: string): string => url.replace(/^([a-z+]+:\/\/)?.*@/i, "$1").replace(/[?#].*$/, "");
 
 /**
  * The source `owner/repo` that the address of a submodule means, and whether the code host has it. A relative address
- * starts at the repository. `git@host:owner/repo.git` and URLs mean a repository of this service, or of the code host.
+ * starts at the repository. `git@host:owner/repo.git` and URLs mean a repository of this service, or of the code host,
+ * there also below the path of its template.
  */
 export function sourceAt(url: string, { parent, host }: { readonly parent: string; readonly host: string }) {
   const isRelative = /^\.\.?\//.test(url);
   const [at, path = ""] = isRelative ? [undefined, posix.join(parent, url)] : hostAndPath(url);
-  const name = path.replace(/\/+$/, "").replace(/\.git$/, "");
+  const [home, template = ""] = hostAndPath(host);
+  const isOfHost = isRelative || (at !== undefined && at.toLowerCase() === home?.toLowerCase());
+  const [before = ""] = template.split("{repo}", 1);
+  const below = isOfHost && path.startsWith(before) ? path.slice(before.length) : path;
+  const name = below.replace(/\/+$/, "").replace(/\.git$/, "");
   const repo = isRelative || /^git\/[^/]+\/[^/]+$/.test(name) ? name.replace(/^git\/(?=.*\/)/, "") : name;
-  return isName(repo) ? { repo, isOfHost: isRelative || at === hostAndPath(host)[0] } : undefined;
+  return isName(repo) ? { repo, isOfHost } : undefined;
 }
