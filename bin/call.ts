@@ -1,5 +1,5 @@
 import type { Page } from "../lib/client/answers.ts";
-import { pathExamples } from "../lib/client/typed-client.ts";
+import { follows, pathExamples } from "../lib/client/typed-client.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
 import { standingClock } from "../lib/kernel/standing-clock.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
@@ -79,6 +79,13 @@ async function follow(input: Readonly<Record<string, unknown>>, connection: Conn
   }
 }
 
+/** What to do if an answer with a new key cannot be printed: it is shown only once. */
+const remedies: Readonly<Record<string, (made: { readonly id: string }) => string>> = {
+  "keys.create": ({ id }) => lostKey(`call keys.revoke ${id}`),
+  "invitations.accept": ({ id }) =>
+    `the new key is lost. An owner or admin removes the new user with svc-server call users.delete ${id}, and invites again`,
+};
+
 /** Calls the operation that the first word names. The other words are its fields. */
 async function call(args: Given): Promise<void> {
   const [id = "", ...words] = args._;
@@ -94,13 +101,14 @@ async function call(args: Given): Promise<void> {
       `${id} needs ${missing}: svc-server call ${[id, ...Object.values(pathExamples(id))].join(" ")}`,
     );
   const connection = connectionOf(args);
-  if (input["follow"] === true) return follow(input, connection, args);
+  if (follows(id, input)) return follow(input, connection, args);
   if (args["all"]) return callAll(operation, input, connection, args);
   const answering = clientOf(connection).call(id, input);
   if (Number(input["wait"]) > 0) void sayStandingClock(args, answering);
   const answer = await answering.catch((error: unknown) => Promise.reject(explainedError(error, connection)));
   const text = printed(answer, args);
-  if (id === "keys.create") await saySecret(text, lostKey(`call keys.revoke ${(answer as { id: string }).id}`));
+  const remedy = remedies[id]?.(answer as { id: string });
+  if (remedy !== undefined) await saySecret(text, remedy);
   else if (text !== "") say(text);
   if (input["wait"] !== undefined) requireSuccess(id, answer);
 }

@@ -119,14 +119,19 @@ export async function* followEvents(
     const refusal = permanentError(next.value);
     if (refusal) throw refusal;
     const { code, reason } = next.value;
+    // Where a list cannot be read, the next stream ends in the same way, or with what is permanent.
     if (code === codes.unknown) {
-      say("The service was reset or restored; going on with its new events.");
-      last = await newest(client);
+      const found = await newest(client).catch(() => undefined);
+      if (found === undefined) await waitBeforeRetry(attempts);
+      else {
+        say("The service was reset or restored; going on with its new events.");
+        last = found;
+      }
       continue;
     }
     if (attempts === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
     if (code === codes.tooFar)
-      for (const missed of await eventsAfter(client, last)) {
+      for (const missed of await eventsAfter(client, last).catch(() => [])) {
         last = missed.id;
         yield missed;
       }

@@ -24,6 +24,7 @@ import { previewsService } from "../integrations/previews.ts";
 import { integrationsOfRemovedProject } from "../integrations/project-removal.ts";
 import type { Queue } from "../jobs/queue.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
+import { parseUrl } from "../kernel/url.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { type ProjectName, projectsService } from "../projects/service.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
@@ -64,9 +65,9 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
       ]
     : [];
 
-/** The hosts of the service itself. */
+/** The hosts of the service itself. No environment can have the others: addresses, and what is no host. */
 const ownHostsOf = ({ publicUrl, hosts }: Settings) =>
-  [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().map((url) => new URL(url).hostname);
+  [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().flatMap((url) => parseUrl(url)?.hostname ?? []);
 
 /** Makes projects, environments, deployments and live apps. */
 export function createDeploying(ports: DeployingPorts, settings: Settings) {

@@ -4,9 +4,7 @@ import type { Answer } from "../http/answer.ts";
 import type { App } from "../http/app.ts";
 import { whole } from "../http/send.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { AbortController, fetchClasses, isStream } from "../kernel/web.ts";
-
-const never = new AbortController().signal;
+import { fetchClasses, isStream } from "../kernel/web.ts";
 
 /**
  * Sends the typed client's calls without a port: directly to their operations, without routes or requests, but with the
@@ -19,13 +17,13 @@ export function inProcessSender(app: () => App, clock: () => Clock, apiKey: stri
   return {
     ...sender,
     standsStill: () => clock().mode === "manual",
-    async call({ id, method, path, params, query, body, headers }, { signal = never, idempotencyKey } = {}) {
+    async call({ id, method, path, params, query, body, headers }, { signal, idempotencyKey } = {}) {
       const text = body === undefined ? undefined : JSON.stringify(body);
       const type = text === undefined ? undefined : "application/json";
       const all = { "content-type": type, "idempotency-key": idempotencyKey, authorization, ...headers };
       const called = { method, path: path.split("?", 1)[0] ?? path, params, query, body: text, headers: all, signal };
       const broken = (problem: (cause: unknown) => ClientProblem) => (cause: unknown) => {
-        signal.throwIfAborted();
+        signal?.throwIfAborted();
         throw problem(cause);
       };
       const unreachable = "the connection was broken by a fault";
@@ -35,7 +33,7 @@ export function inProcessSender(app: () => App, clock: () => Clock, apiKey: stri
       const answer = isStream(begun.body)
         ? await whole(begun, begun.body).catch(broken((cause) => incomplete(headOf(begun), cause)))
         : begun;
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       const parsed = typeof answer.body === "string" ? JSON.parse(answer.body) : undefined;
       if (answer.status >= 400) throw problemOf(headOf(answer), parsed);
       return flatOf(parsed);

@@ -461,12 +461,12 @@ export interface DeploymentsCancelInput {
 /** The input of `repositories.update`: change the default branch of a repository. */
 export interface RepositoriesUpdateInput {
   /**
-   * The identifier of the repositorie.
+   * The owner of the repository: the part of its name before the `/`.
    * @example "acme"
    */
   owner: string;
   /**
-   * The name of the .
+   * The name of the repository: the part after the `/`.
    * @example "web"
    */
   name: string;
@@ -480,12 +480,12 @@ export interface RepositoriesUpdateInput {
 /** The input of `repositories.delete`: delete a repository. */
 export interface RepositoriesDeleteInput {
   /**
-   * The identifier of the repositorie.
+   * The owner of the repository: the part of its name before the `/`.
    * @example "acme"
    */
   owner: string;
   /**
-   * The name of the .
+   * The name of the repository: the part after the `/`.
    * @example "web"
    */
   name: string;

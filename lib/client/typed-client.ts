@@ -45,11 +45,14 @@ export type Client = Calls & {
   call(id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<unknown>;
 };
 
+/** Whether a call reads a log as it is written. Models may have an input of that name. */
+export const follows = (id: string, input: Readonly<Record<string, unknown>> | undefined): boolean =>
+  input?.["follow"] === true && (id === "deployments.logs" || id === "environments.logs");
+
 /** A client on top of a sender: every operation as a typed call, and helpers built on them. */
 export function clientOver(sender: Sender): Client {
   const call: Client["call"] = async (id, input, given) => {
-    if (input?.["follow"] === true)
-      throw new TypeError(`${id} is a stream with follow; read it with followLogs of the client`);
+    if (follows(id, input)) throw new TypeError(`${id} is a stream with follow; read it with followLogs of the client`);
     return sender.call(requestOf(id, input), given);
   };
   const features: Record<string, Record<string, unknown>> = {};

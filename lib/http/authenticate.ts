@@ -132,11 +132,16 @@ export function createAuthenticator(ports: {
   const { identify, windows, keyLimit, addressRateLimit } = ports;
 
   const takeAddress = (request: RequestContext, whenFull?: WhenFull): Window | Promise<Window> => {
-    const site = siteOf(request);
-    const whole = site && windows.take(`site ${site}`, limitsOfSite * addressRateLimit, "not counted");
-    return andThen(whole || undefined, (found) =>
-      found && !found.allowed ? found : windows.take(bucketOf(request), addressRateLimit, whenFull),
-    );
+    const found = siteOf(request);
+    const [site, most] = [`site ${found}`, limitsOfSite * addressRateLimit];
+    const known = found && windows.look(site, most);
+    // There is no place to count each address of a network that is used up.
+    if (known && !known.allowed) return known;
+    return andThen(windows.take(bucketOf(request), addressRateLimit, whenFull), (own) => {
+      // What its own window refuses, an address does not use up for its neighbours.
+      if (!found || !own.allowed) return own;
+      return andThen(windows.take(site, most, "not counted"), (whole) => (whole.allowed ? own : whole));
+    });
   };
 
   const byToken = (request: RequestContext, token: string | undefined): Authentication | Promise<Authentication> =>

@@ -138,7 +138,8 @@ export interface InProcessCall {
   readonly body: string | undefined;
   /** Keyed by lower-case name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly signal: AbortSignal;
+  /** Undefined if nothing aborts the call. */
+  readonly signal: AbortSignal | undefined;
 }
 
 export function contextOfCall(
@@ -158,7 +159,7 @@ export function contextOfCall(
     outgoing: undefined,
     params,
     body: async () => new TextEncoder().encode(body).buffer,
-    signal: () => signal,
+    signal: () => signal ?? new AbortController().signal,
     header: (name) => headers[name],
     began: monotonicNow(),
   };

@@ -172,22 +172,25 @@ interface Once {
 
 /**
  * Runs an operation once for its idempotency key. If the work has a transaction, that transaction also stores the
- * answer: otherwise a crash in between would repeat the work. 404 and 409 are stored too.
+ * answer: otherwise a crash in between would repeat the work. A rollback that waits answers later, with another state;
+ * its repetitions get the stored one. 404 and 409 are stored too.
  */
 function runOnce(idempotency: Idempotency, { key, bytes, caller, plain, run, write, refuse }: Once): Promise<Answer> {
   return idempotency.once(key, bytes, async (store) => {
-    let stored: Answer | undefined;
+    let stored: { readonly made: unknown; readonly answer: Answer } | undefined;
     try {
       const after = async (tx: Tx, organization_id: string, made: unknown) => {
         await caller.hooks?.after?.(tx, organization_id, made);
         const answer = await write(made);
         await store.within(tx, answer);
-        stored = answer;
+        stored = { made, answer };
       };
       const { prefetch, before } = caller.hooks ?? {};
       const result = await run({ ...caller, hooks: { prefetch, before, after } });
-      return stored ?? (await store.alone(await write(result), caller));
+      if (stored) return stored.made === result ? stored.answer : await write(result);
+      return await store.alone(await write(result), caller);
     } catch (error) {
+      if (stored) throw error;
       if (!(error instanceof Problem) || (error.status !== 404 && error.status !== 409)) throw error;
       return store.alone(refuse(error), plain);
     }

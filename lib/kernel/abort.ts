@@ -4,7 +4,8 @@ import { createReadableStream } from "./web.ts";
  * Runs work, and rejects with the signal's reason as soon as it aborts, as `fetch` does. Work that has begun goes on;
  * none begins under a signal that is already aborted.
  */
-export async function untilAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+export async function untilAborted<T>(signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
+  if (!signal) return run();
   signal.throwIfAborted();
   let leave = () => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -32,7 +33,10 @@ export function streamUntilAborted(body: ReadableStream<Uint8Array>, signal: Abo
         signal.addEventListener("abort", leave, { once: true });
       },
       async pull(controller) {
-        const { value, done } = await reader.read();
+        const { value, done } = await reader.read().catch((error) => {
+          signal.removeEventListener("abort", leave);
+          throw error;
+        });
         if (signal.aborted) return;
         if (!done) return controller.enqueue(value);
         signal.removeEventListener("abort", leave);

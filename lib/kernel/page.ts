@@ -131,7 +131,8 @@ export function paginateLong<F extends object, R extends object>(
     return async (size = first): Promise<Batch<R>> => {
       const per_page = Math.min(size, wanted - count);
       const rows = await source.rows(filters, { after, page, per_page });
-      if (options.keepsLast && rows.length === 0 && after !== undefined) throw unknownCursor();
+      // Later, the list was deleted while it is read: it ends.
+      if (options.keepsLast && rows.length === 0 && count === 0 && after !== undefined) throw unknownCursor();
       const items = rows.slice(0, weigh ? lightest(rows, per_page, weigh) : per_page);
       const hasMore = rows.length > items.length;
       count += items.length;

@@ -1,8 +1,8 @@
 /** The replacement of a secret value. */
 export const redaction = "[redacted]" as const;
 
-/** Shorter values and lines are not looked for: `1` or `}` would hide a part of most lines. */
-const least = 6;
+/** In the output of programs, shorter values and lines are not looked for: `1` or `}` would hide a part of most lines. */
+const usualLeast = 6;
 /** A longer value is found by its beginning of so many characters. */
 const most = 64;
 
@@ -11,9 +11,10 @@ const isTitle = /^-{3,}[\w ]+-{3,}$/;
 
 /**
  * Makes a function that replaces these values in a text. Each line of a value is replaced separately. A short text is
- * looked up at each place, so neither many values nor long and repetitive ones slow the search down.
+ * looked up at each place, so neither many values nor long and repetitive ones slow the search down. `least` is the
+ * length of the shortest value to look for.
  */
-export function hideValues(values: readonly string[]): (text: string) => string {
+export function hideValues(values: readonly string[], least = usualLeast): (text: string) => string {
   /** By the number of looked-up characters: the length of the longest value that begins with them. */
   const lengths = new Map<number, Map<string, number>>();
   const beginnings = new Set<string>();

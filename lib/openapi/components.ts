@@ -16,17 +16,24 @@ function nounOf(path: string, parameter: string): string {
 /** Query parameters that are additions of this implementation, in whichever operation. */
 const additions = ["wait", "follow"];
 
+const entriesOf = (schema: Operation["query"]) =>
+  (schema as { readonly entries?: Readonly<Record<string, v.GenericSchema>> } | undefined)?.entries ?? {};
+
 /** The path and query parameters of an operation. */
-export function queryParameters({ path, query }: Operation): Json[] {
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
-    name,
-    in: "path",
-    required: true,
-    description: `The ${name === "name" ? "name" : "identifier"} of the ${nounOf(path, name)}.`,
-    schema: { type: "string" },
-    example: pathExample(path, name),
-  }));
-  const { entries = {} } = (query ?? {}) as { entries?: Record<string, v.GenericSchema> };
+export function queryParameters({ path, params, query }: Operation): Json[] {
+  const named = entriesOf(params);
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => {
+    const { description } = named[name] ? jsonSchema(named[name]) : {};
+    return {
+      name,
+      in: "path",
+      required: true,
+      description: description ?? `The ${name === "name" ? "name" : "identifier"} of the ${nounOf(path, name)}.`,
+      schema: { type: "string" },
+      example: pathExample(path, name),
+    };
+  });
+  const entries = entriesOf(query);
   const inQuery = Object.entries(entries).map(([name, entry]) => {
     const inner = (entry as { wrapped?: v.GenericSchema }).wrapped;
     const { description, ...schema } = jsonSchema(inner ?? entry);

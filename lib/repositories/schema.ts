@@ -33,4 +33,7 @@ export const repositoryChanges = v.object({
 });
 
 /** The path parameters of a repository. */
-export const byOwnerAndName = v.object({ owner: v.string(), name: v.string() });
+export const byOwnerAndName = v.object({
+  owner: field(v.string(), "The owner of the repository: the part of its name before the `/`."),
+  name: field(v.string(), "The name of the repository: the part after the `/`."),
+});

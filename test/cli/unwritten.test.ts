@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { runHere } from "../helpers/cli-in-process.ts";
 import { launch, program, temporaryFolder } from "../helpers/program.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
-import { keyOf } from "../helpers/test-service.ts";
+import { expect, keyOf } from "../helpers/test-service.ts";
 
 const full = { skip: existsSync("/dev/full") ? false : "this system has no /dev/full" };
 
@@ -65,6 +65,20 @@ test("output that cannot be written ends with 1 and the reason, and a lost key i
   assert.ok(made.stderr.startsWith(`${reason}; the new key is lost. Revoke it with svc-server keys revoke ${id}`));
   assert.equal(made.status, 1);
   assert.equal((await runHere(["keys", "revoke", id, "--database", database])).status, 0);
+});
+
+test("an accepted invitation whose key cannot be printed says that it is lost", full, async (t) => {
+  const here = await listeningWorld(t);
+  await here.call("owner", "POST", "/v1/users/invite", { email: "new@acme.test", role: "viewer" });
+  const { token } = expect(await here.call("nobody", "GET", "/_svc/mail"), 200).data[0];
+  const words = [program, "call", "invitations.accept", `token=${token}`, "name=New"];
+  const env = { ...process.env, SVC_URL: `http://127.0.0.1:${here.port}` };
+  const child = spawn("sh", ["-c", 'exec "$@" >/dev/full', "sh", process.execPath, ...words], { env });
+  const errors = (await child.stderr.setEncoding("utf8").toArray()).join("");
+  assert.match(
+    errors,
+    /ENOSPC.*; the new key is lost\. An owner or admin .* users\.delete usr_\w+, and invites again\n$/,
+  );
 });
 
 test("a command that only prints ends quietly with its reader", async (t) => {

@@ -52,6 +52,21 @@ test("an idempotency key counts for calls and requests alike", async (t) => {
   assert.equal((await client.projects.list()).data.length, 1);
 });
 
+test("many calls at once warn of nothing, and an input of a model may be called follow", async (t) => {
+  const warned: string[] = [];
+  const note = ({ message }: Error) => void warned.push(message);
+  process.on("warning", note);
+  t.after(() => process.off("warning", note));
+  const client = insideOf(await world(t));
+  const inputs = { model: "acme/any-model", prompt: "a fox", follow: true };
+  await Promise.all(Array.from({ length: 20 }, () => client.projects.list()));
+  assert.equal(((await client.call("generations.create", inputs)) as { status: string }).status, "queued");
+  await yieldToEventLoop();
+  assert.deepEqual(warned, []);
+  for (const id of ["deployments.logs", "environments.logs"])
+    await assert.rejects(client.call(id, { id: "x", name: "y", follow: true }), /read it with followLogs/);
+});
+
 test("its inputs and results are shared with no other caller", async (t) => {
   const here = await world(t);
   const client = insideOf(here);

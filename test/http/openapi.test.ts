@@ -34,8 +34,10 @@ for (const [envelope, document] of Object.entries(documents)) {
       for (const status of statuses.filter((one) => security.length > 0 || (one !== 401 && one !== 403)))
         assert.ok(responses[status], `${operation.id} ${status}`);
       assert.equal(described["x-addition"] ?? false, operation.addition, operation.id);
-      for (const { name, "x-addition": addition = false } of described.parameters)
+      for (const { name, description = "", "x-addition": addition = false } of described.parameters) {
         assert.equal(addition, name === "wait" || name === "follow", `${operation.id} ${name}`);
+        assert.doesNotMatch(description, /the \.|ie\.$/, `${operation.id} ${name} names no record`);
+      }
       assert.equal(security.length === 0, operation.needs === "nothing", operation.id);
     }
   });

@@ -134,6 +134,16 @@ test("A /48 of IPv6 has four times the requests of an address, and the others ke
   assert.equal(await from("198.51.100.1"), 401);
 });
 
+test("What an address is refused does not count for its /48", async (t) => {
+  const { send } = await listeningWorld(t, { behindProxy: true, addressRateLimit: 2 });
+  const from = async (address: string) =>
+    (await send("GET", "/v1/me", { headers: { "x-forwarded-for": address } })).status;
+  const flood: number[] = [];
+  for (let i = 0; i < 10; i++) flood.push(await from("2001:db8:1:1::1"));
+  assert.deepEqual(flood, [401, 401, ...Array<number>(8).fill(429)]);
+  assert.equal(await from("2001:db8:1:2::1"), 401);
+});
+
 test("Without a proxy X-Forwarded-For means nothing", async (t) => {
   const { send } = await listeningWorld(t, { addressRateLimit: 2 });
   const from = async (address: string) =>

@@ -72,6 +72,23 @@ test("a list that grows while it is read ends", async () => {
   assert.deepEqual(end, { page: 1, per_page: 1_000, next_cursor: null });
 });
 
+test("a list that is deleted while it is read ends, and a cursor into it is refused", async () => {
+  let length = 100;
+  const source = numbered(() => length);
+  const options = { first: 16, keepsLast: true };
+  const page = await read(paginateLong({ per_page: 20 }, "numbers", {}, source, options), () => 16);
+  const { ids } = await read(paginateLong({}, "numbers", {}, source, options), () => {
+    length = 0;
+    return 16;
+  });
+  assert.equal(ids.length, 16);
+  const cursor = page.end.next_cursor ?? "";
+  await assert.rejects(
+    read(paginateLong({ cursor }, "numbers", {}, source, options), () => 16),
+    { code: "validation_failed" },
+  );
+});
+
 test("a batch ends before the item that is too much for it, and may lose all its items", async () => {
   interface Row extends Item {
     readonly weight: number;

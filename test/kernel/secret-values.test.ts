@@ -42,6 +42,13 @@ test("characters of regular expressions mean nothing, and short values are not l
     "abc.d.e [redacted] [redacted] [redacted] $& 1 prod end",
   );
   assert.equal(hideValues([])("text"), "text");
+  const hide = hideValues(["prod", "k", ""], 1);
+  assert.equal(
+    hide("prod ok, producer"),
+    "[redacted] o[redacted], [redacted]ucer",
+    "where a caller wants it, they are",
+  );
+  assert.equal(hide("text"), "text");
 });
 
 test("the lines of a key are hidden in any indentation, and the log around them stays readable", () => {

@@ -82,6 +82,7 @@ test("wrong credentials: a sentence without them, also where the server repeats 
   });
   const url = `smtp://ada:${secret}@127.0.0.1:${server.port}`;
   assert.match(await failure(url), /refused the sign-in: 535 \[redacted\] is wrong for ada; correct user and password/);
+  assert.match(await failure(url.replace(secret, "pass1")), /535 \[redacted\] is wrong for ada/, "a short one too");
   await assert.rejects(createSmtpMailer({ url }).verify(), /refused the sign-in/);
   await createSmtpMailer({ url: `smtp://127.0.0.1:${server.port}` }).verify();
   assert.equal(server.received.length, 0);

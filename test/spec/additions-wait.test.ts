@@ -157,3 +157,25 @@ test("a rollback waits for its deployment, and a wrong wait makes none", async (
   assert.deepEqual([status, source.branch], ["active", "main"]);
   assert.equal(expect(await rollback("0"), 201).status, "queued");
 });
+
+test("a rollback with an idempotency key waits too; its repetitions show the deployment as it was queued", async (t) => {
+  const here = await queued(t);
+  await here.service.clock.advance("10s");
+  const { id } = await here.deploy(here.project.id);
+  await here.service.clock.advance("10s");
+  const key = { "idempotency-key": "back" };
+  const rollback = () => here.call("owner", "POST", `/v1/deployments/${id}/rollback?wait=30`, undefined, key);
+  const asked = rollback();
+  await drain(here);
+  await here.service.clock.advance("10s");
+  const first = expect(await asked, 201);
+  assert.equal(first.status, "active");
+  const again = expect(await rollback(), 201);
+  assert.deepEqual([again.id, again.status], [first.id, "queued"]);
+  const lost = here.call("owner", "POST", `/v1/deployments/${id}/rollback?wait=30`, undefined, {
+    "idempotency-key": "lost",
+  });
+  await drain(here);
+  expect(await here.call("owner", "DELETE", `/v1/projects/${here.project.id}`), 204);
+  expect(await lost, 404);
+});

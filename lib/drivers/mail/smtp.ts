@@ -74,7 +74,7 @@ function reasonOf(failure: Failure, server: MailServer): string {
   const { user, password } = server;
   const forms = [password, encodeURIComponent(password), Buffer.from(password).toString("base64")];
   const signIn = Buffer.from(`\0${user}\0${password}`).toString("base64");
-  return hideValues([...forms, signIn].filter((one) => one !== ""))(sentence).slice(0, 500);
+  return hideValues([...forms, signIn], 1)(sentence).slice(0, 500);
 }
 
 /** Whether the refusal of the recipient or the message is permanent. */
