@@ -124,13 +124,21 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
 /** Writes in the ways in which a layer may fail: over a file, into a folder, and in place of a folder. */
 const writing = "echo 1 >> old/file && : > old/new && rm -r old && mkdir old && [ ! -e old/file ]";
 
+const probeIn = (folder: string) => join(folder, "probe");
+
+/** Removes what the tests left, which may belong to the user of an organization. */
+async function removeProbe(folder: string, users: UserRange): Promise<void> {
+  const files = createTenantFiles(waysToUsers(users).filesAs);
+  await files.remove(probeIn(folder)).catch(() => plainFiles.remove(probeIn(folder)));
+}
+
 /** Tests each part of the box together with the previous parts, and keeps those that work. */
 async function tryBox(
   folder: string,
   { users: range, reach, disks: prepared, scratch_bytes: bytes }: IsolationSettings,
   groups: Groups | undefined,
 ) {
-  const app = join(folder, "probe");
+  const app = probeIn(folder);
   mkdirSync(join(app, "old"), { recursive: true });
   writeFileSync(join(app, "old", "file"), "");
   const program = systemCallFilter();
@@ -202,8 +210,12 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
     const shared = { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined };
     return { ...shared, disks: undefined, layers: undefined, protections, gitEntries, close };
   }
+  const remove = () => removeProbe(folder, settings.users);
   try {
-    const { sandbox, protections, files, disks, layers, range } = await tryBox(folder, settings, groups);
+    await remove();
+    const { sandbox, protections, files, disks, layers, range } = await tryBox(folder, settings, groups).finally(
+      remove,
+    );
     const users = range && createOrganizationUsers(folder, range);
     return {
       sandbox,
