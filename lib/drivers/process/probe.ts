@@ -126,10 +126,19 @@ const writing = "echo 1 >> old/file && : > old/new && rm -r old && mkdir old && 
 
 const probeIn = (folder: string) => join(folder, "probe");
 
-/** Removes what the tests left, which may belong to the user of an organization. */
-async function removeProbe(folder: string, users: UserRange): Promise<void> {
-  const files = createTenantFiles(waysToUsers(users).filesAs);
-  await files.remove(probeIn(folder)).catch(() => plainFiles.remove(probeIn(folder)));
+/** Runs tests, and removes their files, which may belong to the user of an organization, before and after them. */
+async function withoutTraces<T>(folder: string, users: UserRange, test: () => Promise<T>): Promise<T> {
+  const path = probeIn(folder);
+  const remove = () =>
+    createTenantFiles(waysToUsers(users).filesAs)
+      .remove(path)
+      .catch(() => plainFiles.remove(path));
+  await remove();
+  try {
+    return await test();
+  } finally {
+    await remove();
+  }
 }
 
 /** Tests each part of the box together with the previous parts, and keeps those that work. */
@@ -210,12 +219,9 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
     const shared = { sandbox: noSandbox(groups), files: plainFiles, userOf: async () => undefined };
     return { ...shared, disks: undefined, layers: undefined, protections, gitEntries, close };
   }
-  const remove = () => removeProbe(folder, settings.users);
   try {
-    await remove();
-    const { sandbox, protections, files, disks, layers, range } = await tryBox(folder, settings, groups).finally(
-      remove,
-    );
+    const tried = await withoutTraces(folder, settings.users, () => tryBox(folder, settings, groups));
+    const { sandbox, protections, files, disks, layers, range } = tried;
     const users = range && createOrganizationUsers(folder, range);
     return {
       sandbox,
