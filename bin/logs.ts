@@ -18,7 +18,7 @@ export async function printLog(entries: AsyncGenerator<LogEntry, { status: strin
     const { value, done } = await entries.next();
     if (done) {
       const end = ends[value?.status ?? ""];
-      if (end) say(end);
+      if (end) tell(end);
       return count;
     }
     const { timestamp, level, message } = value;
@@ -26,7 +26,7 @@ export async function printLog(entries: AsyncGenerator<LogEntry, { status: strin
   }
 }
 
-const say = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
+const tell = (sentence: string) => void process.stderr.write(`svc-server: ${sentence}\n`);
 
 const follow = (description: string) => ({ type: "boolean", description }) as const;
 
@@ -88,6 +88,6 @@ export const logs = command(
         ? client.followLogs(key)
         : client.paginate(client.environments.logs, { ...key, per_page: 1000 });
       const count = await printLog(entries, args);
-      if (count === 0 && !args["follow"]) say("no app has printed anything there yet");
+      if (count === 0 && !args["follow"]) tell("no app has printed anything there yet");
     }),
 );

@@ -9,13 +9,7 @@ import { createGitCommand } from "../runtime/git-command.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
 import { gitSettings, settleRepository } from "./settings.ts";
-import { storedRepositories } from "./stored-repositories.ts";
-
-/** A repository's organization, and its name in the form `owner/repo`. */
-export interface RepositoryName {
-  readonly organization_id: string;
-  readonly repo: string;
-}
+import { type RepositoryName, storedRepositories } from "./stored-repositories.ts";
 
 /** Leftovers of a killed git: locks, which block the next push, and partial packs. */
 const leftover = /\.lock$|^(tmp_|\.tmp-)/;

@@ -5,8 +5,8 @@ import { createRandom } from "../../kernel/random.ts";
 import type { RefUpdate } from "./push-request.ts";
 import { pushedBranches } from "./pushed-branches.ts";
 
-/** A repository, and its organization. */
-export interface Name {
+/** A repository's organization, and its name in the form `owner/repo`. */
+export interface RepositoryName {
   readonly organization_id: string;
   readonly repo: string;
 }
@@ -66,27 +66,30 @@ export const storedRepositories = ({
   read,
 }: {
   readonly folder: string;
-  readonly pathOf: (name: Name) => string;
+  readonly pathOf: (name: RepositoryName) => string;
   /** Runs git in the repository at a path; undefined if it fails. */
   readonly read: (path: string, ...args: string[]) => Promise<string | undefined>;
 }) => ({
   /** What git stored of a push at this time. */
-  async pushed(name: Name, updates: readonly RefUpdate[], at: string) {
-    await writeFile(noteIn(pathOf(name)), at);
+  async pushed(name: RepositoryName, updates: readonly RefUpdate[], at: string) {
+    // A full disk, or a caller who removes the repository meanwhile, must not lose the deployments of the push.
+    await writeFile(noteIn(pathOf(name)), at).catch(() => {});
     return pushedBranches((...args) => read(pathOf(name), ...args), updates);
   },
 
   list: (organization_id: string) => readRepositories(join(folder, organization_id)),
 
-  get: (name: Name) => readRepository(pathOf(name), name.repo.toLowerCase()),
+  get: (name: RepositoryName) => readRepository(pathOf(name), name.repo.toLowerCase()),
 
-  branches: async (name: Name): Promise<readonly string[]> =>
+  branches: async (name: RepositoryName): Promise<readonly string[]> =>
     (await read(pathOf(name), "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"))?.split("\n") ?? [],
 
-  setDefaultBranch: (name: Name, branch: string) => read(pathOf(name), "symbolic-ref", "HEAD", `refs/heads/${branch}`),
+  /** Returns whether git has set it. */
+  setDefaultBranch: async (name: RepositoryName, branch: string): Promise<boolean> =>
+    (await read(pathOf(name), "symbolic-ref", "HEAD", `refs/heads/${branch}`)) !== undefined,
 
   /** Removes a repository. The rename comes first, so that no push meets a half of it. */
-  async remove(name: Name): Promise<void> {
+  async remove(name: RepositoryName): Promise<void> {
     const half = `${pathOf(name)}.${createRandom().alphanumeric(16)}.half`;
     await rename(pathOf(name), half);
     await rm(half, { recursive: true, force: true });
