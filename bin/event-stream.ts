@@ -76,6 +76,10 @@ function permanentError({ code, reason }: Ended): ClientProblem | undefined {
   return new ClientProblem("unreadable", sentence);
 }
 
+/** Whether a retry of a call can succeed: the service does not answer, or cannot serve it now. */
+const isPassing = (error: unknown) =>
+  error instanceof ClientProblem && (error.status === 0 || error.status === 429 || error.status >= 500);
+
 /** The wait before a reconnect; it grows with each failed attempt. */
 const waitBeforeRetry = (attempts: number) =>
   new Promise<void>((resolve) => void systemTimer(Math.min(250 * 2 ** attempts, 5_000), resolve, { hold: true }));
@@ -119,17 +123,22 @@ export async function* followEvents(
     const refusal = permanentError(next.value);
     if (refusal) throw refusal;
     const { code, reason } = next.value;
-    if (code === codes.unknown) {
-      say("The service was reset or restored; going on with its new events.");
-      last = await newest(client);
-      continue;
-    }
-    if (attempts === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
-    if (code === codes.tooFar)
-      for (const missed of await eventsAfter(client, last)) {
-        last = missed.id;
-        yield missed;
+    try {
+      if (code === codes.unknown) {
+        say("The service was reset or restored; going on with its new events.");
+        last = await newest(client);
+        continue;
       }
+      if (attempts === 0) say(`The stream broke off${reason && ` (${reason})`}; waiting for the service.`);
+      if (code === codes.tooFar)
+        for (const missed of await eventsAfter(client, last)) {
+          last = missed.id;
+          yield missed;
+        }
+    } catch (error) {
+      // The next stream ends with the same code, and then the list is read again.
+      if (!isPassing(error)) throw error;
+    }
     await waitBeforeRetry(attempts);
   }
 }
