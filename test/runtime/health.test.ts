@@ -8,6 +8,7 @@ import { startApp } from "../../lib/drivers/runtime/app-instance.ts";
 import type { Child, Ending } from "../../lib/drivers/runtime/child.ts";
 import type { Unhealthy } from "../../lib/drivers/runtime/failure.ts";
 import { freePort, waitUntilHealthy } from "../../lib/drivers/runtime/health.ts";
+import { watchPorts } from "../../lib/drivers/runtime/listening-ports.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 
 const signal = new AbortController().signal;
@@ -195,4 +196,19 @@ test("A restart that the health check ends is no further crash", async (t) => {
   await new Promise(setImmediate);
   assert.deepEqual(crashes, [{ process: "web", exit_code: 3 }]);
   await instance.stop(0);
+});
+
+test("An app gets a relay only if a second look finds it at ::1 alone too", (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"] });
+  const relayed = (...found: readonly boolean[]) => {
+    const looks = found.map((isOnlyIpv6) => [{ port: 3000, isOnlyIpv6 }]);
+    const settings = { listening: () => looks.shift() ?? [], isFixed: false, timeout_ms: 60_000 };
+    const look = watchPorts(3000, settings, () => {});
+    return found.map(() => {
+      t.mock.timers.tick(1_000);
+      return look() !== undefined;
+    });
+  };
+  assert.deepEqual(relayed(true, false, true), [false, false, false]);
+  assert.deepEqual(relayed(true, true), [false, true]);
 });
