@@ -61,7 +61,7 @@ export async function viewRepository(git: Git, folder: string, to: string): Prom
     if (name === "HEAD") copyFileSync(path, join(to, name));
     else symlinkSync(path, join(to, name));
   const { stdout } = await git(["config", "--file", join(shared, "config"), "-z", "--get-regexp", formats]);
-  const settings = [...stdout.matchAll(/(\w+)\.(\w+)\n(\w+)\0/g)].map(
+  const settings = [...stdout.matchAll(/(\w{1,99})\.(\w{1,99})\n(\w{1,99})\0/g)].map(
     ([, group, name, value]) => `[${group}] ${name} = ${value}\n`,
   );
   writeFileSync(join(to, "config"), ["[core] repositoryformatversion = 1\n", ...settings].join(""));

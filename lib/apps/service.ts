@@ -137,6 +137,8 @@ export function appsService(given: Ports) {
 
     ofRange,
     ...{ urlsOf, hasHost, visitedAt: urls.visitedAt },
+    /** Whether a release is live in an environment, on any server. */
+    isLive: async (key: Environment): Promise<boolean> => Boolean((await rows().find(key))?.deployment_id),
     /** Whether a deployment's environment was deleted, so that its work must stop. */
     async isGone(key: Environment, tx?: Tx): Promise<boolean> {
       return runtime !== undefined && !(await rows(tx).find(key));

@@ -1,4 +1,5 @@
 import type { App, Crash, Instance, LogLine, Runtime } from "../drivers/deployment/contract.ts";
+import { Unhealthy } from "../drivers/runtime/failure.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Protection } from "../proxy/guard.ts";
@@ -116,7 +117,10 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
   /** Starts a new instance and switches to it. Rejects if it does not become healthy. */
   const begin = async (entry: Entry, app: App): Promise<void> => {
     await starting(app.deployment_id);
-    const instance = await runtime.start(app);
+    const instance = await runtime.start(app).catch((error) => {
+      if (error instanceof Unhealthy && error.crash) crashed(entry.key, app.deployment_id, error.crash);
+      throw error;
+    });
     if (isCurrent(entry, app.deployment_id)) switchTo(entry, instance);
     else await instance.stop(grace_ms);
   };

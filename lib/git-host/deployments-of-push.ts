@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { AppsService } from "../apps/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { PushRequest } from "../drivers/repositories/push-request.ts";
 import type { BranchChange } from "../drivers/repositories/pushed-branches.ts";
@@ -15,6 +16,7 @@ import { newProject } from "../projects/schema.ts";
 import type { ProjectsService } from "../projects/service.ts";
 
 interface Ports {
+  readonly apps: Pick<AppsService, "isLive">;
   readonly deployments: DeploymentsService;
   readonly projects: ProjectsService;
   readonly pushes: PushesService;
@@ -68,7 +70,7 @@ const sentence = ({ message, details }: Problem) =>
   details?.map((one) => `${one.path} ${one.message}`).join("; ") || message;
 
 /** Deploys a push to a repository of this service. Yields lines that report the progress to the pusher. */
-export function createDeploymentsOfPush({ deployments, projects, pushes, creator, record, clock, log }: Ports) {
+export function createDeploymentsOfPush({ apps, deployments, projects, pushes, creator, record, clock, log }: Ports) {
   /** Finds a project by name or id. Creates a missing one if the key may. */
   const projectOf = async (caller: Caller, name: string): Promise<{ id: string; name: string; isNew: boolean }> => {
     const found = await projects.named(caller, name);
@@ -144,8 +146,8 @@ export function createDeploymentsOfPush({ deployments, projects, pushes, creator
     if (status === "active") yield url ? `Live at ${url}` : "The deployment is active";
     else if (status === "failed") {
       const { project_id, environment } = where;
-      const live = await deployments.list(caller, { project_id, environment, status: "active", per_page: 1 });
-      yield `${ends[status]}${live.data.length > 0 ? ": the previous release stays live" : ""}`;
+      const isLive = await apps.isLive({ project_id, environment });
+      yield `${ends[status]}${isLive ? ": the previous release stays live" : ""}`;
     } else yield ends[status] ?? `The deployment continues: svc-server deployments logs ${id} --follow`;
   }
 

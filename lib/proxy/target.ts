@@ -26,7 +26,7 @@ class PatientSocket extends Socket {
 /** For each request with a body a connection of its own. */
 class SingleUse extends Agent {
   override createConnection({ port, host }: ClientRequestArgs): Socket {
-    return new PatientSocket().connect(Number(port), host ?? "127.0.0.1");
+    return new PatientSocket().setNoDelay(true).connect(Number(port), host ?? "127.0.0.1");
   }
 }
 

@@ -52,18 +52,22 @@ export function repositoriesService({ store, repositories, elsewhere }: Ports) {
 
     async update(caller: Caller, path: Path, { default_branch }: Changes) {
       const { here, key } = await find(caller, path);
-      const branches = await here.branches(key);
-      if (!branches.includes(default_branch)) {
+      const refusal = (branches: readonly string[]) => {
         const more = branches.length > mostNamed ? " and others" : "";
-        throw invalid(
+        return invalid(
           "default_branch",
           `must be a branch of the repository, which has ${branches.slice(0, mostNamed).join(", ") || "none"}${more}; push it first`,
         );
-      }
+      };
+      const branches = await here.branches(key);
+      if (!branches.includes(default_branch)) throw refusal(branches);
       await confirm(caller);
-      await here.setDefaultBranch(key, default_branch);
+      const isSet = await here.setDefaultBranch(key, default_branch);
       const changed = await here.get(key);
       if (!changed) throw unknown();
+      if (!isSet) throw new Error(`git could not make ${default_branch} the default branch of ${key.repo}`);
+      // A push may have deleted the branch meanwhile.
+      if (changed.default_branch === null) throw refusal(await here.branches(key));
       return changed;
     },
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { endSeenBy } from "../helpers/deployments.ts";
 import { needsRoot, obeyingApp } from "../helpers/obeying-app.ts";
 import { ordinaryUser, subordinate } from "../helpers/ordinary-user.ts";
-import { launch, temporaryFolder } from "../helpers/program.ts";
+import { launch, program, temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories } from "../helpers/repositories.ts";
 import { askApp, processesOf } from "../helpers/running-apps.ts";
 import { keyOf, seed } from "../helpers/test-service.ts";
@@ -27,7 +27,8 @@ async function served(t: TestContext, who: "root" | "an ordinary user", asRoot: 
   chmodSync(repos.root, 0o755);
   const words = ["dev", "--port", "0", "--apps-port", "0", "--seed", "seed.json", "--runtime", "process"];
   const args = [...words, "--database", "svc.db", "--repos", repos.root];
-  const server = await launch(t, args, folder, { env: { HOME: folder, ...env }, within: user.words });
+  const start = () => launch(t, args, folder, { env: { HOME: folder, ...env }, within: user.words });
+  const server = await start();
   const { port } = new URL(server.apps_url ?? "");
   const deploy = async (who: "owner" | "stranger", name: string, files: Files = {}) => {
     const client = createClient({ baseUrl: server.base_url, apiKey: keyOf(who) });
@@ -46,7 +47,7 @@ async function served(t: TestContext, who: "root" | "an ordinary user", asRoot: 
       (await askApp(port, `production-${name}.localhost`, `/?${encodeURIComponent(code)}`)).replace(/^200 /, "");
     return { id, run, again };
   };
-  return { user, server, deploy };
+  return { user, server, deploy, start, folder };
 }
 
 const usersOf = (deployment_id: string) => [
@@ -81,7 +82,7 @@ const greed = {
 } as const;
 
 test("A server of an ordinary user, and each organization, has a user of its own", asRoot, async (t) => {
-  const { user, server, deploy } = await served(t, "an ordinary user");
+  const { user, server, deploy, start, folder } = await served(t, "an ordinary user");
   const ids = [await deploy("owner", "web"), await deploy("stranger", "other")].map(({ id }) => usersOf(id));
   assert.deepEqual(
     ids.map(({ length }) => length),
@@ -92,6 +93,17 @@ test("A server of an ordinary user, and each organization, has a user of its own
   const { first, count } = subordinate;
   for (const id of all) assert.ok(id >= first && id < first + count, String(id));
   assert.equal((await server.stop()).code, 0);
+
+  // What it tests at its start stands in the way of no later start.
+  assert.equal((await (await start()).stop()).code, 0);
+  const temporary = join(folder, "tmp");
+  mkdirSync(temporary);
+  chownSync(temporary, user.uid, user.uid);
+  const [file = "", ...words] = [...user.words, process.execPath, program, "doctor"];
+  const env = { ...process.env, TMPDIR: temporary, HOME: folder };
+  const { stdout, stderr } = spawnSync(file, words, { encoding: "utf8", cwd: folder, env });
+  assert.match(stdout, /process works here/, stderr);
+  assert.deepEqual(readdirSync(temporary), []);
 });
 
 for (const who of ["root", "an ordinary user"] as const)

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countCrash } from "../../lib/apps/crashes.ts";
 import type { Crash, DeploymentDriver, Instance } from "../../lib/drivers/deployment/contract.ts";
+import { Unhealthy } from "../../lib/drivers/runtime/failure.ts";
 import { endOf } from "../helpers/deployments.ts";
 import { bearer } from "../helpers/headers.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
@@ -126,12 +127,15 @@ test("A crash loop is seen: in the environment, in the first event and each tent
     ...{ deployment_id, port: undefined, up: async () => true, output() {}, stop: async () => {} },
     crashes: (take) => void crashes.push(take),
   });
+  const start = async () => {
+    throw new Unhealthy("it ended", { crash: { process: "web", exit_code: 4 } });
+  };
   const driver: DeploymentDriver = {
     delay: () => 0,
     step: async () => ({ state: "done", version: "v1", release: "r1", logs: [] }),
     runtime: {
       ...{ name: "crashing", refuses: () => undefined, begin: async () => {}, abandon: async () => {} },
-      ...{ take: instanceOf, start: async (app) => instanceOf(app.deployment_id), discard: async () => {} },
+      ...{ take: instanceOf, start, discard: async () => {} },
       ...{ forget: async () => {}, close: async () => {} },
     },
   };
@@ -163,6 +167,11 @@ test("A crash loop is seen: in the environment, in the first event and each tent
   crashes.at(-1)?.({ process: "worker", exit_code: null });
   assert.deepEqual((await told()).data, { ...data, process: "worker", exit_code: null, restarts: 1 });
   assert.deepEqual(await restarts(), { count: 1, since: later });
+
+  // One that ends while it starts counts too.
+  await deployed();
+  expect(await here.call("owner", "POST", `${path}/production/restart`), 200);
+  assert.deepEqual((await told()).data, { ...data, exit_code: 4, restarts: 1 });
 });
 
 test("Crashes count in the hour that the first of them begins", () => {

@@ -4,7 +4,11 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createConnections } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
+import { startApp } from "../../lib/drivers/runtime/app-instance.ts";
+import type { Child, Ending } from "../../lib/drivers/runtime/child.ts";
+import type { Unhealthy } from "../../lib/drivers/runtime/failure.ts";
 import { freePort, waitUntilHealthy } from "../../lib/drivers/runtime/health.ts";
+import { watchPorts } from "../../lib/drivers/runtime/listening-ports.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 
 const signal = new AbortController().signal;
@@ -15,6 +19,10 @@ const anywhere = { url: null, health: null };
 /** An app that never ends. The machine's time stands still, and moves only while the health check pauses. */
 function running(t: TestContext, step_ms: number): () => undefined {
   mockTime(t, { apis: ["setTimeout", "Date"] });
+  return moving(t, step_ms);
+}
+
+function moving(t: TestContext, step_ms: number): () => undefined {
   let isOver = false;
   t.after(() => {
     isOver = true;
@@ -115,4 +123,92 @@ test("A health check comes as visitors do, and without a path of its own it take
     at("production-web.localhost:8080", "http", "8080"),
     at(`localhost:${port}`, "http", String(port)),
   ]);
+});
+
+/** A program whose starts answer with these statuses in turn; with 0 it ends by itself at once. */
+function answering(t: TestContext, ...statuses: number[]) {
+  let endLast = (_: Ending) => {};
+  const program = {
+    ...{ deployment_id: "dep_1", health: null, url: null, healthTimeout_ms: 100, memory_bytes: 1e9 },
+    ...{ refusal: () => "nothing listens", onStopped: () => {} },
+    start({ port }: { readonly port: number }): Child {
+      const status = statuses.shift() ?? 0;
+      const server = createServer((_, response) => response.writeHead(status).end());
+      t.after(() => server.close());
+      let ending: Ending | undefined;
+      const ended = new Promise<Ending>((resolve) => {
+        endLast = (how) => {
+          ending ??= how;
+          server.close();
+          resolve(ending);
+        };
+      });
+      const end = endLast;
+      if (status === 0) end({ code: 3, signal: null });
+      else server.listen(port, "127.0.0.1");
+      const stop = () => {
+        end({ code: null, signal: "SIGTERM" });
+        return ended;
+      };
+      const hasEnded = status === 500 ? moving(t, 100) : () => {};
+      return {
+        ...{ pid: undefined, ended, stop, kill: () => void stop() },
+        get ending() {
+          hasEnded();
+          return ending;
+        },
+      };
+    },
+  };
+  return { program, endLast: () => endLast({ code: 3, signal: null }) };
+}
+
+test("A start that fails tells of a crash only if the app ended by itself", async (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"] });
+  const crashOf = (status: number) =>
+    startApp(answering(t, status).program, { log: () => {}, signal }).then(
+      () => assert.fail("it started"),
+      ({ crash }: Unhealthy) => crash,
+    );
+  assert.deepEqual(await crashOf(0), { process: "web", exit_code: 3 });
+  assert.equal(await crashOf(500), undefined);
+});
+
+test("A restart that the health check ends is no further crash", async (t) => {
+  const { program, endLast } = answering(t, 200, 500);
+  let hasFailed = () => {};
+  const failed = new Promise<void>((resolve) => {
+    hasFailed = resolve;
+  });
+  const explain = () => {
+    hasFailed();
+    return "";
+  };
+  const instance = await startApp({ ...program, explain }, { log: () => {}, signal });
+  const crashes: unknown[] = [];
+  instance.crashes?.((crash) => {
+    crashes.push(crash);
+    setImmediate(() => t.mock.timers.tick(250));
+  });
+  mockTime(t, { apis: ["setTimeout", "Date"] });
+  endLast();
+  await failed;
+  await new Promise(setImmediate);
+  assert.deepEqual(crashes, [{ process: "web", exit_code: 3 }]);
+  await instance.stop(0);
+});
+
+test("An app gets a relay only if a second look finds it at ::1 alone too", (t) => {
+  mockTime(t, { apis: ["setTimeout", "Date"] });
+  const relayed = (...found: readonly boolean[]) => {
+    const looks = found.map((isOnlyIpv6) => [{ port: 3000, isOnlyIpv6 }]);
+    const settings = { listening: () => looks.shift() ?? [], isFixed: false, timeout_ms: 60_000 };
+    const look = watchPorts(3000, settings, () => {});
+    return found.map(() => {
+      t.mock.timers.tick(1_000);
+      return look() !== undefined;
+    });
+  };
+  assert.deepEqual(relayed(true, false, true), [false, false, false]);
+  assert.deepEqual(relayed(true, true), [false, true]);
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { pushedBranches } from "../../lib/drivers/repositories/pushed-branches.ts";
 import { gitHost } from "../helpers/git-host.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 
@@ -89,4 +90,17 @@ test("each branch that a push makes, moves or deletes has an entry in the audit 
   );
   const [deployment] = expect(await here.call("viewer", "GET", "/v1/deployments"), 200).data;
   assert.deepEqual(deployment.created_by, { user_id: user.id, key_id: key.id, via: "push" });
+});
+
+test("a branch that was never there is not recorded as deleted", async () => {
+  const update = (name: string, before: string | undefined) => ({
+    ref: `refs/heads/${name}`,
+    commit: undefined,
+    before,
+  });
+  const { changes } = await pushedBranches(
+    async () => undefined,
+    [update("old", "a".repeat(40)), update("never", undefined)],
+  );
+  assert.deepEqual(changes, [{ branch: "old", change: "delete" }]);
 });

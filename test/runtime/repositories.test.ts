@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathsOf } from "../helpers/deployments.ts";
@@ -92,4 +92,18 @@ test("a repository gets another default branch, and is deleted", async (t) => {
   assert.equal(await here.ask("production-hello.localhost"), "200 three");
   await push(0, "main:again");
   assert.deepEqual((await list())[0].default_branch, "again");
+});
+
+test("a file that is in the way of a change is told, and costs no deployment of a push", async (t) => {
+  const { folder, list, push, patch } = await desk(t);
+  const [organization = ""] = readdirSync(folder).filter((name) => name.startsWith("org_"));
+  const stored = join(folder, organization, "me/hello.git");
+  writeFileSync(join(stored, "HEAD.lock"), "");
+  assert.equal((await patch("v")).status, 500);
+  assert.equal((await list())[0].default_branch, "master");
+
+  rmSync(join(stored, "HEAD.lock"));
+  rmSync(join(stored, "pushed"));
+  mkdirSync(join(stored, "pushed"));
+  assert.match(await push(0, "main:w"), /The branch w deploys nothing/);
 });

@@ -71,7 +71,10 @@ test("it is looked up less and less often, for seven days, and again at a PUT", 
 });
 
 test("the hosts of the service are no environment's", async (t) => {
-  const here = await world(t, { publicUrl: "https://svc.example.com", hosts: ["svc.internal.example", "::1", "127.999.0.1"] });
+  const here = await world(t, {
+    publicUrl: "https://svc.example.com",
+    hosts: ["svc.internal.example", "::1", "127.999.0.1"],
+  });
   const id = await projectOf(here, "owner");
   for (const name of ["svc.example.com", "SVC.internal.example"]) {
     const { error } = expect(await put(here, "owner", id, [name]), 422);

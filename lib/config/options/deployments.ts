@@ -153,7 +153,7 @@ export const deployments = v.optional(
     ),
     scratch: v.optional(
       option(byteSize, {
-        help: "How much an app, a worker, a schedule or a `release` command of `process` may write below the folder of the app. These files are kept in memory, count towards `deployments.appMemory`, and are gone when it ends; what has to stay belongs in `/data`.",
+        help: "How much an app, a worker, a schedule or a `release` command of `process` may write below the folder of the app. These files are kept in memory, count towards `deployments.appMemory`, and are gone when it ends; on a kernel without the overlay that `svc-server doctor` names, a copy of the release counts too; what has to stay belongs in `/data`.",
       }),
       "512MiB",
     ),

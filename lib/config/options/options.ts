@@ -294,7 +294,7 @@ export interface Options {
      */
     appMemory?: string | undefined;
     /**
-     * How much an app, a worker, a schedule or a `release` command of `process` may write below the folder of the app. These files are kept in memory, count towards `deployments.appMemory`, and are gone when it ends; what has to stay belongs in `/data`.
+     * How much an app, a worker, a schedule or a `release` command of `process` may write below the folder of the app. These files are kept in memory, count towards `deployments.appMemory`, and are gone when it ends; on a kernel without the overlay that `svc-server doctor` names, a copy of the release counts too; what has to stay belongs in `/data`.
      * @default "512MiB"
      * @example "512MiB"
      */

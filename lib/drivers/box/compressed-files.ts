@@ -41,9 +41,9 @@ export async function compressFolder(folder: string): Promise<void> {
 const accepts = (header: string, encoding: Encoding) =>
   header.split(",").some((one) => {
     const [name = "", weight = ""] = one
-      .trim()
       .toLowerCase()
-      .split(/\s*;\s*/);
+      .split(";")
+      .map((part) => part.trim());
     return name === encoding && !/^q=0(\.0*)?$/.test(weight);
   });
 

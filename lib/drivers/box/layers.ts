@@ -12,13 +12,17 @@ export const layer = "layer";
 /** In a copy: the free blocks before the box wrote anything. A change within a block is not seen. */
 const before = "free-before";
 
+/** The bytes that a copy takes in memory, for the shell: whole pages for each file, whatever the disk compresses. */
+const sizeOf = (at: string) =>
+  `$(du -sk --apparent-size ${at} | cut -f1) * 1024 + $(du -s --inodes ${at} | cut -f1) * 4096`;
+
 /** The shell commands that put a layer over the folder `at` of the setup's folder. It ends with the box. */
 export function layerOver(place: string, at: string, { kind, bytes }: Layers, user: number | undefined): string[] {
   const [over, top] = [join(place, at), join(place, layer)];
   const options = "mode=755,nosuid,nodev,size=";
   if (kind === "copy")
     return [
-      `mount -t tmpfs -o ${options}$(($(du -sk ${at} | cut -f1) * 1024 + ${bytes})) ${layer} ${top}`,
+      `mount -t tmpfs -o ${options}$((${sizeOf(at)} + ${bytes})) ${layer} ${top}`,
       `cp -a -T ${at} ${layer}`,
       `stat -f -c %f ${layer} > ${before}`,
       `mount --bind ${top} ${over}`,

@@ -124,13 +124,30 @@ async function tryDisks(folder: string, user: number | undefined): Promise<strin
 /** Writes in the ways in which a layer may fail: over a file, into a folder, and in place of a folder. */
 const writing = "echo 1 >> old/file && : > old/new && rm -r old && mkdir old && [ ! -e old/file ]";
 
+const probeIn = (folder: string) => join(folder, "probe");
+
+/** Runs tests, and removes their files, which may belong to the user of an organization, before and after them. */
+async function withoutTraces<T>(folder: string, users: UserRange, test: () => Promise<T>): Promise<T> {
+  const path = probeIn(folder);
+  const remove = () =>
+    createTenantFiles(waysToUsers(users).filesAs)
+      .remove(path)
+      .catch(() => plainFiles.remove(path));
+  await remove();
+  try {
+    return await test();
+  } finally {
+    await remove();
+  }
+}
+
 /** Tests each part of the box together with the previous parts, and keeps those that work. */
 async function tryBox(
   folder: string,
   { users: range, reach, disks: prepared, scratch_bytes: bytes }: IsolationSettings,
   groups: Groups | undefined,
 ) {
-  const app = join(folder, "probe");
+  const app = probeIn(folder);
   mkdirSync(join(app, "old"), { recursive: true });
   writeFileSync(join(app, "old", "file"), "");
   const program = systemCallFilter();
@@ -203,7 +220,8 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
     return { ...shared, disks: undefined, layers: undefined, protections, gitEntries, close };
   }
   try {
-    const { sandbox, protections, files, disks, layers, range } = await tryBox(folder, settings, groups);
+    const tried = await withoutTraces(folder, settings.users, () => tryBox(folder, settings, groups));
+    const { sandbox, protections, files, disks, layers, range } = tried;
     const users = range && createOrganizationUsers(folder, range);
     return {
       sandbox,

@@ -43,7 +43,8 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
   for (const update of updates) {
     const { ref, commit } = update;
     const branch = branchOf(ref);
-    if (present.get(ref) !== commit) continue;
+    // A ref that was never there cannot be deleted.
+    if (present.get(ref) !== commit || (commit ?? update.before) === undefined) continue;
     if (branch === undefined) {
       if (commit !== undefined && ref.startsWith("refs/tags/")) tags.push(ref.slice("refs/tags/".length));
       continue;

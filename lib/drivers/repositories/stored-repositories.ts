@@ -72,7 +72,8 @@ export const storedRepositories = ({
 }) => ({
   /** What git stored of a push at this time. */
   async pushed(name: RepositoryName, updates: readonly RefUpdate[], at: string) {
-    await writeFile(noteIn(pathOf(name)), at);
+    // A full disk, or a caller who removes the repository meanwhile, must not lose the deployments of the push.
+    await writeFile(noteIn(pathOf(name)), at).catch(() => {});
     return pushedBranches((...args) => read(pathOf(name), ...args), updates);
   },
 
@@ -83,8 +84,9 @@ export const storedRepositories = ({
   branches: async (name: RepositoryName): Promise<readonly string[]> =>
     (await read(pathOf(name), "for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"))?.split("\n") ?? [],
 
-  setDefaultBranch: (name: RepositoryName, branch: string) =>
-    read(pathOf(name), "symbolic-ref", "HEAD", `refs/heads/${branch}`),
+  /** Returns whether git has set it. */
+  setDefaultBranch: async (name: RepositoryName, branch: string): Promise<boolean> =>
+    (await read(pathOf(name), "symbolic-ref", "HEAD", `refs/heads/${branch}`)) !== undefined,
 
   /** Removes a repository. The rename comes first, so that no push meets a half of it. */
   async remove(name: RepositoryName): Promise<void> {

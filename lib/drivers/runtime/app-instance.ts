@@ -76,9 +76,9 @@ export async function startApp(program: Program, { log, signal }: Pick<Run, "log
     if (reason !== undefined) app.giveUp();
   }
   if (reason === undefined) return app.instance;
-  if (app.hasPrinted()) throw new Unhealthy(`the health check failed: ${reason}`);
   const silent: LogLine = { level: "info", message: "The app printed nothing" };
-  throw new Unhealthy(`the health check failed: ${reason}`, { cause: [silent] });
+  const cause = app.hasPrinted() ? undefined : [silent];
+  throw new Unhealthy(`the health check failed: ${reason}`, { cause, crash: app.crash() });
 }
 
 function createApp(program: Program, signal: AbortSignal) {
@@ -97,6 +97,8 @@ function createApp(program: Program, signal: AbortSignal) {
   /** The port that the app itself chose, once it is known. */
   let own = program.port;
   let isOnlyIpv6 = false;
+  /** How the last process ended by itself; undefined if the service stopped it. */
+  let ending: Ending | undefined;
   let failures = 0;
   let outOfMemory = false;
   let stopped: Promise<void> | undefined;
@@ -158,6 +160,7 @@ function createApp(program: Program, signal: AbortSignal) {
         tellWaiting(true);
         return undefined;
       }
+      ending = started.ending;
       await started.stop(1_000);
       if (other !== undefined && !stopping.signal.aborted) {
         own = other.port;
@@ -173,9 +176,12 @@ function createApp(program: Program, signal: AbortSignal) {
     }
   };
 
+  const crashOfApp = (): Crash | undefined => ending && { process: "web", exit_code: ending.code };
+
   /** Restarts a program that was healthy and ended, with growing back-off. */
   const revive = async (how: Ending, ran_ms: number) => {
     port = undefined;
+    ending = how;
     if (ran_ms >= stable_ms) failures = 0;
     const limit = `deployments.appMemory (${byteSizeText(program.memory_bytes)})`;
     let reason: string | undefined =
@@ -186,7 +192,8 @@ function createApp(program: Program, signal: AbortSignal) {
       const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
       failures += 1;
       output.add({ level: "error", message: `${reason}; it starts again in ${wait_ms / 1000} s` });
-      crashed({ process: "web", exit_code: child?.ending?.code ?? null });
+      const crash = crashOfApp();
+      if (crash) crashed(crash);
       await pause(wait_ms, stopping.signal);
       if (stopping.signal.aborted) return;
       reason = await begin(output.add);
@@ -237,5 +244,5 @@ function createApp(program: Program, signal: AbortSignal) {
       outOfMemory ||= wasPassed && !child?.passed;
     },
   };
-  return { instance, begin, giveUp, hasPrinted: () => output.last().length > 0 };
+  return { instance, begin, giveUp, crash: crashOfApp, hasPrinted: () => output.last().length > 0 };
 }

@@ -1,3 +1,5 @@
+import type { Crash } from "../deployment/contract.ts";
+
 /** A deployment failed because of its source or its limits. The message is the reason. */
 export class Failure extends Error {
   override readonly name = "Failure";
@@ -9,5 +11,12 @@ export class Declined extends Failure {}
 /** A build needs a program that this machine lacks. */
 export class Lacking extends Failure {}
 
-/** A release did not become healthy during its rollout. */
-export class Unhealthy extends Failure {}
+/** A release did not become healthy. With a crash if its app ended by itself. */
+export class Unhealthy extends Failure {
+  readonly crash: Crash | undefined;
+
+  constructor(message: string, { crash, ...options }: ErrorOptions & { readonly crash: Crash | undefined }) {
+    super(message, options);
+    this.crash = crash;
+  }
+}

@@ -76,6 +76,7 @@ export function watchPorts(
   log: (line: LogLine) => void,
 ): () => Listener | undefined {
   let next = monotonicNow() + look_ms;
+  let wasOnlyIpv6 = false;
   let seen = "";
   let since = 0;
   return () => {
@@ -85,7 +86,10 @@ export function watchPorts(
     const looked = monotonicNow();
     next = looked + Math.max(look_ms, Math.min(pause * (looked - now), timeout_ms * patience));
     const wanted = found.find(({ port }) => port === told);
-    if (wanted?.isOnlyIpv6) return wanted;
+    // A program may open ::1 first and 127.0.0.1 right after it.
+    const isOnlyIpv6 = wanted?.isOnlyIpv6 ?? false;
+    if (isOnlyIpv6 && wasOnlyIpv6) return wanted;
+    wasOnlyIpv6 = isOnlyIpv6;
     const text = wanted || isFixed ? "" : found.map(({ port }) => port).join(" and ");
     if (text !== seen) {
       [seen, since] = [text, now];

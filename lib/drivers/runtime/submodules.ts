@@ -11,9 +11,9 @@ export interface Submodule {
 /** The addresses of submodules in `.gitmodules`, by path. */
 export function submoduleUrls(app: string): Map<string, string> {
   const found = new Map<string, string>();
-  for (const section of (readWithin(app, ".gitmodules") ?? "").split(/^\s*\[submodule\b/m).slice(1)) {
+  for (const section of (readWithin(app, ".gitmodules") ?? "").split(/^[ \t]{0,99}\[submodule\b/m).slice(1)) {
     const setting = (name: string) =>
-      new RegExp(`^\\s*${name}\\s*=[ \\t]*"?([^"\\r\\n]*?)"?[ \\t]*\\r?$`, "m").exec(section)?.[1];
+      new RegExp(`^[ \\t]{0,99}${name}[ \\t]{0,99}=(.*)$`, "m").exec(section)?.[1]?.trim().replaceAll('"', "");
     const [path, url] = [setting("path"), setting("url")];
     if (path !== undefined && url !== undefined) found.set(path, url);
   }
