@@ -200,10 +200,11 @@ test("A restart that the health check ends is no further crash", async (t) => {
 
 test("An app gets a relay only if a second look finds it at ::1 alone too", (t) => {
   mockTime(t, { apis: ["setTimeout", "Date"] });
+  const port = 3000;
   const relayed = (...found: readonly boolean[]) => {
-    const looks = found.map((isOnlyIpv6) => [{ port: 3000, isOnlyIpv6 }]);
+    const looks = found.map((isOnlyIpv6) => [{ port, isOnlyIpv6 }]);
     const settings = { listening: () => looks.shift() ?? [], isFixed: false, timeout_ms: 60_000 };
-    const look = watchPorts(3000, settings, () => {});
+    const look = watchPorts(port, settings, () => {});
     return found.map(() => {
       t.mock.timers.tick(1_000);
       return look() !== undefined;
