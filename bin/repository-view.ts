@@ -61,9 +61,10 @@ export async function viewRepository(git: Git, folder: string, to: string): Prom
     if (name === "HEAD") copyFileSync(path, join(to, name));
     else symlinkSync(path, join(to, name));
   const { stdout } = await git(["config", "--file", join(shared, "config"), "-z", "--get-regexp", formats]);
-  const settings = [...stdout.matchAll(/(\w{1,99})\.(\w{1,99})\n(\w{1,99})\0/g)].map(
-    ([, group, name, value]) => `[${group}] ${name} = ${value}\n`,
-  );
+  const entries = stdout.split("\0").map((entry) => entry.split(/[.\n]/));
+  const settings = entries
+    .filter((parts) => parts.length === 3 && parts.every((part) => /^\w+$/.test(part)))
+    .map(([group, name, value]) => `[${group}] ${name} = ${value}\n`);
   writeFileSync(join(to, "config"), ["[core] repositoryformatversion = 1\n", ...settings].join(""));
   return { top, objects: join(shared, "objects"), env: { GIT_DIR: to, GIT_WORK_TREE: top } };
 }

@@ -15,7 +15,9 @@ const itself = [
 /** The steps that install what a `pyproject.toml` lists. */
 function ofProject(text: string, further: string): Step[] {
   const isPoetry = /^\[tool\.poetry[\].]/m.test(text);
-  const isListed = /^\[project\]/m.test(text) && !/^dynamic[ \t]{0,9}=[^\]]{0,999}"dependencies"/m.test(text);
+  const dynamic = text.search(/^dynamic[ \t]*=/m);
+  const isDynamic = dynamic >= 0 && text.slice(dynamic, text.indexOf("]", dynamic)).includes('"dependencies"');
+  const isListed = /^\[project\]/m.test(text) && !isDynamic;
   const hasBuild = /^\[build-system\]/m.test(text);
   const installing = { name: "Installing dependencies", program: "python3" };
   if (hasBuild && !isListed && !isPoetry) return [{ ...installing, command: `${install} .${further}` }];

@@ -25,7 +25,8 @@ const hostAndPath = (url: string) =>
   /^(?:[a-z+]+:\/\/)?(?:[^@/]*@)?([\w.-]+)(?::\d+)?[:/](.+)$/i.exec(url)?.slice(1, 3) ?? [];
 
 /** An address as logs may show it: without what may be a password or a token. */
-export const shownAddress = (url: string): string => url.replace(/^([a-z+]+:\/\/)?.*@/i, "$1").replace(/[?#].*$/, "");
+export const shownAddress = (url: string): string =>
+  (url.split(/[?#]/, 1)[0] ?? "").replace(/^([a-z+]+:\/\/)?.*@/i, "$1");
 
 /**
  * The source `owner/repo` that the address of a submodule means, and whether the code host has it. A relative address
