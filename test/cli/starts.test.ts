@@ -34,7 +34,7 @@ const starts = (folder: string): Readonly<Record<string, readonly Start[]>> => {
     snapshots: [{ words: ["create"], says: /snap_/ }],
     reset: [{ words: [], says: /2026-01-01/ }],
     openapi: [{ words: [], says: /"openapi": ?"3\.1/ }],
-    login: [{ words: ["--profile", "work"], says: /work/, input: "sk_live_demo_owner\n" }],
+    login: [{ words: ["--profile", "shop"], says: /shop/, input: "sk_live_demo_owner\n" }],
     seed: [{ words: ["demo", "--database", database], says: /svc-data/ }],
     keys: [
       { words: ["create", "--database", database], says: /^sk_live_\w{32,}\n$/ },
