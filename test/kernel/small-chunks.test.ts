@@ -22,7 +22,9 @@ async function echo(t: TestContext) {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());
-  return { port: (server.address() as AddressInfo).port, called };
+  /** Resolves when the last connection has ended, so that nothing of it is read during another test. */
+  const ended = () => new Promise((resolve) => server.close(resolve));
+  return { port: (server.address() as AddressInfo).port, called, ended };
 }
 
 const chunked = (parts: readonly string[]) => {
@@ -86,7 +88,7 @@ test("a chunk that comes alone is passed on alone", async (t) => {
 });
 
 test("nobody waits for the small chunks of clients that have left", async (t) => {
-  const { port, called } = await echo(t);
+  const { port, called, ended } = await echo(t);
   const real = { setTimeout, clearTimeout, now: Date.now, monotonic: performance.now.bind(performance) };
   let paused_ms = 0;
   const counted = (work: () => void, ms: number) => {
@@ -107,6 +109,7 @@ test("nobody waits for the small chunks of clients that have left", async (t) =>
   assert.equal(await send(port, chunked([...text])), text);
   assert.equal(called.length, 1);
   assert.ok(paused_ms < 150 * 100, `${paused_ms} ms of pauses`);
+  await ended();
 });
 
 test("the small chunks of one address do not wait for all those of another", async (t) => {
