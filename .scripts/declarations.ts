@@ -1,14 +1,14 @@
 import { getMetadata, type ObjectEntries, type OptionalSchema } from "valibot";
 import type { OptionHelp } from "../lib/config/options/option-types.ts";
 import { optionsSchema } from "../lib/config/options/options-schema.ts";
-import { catalog, type EventName } from "../lib/events/catalog.ts";
+import { catalog, type EventName } from "../lib/features/events/catalog.ts";
 import type { Operation } from "../lib/kernel/operation.ts";
 import type { Schema } from "../lib/kernel/validation.ts";
-import { queryParameters } from "../lib/openapi/components.ts";
-import { occasions } from "../lib/openapi/descriptions.ts";
-import { namedSchemas } from "../lib/openapi/document.ts";
-import { type Json, jsonSchema, jsonSchemas } from "../lib/openapi/json-schema.ts";
-import { operations } from "../lib/operations.ts";
+import { queryParameters } from "../lib/composition/openapi/components.ts";
+import { occasions } from "../lib/composition/openapi/descriptions.ts";
+import { namedSchemas } from "../lib/composition/openapi/document.ts";
+import { type Json, jsonSchema, jsonSchemas } from "../lib/composition/openapi/json-schema.ts";
+import { operations } from "../lib/composition/operations.ts";
 import { block, type Field, interfaceOf, typeOf } from "./type-text.ts";
 
 /** Client names of records that have other names in the document. */
@@ -247,9 +247,9 @@ export interface Options ${block(optionFields(), 0)}
 
 /** The package's types that come from schemas, so editors show their documentation. */
 export const declarations = async () => [
-  { path: "lib/client/records.ts", text: await recordsText() },
-  { path: "lib/client/inputs.ts", text: inputsText() },
-  { path: "lib/client/methods.ts", text: await methodsText() },
-  { path: "lib/events/event-data.ts", text: eventsText() },
-  { path: "lib/config/options/options.ts", text: optionsText() },
+  { path: "lib/client/generated/records.ts", text: await recordsText() },
+  { path: "lib/client/generated/inputs.ts", text: inputsText() },
+  { path: "lib/client/generated/methods.ts", text: await methodsText() },
+  { path: "lib/features/events/generated/event-data.ts", text: eventsText() },
+  { path: "lib/config/generated/options.ts", text: optionsText() },
 ];

@@ -1,9 +1,9 @@
 import { seed } from "../lib/config/seed.ts";
-import { catalog } from "../lib/events/catalog.ts";
-import { openapi } from "../lib/openapi/document.ts";
-import { idPrefixes } from "../lib/openapi/id-prefixes.ts";
-import { jsonSchema } from "../lib/openapi/json-schema.ts";
-import { operations } from "../lib/operations.ts";
+import { catalog } from "../lib/features/events/catalog.ts";
+import { openapi } from "../lib/composition/openapi/document.ts";
+import { idPrefixes } from "../lib/composition/openapi/id-prefixes.ts";
+import { jsonSchema } from "../lib/composition/openapi/json-schema.ts";
+import { operations } from "../lib/composition/operations.ts";
 import { declarations } from "./declarations.ts";
 import { type Document, pages } from "./pages.ts";
 
@@ -75,9 +75,9 @@ export async function documents(): Promise<Document[]> {
     },
     { path: "schema/openapi.json", text: json(await openapi("flat")) },
     { path: "schema/openapi-full.json", text: json(await openapi("full")) },
-    { path: "lib/client/calls.ts", text: clientCalls() },
+    { path: "lib/client/generated/calls.ts", text: clientCalls() },
     ...(await declarations()),
-    { path: "lib/dashboard/page/creations.ts", text: recordFields() },
+    { path: "lib/dashboard/page/generated/creations.ts", text: recordFields() },
     ...(await pages()),
   ];
 }

@@ -10,7 +10,7 @@ export const entries = {
   "lib/painting": "lib/drivers/painter/worker.ts",
   "lib/checking": "lib/store/invariants-worker.ts",
   "lib/checkpoints": "lib/store/checkpoint-worker.ts",
-  "lib/static-server": "lib/drivers/box/static-server.ts",
+  "lib/static-server": "lib/platform/box/static-server.ts",
 };
 
 const { dependencies, peerDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -25,12 +25,12 @@ export const external = Object.keys({ ...dependencies, ...peerDependencies })
     name === "nodemailer" ? ["nodemailer/lib/smtp-connection", "nodemailer/lib/mail-composer"] : [name],
   );
 
-/** h3 and its server use Node's web classes, as our own code does. `lib/kernel/web.ts` explains why. */
+/** h3 and its server use Node's web classes, as our own code does. `lib/kernel/node/web.ts` explains why. */
 export const webFromNode = {
   name: "web-from-node",
   setup({ onLoad }) {
     const own = ["AbortController", "TextDecoder", "TextEncoder"];
-    const imports = `import { fetchClasses, readableStreamClass, ${own.join(", ")} } from "${resolve("lib/kernel/web.ts")}"; const nodeWeb = { ...fetchClasses(), ReadableStream: readableStreamClass(), ${own.join(", ")} };\n`;
+    const imports = `import { fetchClasses, readableStreamClass, ${own.join(", ")} } from "${resolve("lib/kernel/node/web.ts")}"; const nodeWeb = { ...fetchClasses(), ReadableStream: readableStreamClass(), ${own.join(", ")} };\n`;
     const names = [...own, "Headers", "ReadableStream", "Request", "Response"];
     // srvx declares classes of these names inside functions; it refers to the global ones as `globalThis.Response`.
     const global = new RegExp(`\\bglobalThis\\.(${names.join("|")})\\b(?! = )`, "g");
@@ -47,7 +47,7 @@ const besideService = [
   "bin/keys.ts",
   "bin/mail.ts",
   "bin/seed.ts",
-  "lib/app/real-driver.ts",
+  "lib/composition/real-driver.ts",
   "lib/drivers/tracing/opentelemetry.ts",
   "lib/http/h3-routes.ts",
   "lib/store/open-postgres.ts",

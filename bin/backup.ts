@@ -1,5 +1,5 @@
 import type { ArgsDef } from "citty";
-import { pathOf } from "../lib/kernel/paths.ts";
+import { pathOf } from "../lib/kernel/text/paths.ts";
 import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/backup.ts";
 import { databaseFileOf, EndedWith } from "./arguments.ts";
 import { command, json } from "./define-command.ts";

@@ -1,5 +1,5 @@
 import type { ArgsDef } from "citty";
-import { catalog } from "../lib/events/catalog.ts";
+import { catalog } from "../lib/features/events/catalog.ts";
 import { roles } from "../lib/kernel/roles.ts";
 import { UsageError } from "./arguments.ts";
 import { documentedOperations, enumOf, type OperationInfo, partsOf } from "./call-fields.ts";

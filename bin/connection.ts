@@ -4,9 +4,9 @@ import { dirname, join } from "node:path";
 import type { ArgsDef } from "citty";
 import * as v from "valibot";
 import { type Client, ClientProblem, createClient } from "../lib/client.ts";
-import { didYouMean } from "../lib/kernel/did-you-mean.ts";
-import { readText } from "../lib/kernel/paths.ts";
-import { parseUrl } from "../lib/kernel/url.ts";
+import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
+import { readText } from "../lib/kernel/text/paths.ts";
+import { parseUrl } from "../lib/kernel/text/url.ts";
 import { fromEnvironment, requireKnown, UsageError } from "./arguments.ts";
 import { type Command, type Given, json, type Listing, parent } from "./define-command.ts";
 

@@ -1,6 +1,6 @@
 import { createSender } from "../lib/client/send.ts";
 import { ClientProblem } from "../lib/client.ts";
-import type { ControlCall } from "../lib/control/call.ts";
+import type { ControlCall } from "../lib/emulator/control/call.ts";
 import { connectionOf, explainedError } from "./connection.ts";
 import type { Given } from "./define-command.ts";
 

@@ -1,5 +1,5 @@
 import { parseInstant } from "../lib/kernel/clock.ts";
-import { parseDuration } from "../lib/kernel/duration.ts";
+import { parseDuration } from "../lib/kernel/text/duration.ts";
 import { UsageError } from "./arguments.ts";
 import { commandGroup, connectionArgs } from "./connection.ts";
 import { controlOf } from "./control-client.ts";

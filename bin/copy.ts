@@ -1,4 +1,4 @@
-import { givenKey } from "../lib/app/encryption-key.ts";
+import { givenKey } from "../lib/composition/encryption-key.ts";
 import type { CopyReport } from "../lib/store/copy.ts";
 import { copyDatabases } from "../lib/store/copy-databases.ts";
 import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";

@@ -1,5 +1,5 @@
 import type { ArgsDef } from "citty";
-import { type Admin, openAdmin } from "../lib/app/offline-admin.ts";
+import { type Admin, openAdmin } from "../lib/composition/offline-admin.ts";
 import { asDatabaseError, DatabaseError } from "../lib/store/database-error.ts";
 import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
 import { databaseOf, UsageError } from "./arguments.ts";

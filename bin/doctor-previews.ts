@@ -1,5 +1,5 @@
 import type { Settings } from "../lib/config/parse-options.ts";
-import { createCodeHost } from "../lib/drivers/code-host/code-host.ts";
+import { createCodeHost } from "../lib/platform/code-host/code-host.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { type OpenPreview, openPreviewsIn } from "../lib/store/integrity-check.ts";
 

@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { parseOptions, type Settings } from "../lib/config/parse-options.ts";
-import { describeProtection, type Protection } from "../lib/drivers/box/protections.ts";
+import { describeProtection, type Protection } from "../lib/drivers/deployment/protections.ts";
 import { createPainter } from "../lib/drivers/painter/painter.ts";
 import { createClock } from "../lib/kernel/clock.ts";
-import { refusalOf } from "../lib/kernel/refused-ports.ts";
+import { refusalOf } from "../lib/kernel/text/refused-ports.ts";
 import { version } from "../lib/kernel/version.ts";
 import { settleSwitch } from "../lib/store/atomic-switch.ts";
 import { checkSums, checksumFileOf } from "../lib/store/checksums.ts";

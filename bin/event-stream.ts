@@ -1,9 +1,9 @@
 import { on } from "node:events";
 import * as v from "valibot";
 import { type Client, ClientProblem } from "../lib/client.ts";
-import { beforeFirst, event } from "../lib/events/schema.ts";
+import { beforeFirst, event } from "../lib/features/events/schema.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
-import { codes } from "../lib/live/subscriber.ts";
+import { codes } from "../lib/http/streams/subscriber.ts";
 import { baseOf, type Connection, clientOf } from "./connection.ts";
 
 export type ServiceEvent = v.InferOutput<typeof event>;

@@ -1,9 +1,9 @@
 import type { ArgsDef } from "citty";
-import { catalog } from "../lib/events/catalog.ts";
+import { catalog } from "../lib/features/events/catalog.ts";
 import { isLoopbackName } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
-import { didYouMean } from "../lib/kernel/did-you-mean.ts";
-import { parseDuration } from "../lib/kernel/duration.ts";
+import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
+import { parseDuration } from "../lib/kernel/text/duration.ts";
 import { createRandom } from "../lib/kernel/random.ts";
 import { type EndedWith, listIn, UsageError } from "./arguments.ts";
 import { connectionArgs, connectionOf, explainedError } from "./connection.ts";

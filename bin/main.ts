@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { runCommand } from "citty";
-import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { version } from "../lib/kernel/version.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
 import { main } from "./commands.ts";

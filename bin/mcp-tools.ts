@@ -1,5 +1,5 @@
 import type { JSONObject, Tool as ToolInfo } from "@modelcontextprotocol/server";
-import { controlCalls } from "../lib/control/calls.ts";
+import { controlCalls } from "../lib/emulator/control/calls.ts";
 import { documentedOperations, formsOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";
 import { clientOf, connectionOf, explainedError } from "./connection.ts";
 import { controlOf, NoControl } from "./control-client.ts";

@@ -1,4 +1,4 @@
-import { publishedText } from "../lib/openapi/service.ts";
+import { publishedText } from "../lib/composition/openapi/service.ts";
 import { UsageError } from "./arguments.ts";
 import { command } from "./define-command.ts";
 

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Client } from "../lib/client.ts";
-import { didYouMean } from "../lib/kernel/did-you-mean.ts";
+import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { UsageError } from "./arguments.ts";
 
 /** The minimum length of a project's name. */

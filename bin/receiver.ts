@@ -1,9 +1,9 @@
-import { requestOf } from "../lib/deliveries/delivery-request.ts";
-import { signedJson } from "../lib/deliveries/signed-json.ts";
+import { requestOf } from "../lib/features/deliveries/delivery-request.ts";
+import { signedJson } from "../lib/features/deliveries/signed-json.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createClock } from "../lib/kernel/clock.ts";
-import { networksOf } from "../lib/kernel/networks.ts";
-import { parseUrl } from "../lib/kernel/url.ts";
+import { networksOf } from "../lib/kernel/text/networks.ts";
+import { parseUrl } from "../lib/kernel/text/url.ts";
 import { UsageError } from "./arguments.ts";
 import type { ServiceEvent } from "./event-stream.ts";
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { parseHttpUrl } from "../lib/drivers/outbound/target.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
-import { refusalOf } from "../lib/kernel/refused-ports.ts";
+import { refusalOf } from "../lib/kernel/text/refused-ports.ts";
 import { parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { baseOf } from "./connection.ts";
 import { command, json } from "./define-command.ts";

@@ -1,13 +1,13 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { preparedDisks } from "../lib/app/real-driver.ts";
+import { preparedDisks } from "../lib/composition/real-driver.ts";
 import { parseOptions, runsForReal, type Settings } from "../lib/config/parse-options.ts";
-import { reachOf } from "../lib/drivers/box/network.ts";
-import type { Protection } from "../lib/drivers/box/protections.ts";
-import { connectEngine } from "../lib/drivers/containers/connect.ts";
-import { describeLanguages } from "../lib/drivers/process/languages.ts";
-import { probeMachine } from "../lib/drivers/process/probe.ts";
+import { reachOf } from "../lib/platform/box/network.ts";
+import type { Protection } from "../lib/drivers/deployment/protections.ts";
+import { connectEngine } from "../lib/platform/containers/connect.ts";
+import { describeLanguages } from "../lib/platform/process/languages.ts";
+import { probeMachine } from "../lib/platform/process/probe.ts";
 
 const layerTexts = {
   overlay: "apps write below their folders in an overlay",

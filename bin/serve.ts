@@ -5,7 +5,7 @@ import { listen } from "../lib/http/server.ts";
 import type { Service } from "../lib/index.ts";
 import { createClock, systemTimer } from "../lib/kernel/clock.ts";
 import { createLog } from "../lib/kernel/log.ts";
-import { standardErrorSink } from "../lib/kernel/standard-error.ts";
+import { standardErrorSink } from "../lib/kernel/node/standard-error.ts";
 import { runningServer } from "../lib/store/database-lock.ts";
 import { isMissing, withoutPassword } from "../lib/store/database-url.ts";
 import { fromEnvironment, optionArgs, parseSwitch, UsageError } from "./arguments.ts";

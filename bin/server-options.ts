@@ -1,8 +1,8 @@
 import type { ArgsDef } from "citty";
 import { allOptions, BadOptions, variableOf } from "../lib/config/parse-options.ts";
 import type { Options } from "../lib/index.ts";
-import { nearestName } from "../lib/kernel/did-you-mean.ts";
-import { refusalOf } from "../lib/kernel/refused-ports.ts";
+import { nearestName } from "../lib/kernel/text/did-you-mean.ts";
+import { refusalOf } from "../lib/kernel/text/refused-ports.ts";
 import { brokenOption, fromEnvironment, parseWhole, readJson, settingsOf, UsageError } from "./arguments.ts";
 
 /** Server options that createService() does not have: the listen address and the configuration file. */

@@ -1,10 +1,10 @@
 /** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
-import type { Service } from "./app/service-facade.ts";
-import type { Options } from "./config/options/options.ts";
-import { describeSinkError } from "./instruments/sinks.ts";
+import type { Service } from "./composition/service-facade.ts";
+import type { Options } from "./config/generated/options.ts";
+import { describeSinkError } from "./emulator/instruments/sinks.ts";
 import { createService, type WithKey } from "./service.ts";
 
-export { verifySignature, verifyStandardWebhook } from "./deliveries/signature.ts";
+export { verifySignature, verifyStandardWebhook } from "./features/deliveries/signature.ts";
 
 type CleanUp = () => Promise<void>;
 

@@ -6,7 +6,7 @@ import { inputOf, operationOf } from "../bin/call-fields.ts";
 import { main } from "../bin/commands.ts";
 import type { Command } from "../bin/define-command.ts";
 import { parseOptions } from "../lib/config/parse-options.ts";
-import { schedulesIn } from "../lib/drivers/runtime/app-settings.ts";
+import { schedulesIn } from "../lib/platform/runtime/app-settings.ts";
 
 const pages = ["README.md", ".github/CONTRIBUTING.md", "fixtures/recipes/README.md"].concat(
   ["schema", "fixtures/hosting"].flatMap((folder) =>

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Seed } from "../../lib/config/seed.ts";
-import type { NewScenario } from "../../lib/scenarios/schema.ts";
+import type { NewScenario } from "../../lib/features/scenarios/schema.ts";
 import { UsageError } from "../arguments.ts";
 import { mergedAccounts, type Recorder } from "./recorder.ts";
 import { scenariosOf } from "./scenarios-of.ts";

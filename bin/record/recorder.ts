@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { brotliDecompressSync, gunzipSync, inflateSync } from "node:zlib";
-import { isSecretName } from "../../lib/kernel/secret-redaction.ts";
-import { parseUrl } from "../../lib/kernel/url.ts";
+import { isSecretName } from "../../lib/kernel/secrets/secret-redaction.ts";
+import { parseUrl } from "../../lib/kernel/text/url.ts";
 import { isRecord } from "../output.ts";
 
 export type Json = Readonly<Record<string, unknown>>;

@@ -7,9 +7,9 @@ import { listen } from "../../lib/http/server.ts";
 import { type Clock, createClock, systemTimer } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { createChunkJoiner } from "../../lib/kernel/small-chunks.ts";
-import { forward, forwardUpgrade, isRepeatable, type Service, type Upstream } from "../../lib/proxy/forward.ts";
-import { passedHeaders } from "../../lib/proxy/headers.ts";
+import { createChunkJoiner } from "../../lib/kernel/node/small-chunks.ts";
+import { forward, forwardUpgrade, isRepeatable, type Service, type Upstream } from "../../lib/platform/proxy/forward.ts";
+import { passedHeaders } from "../../lib/platform/proxy/headers.ts";
 import type { Exchange } from "./recorder.ts";
 
 /** The maximum size of a recorded body. Larger bodies are forwarded but not recorded. */

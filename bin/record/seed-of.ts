@@ -1,5 +1,5 @@
 import { BadSeed, parseSeed, type Seed } from "../../lib/config/seed.ts";
-import { foldCase } from "../../lib/kernel/case-folding.ts";
+import { foldCase } from "../../lib/kernel/text/case-folding.ts";
 import { roles } from "../../lib/kernel/roles.ts";
 import type { Account, Json } from "./recorder.ts";
 import { type Cleaner, standIn } from "./without-secrets.ts";

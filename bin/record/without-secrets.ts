@@ -1,6 +1,6 @@
-import { isSecretName, redact } from "../../lib/kernel/secret-redaction.ts";
-import { hideValues, redaction } from "../../lib/kernel/secret-values.ts";
-import { parseUrl } from "../../lib/kernel/url.ts";
+import { isSecretName, redact } from "../../lib/kernel/secrets/secret-redaction.ts";
+import { hideValues, redaction } from "../../lib/kernel/secrets/secret-values.ts";
+import { parseUrl } from "../../lib/kernel/text/url.ts";
 import { isRecord } from "../output.ts";
 import type { Json } from "./recorder.ts";
 

@@ -1,5 +1,5 @@
 import { systemTimer } from "../../lib/kernel/clock.ts";
-import { AbortController } from "../../lib/kernel/web.ts";
+import { AbortController } from "../../lib/kernel/node/web.ts";
 import { type Answer, Differs, field, type Probe, type Sent, Untried } from "./check.ts";
 
 /** The requests of one trial. */

@@ -1,8 +1,8 @@
 import type { Page } from "./answers.ts";
-import { calls, prefixes } from "./calls.ts";
+import { calls, prefixes } from "./generated/calls.ts";
 import { follow } from "./follow.ts";
-import type { Calls, OperationTypes } from "./methods.ts";
-import type { LogEntry } from "./records.ts";
+import type { Calls, OperationTypes } from "./generated/methods.ts";
+import type { LogEntry } from "./generated/records.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
 import { type WaitOptions, waitFor } from "./wait.ts";
 

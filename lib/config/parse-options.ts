@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import * as v from "valibot";
-import { didYouMean } from "../kernel/did-you-mean.ts";
-import { parseUrl } from "../kernel/url.ts";
+import { didYouMean } from "../kernel/text/did-you-mean.ts";
+import { parseUrl } from "../kernel/text/url.ts";
 import { detailOf, isUnknown } from "../kernel/validation.ts";
 import { databaseRule, isOtherUrl, isPostgres } from "../store/database-url.ts";
 import type { OptionHelp } from "./options/option-types.ts";
-import type { Options } from "./options/options.ts";
+import type { Options } from "./generated/options.ts";
 import { optionsSchema } from "./options/options-schema.ts";
 
 export type Settings = v.InferOutput<typeof optionsSchema> & {

@@ -1,21 +1,21 @@
 import * as v from "valibot";
-import { endpointLifecycle } from "../deliveries/states.ts";
-import { variables } from "../environments/rules.ts";
-import { environmentName } from "../environments/schema.ts";
-import { integrationTypes } from "../integrations/integration-types.ts";
-import { newIntegration } from "../integrations/schema.ts";
-import { foldCase } from "../kernel/case-folding.ts";
+import { endpointLifecycle } from "../features/deliveries/states.ts";
+import { variables } from "../features/environments/rules.ts";
+import { environmentName } from "../features/environments/schema.ts";
+import { integrationTypes } from "../features/integrations/integration-types.ts";
+import { newIntegration } from "../features/integrations/schema.ts";
+import { foldCase } from "../kernel/text/case-folding.ts";
 import { parseInstant } from "../kernel/clock.ts";
 import type { Detail } from "../kernel/errors.ts";
 import { isTooDeep, mostLevels } from "../kernel/size-limits.ts";
 import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
-import { fixedKey, keyName, keyScopes } from "../keys/schema.ts";
-import { organizationName, plans } from "../organizations/schema.ts";
-import { name as projectName, region } from "../projects/schema.ts";
-import { lifecycle as projectStates } from "../projects/states.ts";
-import { displayName, role } from "../users/schema.ts";
-import { lifecycle as userStates } from "../users/states.ts";
-import { newWebhook } from "../webhooks/schema.ts";
+import { fixedKey, keyName, keyScopes } from "../features/keys/schema.ts";
+import { organizationName, plans } from "../features/organizations/schema.ts";
+import { name as projectName, region } from "../features/projects/schema.ts";
+import { lifecycle as projectStates } from "../features/projects/states.ts";
+import { displayName, role } from "../features/users/schema.ts";
+import { lifecycle as userStates } from "../features/users/states.ts";
+import { newWebhook } from "../features/webhooks/schema.ts";
 
 const instantText = v.pipe(
   v.string("must be a string"),

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { milliseconds, parseDuration } from "../kernel/duration.ts";
+import { milliseconds, parseDuration } from "../kernel/text/duration.ts";
 import { durationText, oneOf, record, text, textOf } from "../kernel/validation.ts";
 
 const longest = "3650d";

@@ -1,5 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
-import { AbortController } from "../kernel/web.ts";
+import { AbortController } from "../kernel/node/web.ts";
 import { hold } from "./connections.ts";
 import type { RequestContext } from "./request-context.ts";
 

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { descriptorShares } from "../kernel/descriptors.ts";
-import { noteArrival, yieldToEventLoop } from "../kernel/event-loop.ts";
+import { descriptorShares } from "../kernel/node/descriptors.ts";
+import { noteArrival, yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import type { Log } from "../kernel/log.ts";
 import { createRecencyList, type Entry } from "../kernel/recency-list.ts";
 

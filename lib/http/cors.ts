@@ -1,4 +1,4 @@
-import { parseUrl } from "../kernel/url.ts";
+import { parseUrl } from "../kernel/text/url.ts";
 import { unauthenticated } from "./authenticate.ts";
 import type { Handler, Outcome } from "./handler.ts";
 import { isLoopbackName } from "./hosts.ts";

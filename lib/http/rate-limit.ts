@@ -1,5 +1,5 @@
 import type { Clock } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/duration.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Connection } from "../store/engine.ts";
 import type { Store } from "../store/store.ts";

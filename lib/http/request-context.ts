@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Ids } from "../kernel/ids.ts";
-import { monotonicNow } from "../kernel/system.ts";
-import { AbortController, TextEncoder } from "../kernel/web.ts";
+import { monotonicNow } from "../kernel/node/system.ts";
+import { AbortController, TextEncoder } from "../kernel/node/web.ts";
 import { clientAddress } from "./client-address.ts";
 
 /** The version prefix of each path. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 import { type Log, requestMessage } from "../kernel/log.ts";
-import { monotonicNow } from "../kernel/system.ts";
+import { monotonicNow } from "../kernel/node/system.ts";
 import type { Handler } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";

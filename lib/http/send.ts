@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { arrayBuffer } from "node:stream/consumers";
-import { isStream } from "../kernel/web.ts";
+import { isStream } from "../kernel/node/web.ts";
 import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";

@@ -1,8 +1,8 @@
 import { systemTimer } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
-import type { Stream } from "../kernel/stream.ts";
-import { createReadableStream, TextEncoder } from "../kernel/web.ts";
+import type { Stream } from "../kernel/node/stream.ts";
+import { createReadableStream, TextEncoder } from "../kernel/node/web.ts";
 import type { Cancellation } from "./cancellation.ts";
 import type { Throttle } from "./throttle.ts";
 

@@ -1,4 +1,4 @@
-import { milliseconds } from "../kernel/duration.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import { createRandom } from "../kernel/random.ts";
 import type { Row } from "../store/tables.ts";
 

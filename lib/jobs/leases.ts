@@ -1,5 +1,5 @@
 import { type Clock, isoOf } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/duration.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { Lease } from "../kernel/job.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";

@@ -1,4 +1,4 @@
-import { milliseconds } from "../kernel/duration.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { Job, Outcome } from "../kernel/job.ts";
 import type { TransactionScope } from "../kernel/transaction-hooks.ts";
 import type { Row } from "../store/tables.ts";

@@ -1,4 +1,4 @@
-import { redact, redactField } from "./secret-redaction.ts";
+import { redact, redactField } from "./secrets/secret-redaction.ts";
 
 export const levels = ["silent", "error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];

@@ -4,7 +4,7 @@ import type { Way } from "./maker.ts";
 import type { LongList, Page } from "./page.ts";
 import { type JsonText, writerOf } from "./result-text.ts";
 import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
-import type { Stream } from "./stream.ts";
+import type { Stream } from "./node/stream.ts";
 import type { OrganizationScope } from "./transaction-hooks.ts";
 import { check, type Rules, type Schema } from "./validation.ts";
 

@@ -1,7 +1,7 @@
 // Not `hash` alone: Node 18 could not load the package, and so not say why.
 import * as crypto from "node:crypto";
 import { invalid } from "./errors.ts";
-import { yieldToEventLoop } from "./event-loop.ts";
+import { yieldToEventLoop } from "./node/event-loop.ts";
 import type { JsonText } from "./result-text.ts";
 
 /** The paging parameters of a list request. */

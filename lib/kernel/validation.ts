@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { parseInstant } from "./clock.ts";
-import { parseDuration } from "./duration.ts";
+import { parseDuration } from "./text/duration.ts";
 import { type Detail, invalid, Problem } from "./errors.ts";
 import { field } from "./field.ts";
-import { type Networks, noNetworks } from "./networks.ts";
+import { type Networks, noNetworks } from "./text/networks.ts";
 
 /** The schemas and rules that the wire schemas of all features share. */
 

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { createReadableStream } from "../kernel/web.ts";
+import { createReadableStream } from "../kernel/node/web.ts";
 import type { Assets } from "./asset-files.ts";
 import type { Queries } from "./query.ts";
 import type { Store } from "./store.ts";

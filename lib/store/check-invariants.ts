@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import type { Database } from "better-sqlite3";
-import { startWorker } from "../kernel/worker-thread.ts";
+import { startWorker } from "../kernel/node/worker-thread.ts";
 import { invariants, type Violation, violationOf } from "./invariants.ts";
 import { removeCopy } from "./online-copy.ts";
 import type { SqliteEngine } from "./sqlite-engine.ts";

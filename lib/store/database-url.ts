@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseUrl } from "../kernel/url.ts";
+import { parseUrl } from "../kernel/text/url.ts";
 
 /** Whether this is a PostgreSQL URL, not a file path. */
 export const isPostgres = (database: string): boolean => /^postgres(ql)?:/.test(database);

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { readText } from "../kernel/paths.ts";
+import { readText } from "../kernel/text/paths.ts";
 import { DatabaseError } from "./database-error.ts";
 import { syncFolder } from "./sync-folder.ts";
 

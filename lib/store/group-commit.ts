@@ -1,7 +1,7 @@
 import type { Database } from "better-sqlite3";
 import { systemTimer } from "../kernel/clock.ts";
-import { afterArrivals } from "../kernel/event-loop.ts";
-import { setImmediate } from "../kernel/system.ts";
+import { afterArrivals } from "../kernel/node/event-loop.ts";
+import { setImmediate } from "../kernel/node/system.ts";
 import type { Together } from "./group-reads.ts";
 import { pauses } from "./pauses.ts";
 import { createBegin, locked, prepareControl } from "./transaction-control.ts";

@@ -1,5 +1,5 @@
 import type { RawBuilder } from "kysely";
-import { yieldToEventLoop } from "../kernel/event-loop.ts";
+import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import type { Position } from "../kernel/page.ts";
 import type { JsonText } from "../kernel/result-text.ts";
 import type { Connection, Engine } from "./engine.ts";

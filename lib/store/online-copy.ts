@@ -9,7 +9,7 @@ import {
   statSync,
   writeSync,
 } from "node:fs";
-import { yieldToEventLoop } from "../kernel/event-loop.ts";
+import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import { runningServer } from "./database-lock.ts";
 import type { Report } from "./progress.ts";
 import { openRaw } from "./sqlite.ts";

@@ -1,4 +1,4 @@
-import { yieldToEventLoop } from "../kernel/event-loop.ts";
+import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import type { Connection, EngineScope, SendReads } from "./engine.ts";
 import { isLost, mayRunAgain, translate } from "./postgres-errors.ts";
 

@@ -1,5 +1,5 @@
 import { systemTimer } from "../kernel/clock.ts";
-import { monotonicNow } from "../kernel/system.ts";
+import { monotonicNow } from "../kernel/node/system.ts";
 
 /** Readings of the database's clock per measurement. The one with the shortest round trip is the most accurate. */
 const readings = 4;

@@ -2,7 +2,7 @@ import type { Database, Statement as Prepared } from "better-sqlite3";
 import { sql } from "kysely";
 import { compileRecord } from "../kernel/compiled-records.ts";
 import { Problem } from "../kernel/errors.ts";
-import { yieldToEventLoop } from "../kernel/event-loop.ts";
+import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import { Damage, isDamage } from "./database-error.ts";
 import type { Reserve } from "./disk-reserve.ts";
 import type { Engine, Statement } from "./engine.ts";

@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import type { Worker } from "node:worker_threads";
 import type { Database } from "better-sqlite3";
 import { systemTimer } from "../kernel/clock.ts";
-import { startWorker } from "../kernel/worker-thread.ts";
+import { startWorker } from "../kernel/node/worker-thread.ts";
 import type { Watcher } from "./recovery.ts";
 
 const megabyte = 1024 * 1024;

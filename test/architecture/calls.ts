@@ -3,13 +3,13 @@ import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source
 
 /** Modules that may use the machine's time and random numbers, each with the names it uses and the reason. */
 const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
-  "lib/kernel/system.ts": {
+  "lib/kernel/node/system.ts": {
     names: /^((node:)?(timers|perf_hooks)|performance\.now)/,
     because: "it is the machine's time",
   },
   "lib/kernel/clock.ts": { names: /^setTimeout$/, because: "it is the source of time" },
   "lib/kernel/random.ts": { names: /^random/, because: "it is the source of chance" },
-  "lib/health/event-loop-delay.ts": {
+  "lib/composition/health/event-loop-delay.ts": {
     names: /^(node:)?perf_hooks$/,
     because: "it measures how late the event loop is",
   },
@@ -19,7 +19,7 @@ const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
     because: "its users have no ports of ours, and may pass their own sleep and keys",
   },
   "lib/client/wait.ts": { names: /^setTimeout$/, because: "a time-out of its users is the machine's, as in send" },
-  "lib/kernel/event-loop.ts": { names: /^setImmediate$/, because: "the next turn is no time: it waits for nothing" },
+  "lib/kernel/node/event-loop.ts": { names: /^setImmediate$/, because: "the next turn is no time: it waits for nothing" },
   "lib/store/group-commit.ts": {
     names: /^setImmediate$/,
     because: "the end of a turn is no time: it waits for nothing",
@@ -66,7 +66,7 @@ const replaced =
   /^(?:new )?(?:globalThis\.)?(set(?:Timeout|Interval|Immediate)|clear(?:Timeout|Interval|Immediate)|performance|AbortController|AbortSignal|Headers|Request|Response|ReadableStream|TextDecoder|TextEncoder)(?:\.|$)/;
 /** The client runs in browsers, which have these globals. */
 const isForBrowsers = ({ path }: Source) => path.startsWith("lib/client/");
-const isTaken = ({ path }: Source) => path === "lib/kernel/system.ts" || path === "lib/kernel/web.ts";
+const isTaken = ({ path }: Source) => path === "lib/kernel/node/system.ts" || path === "lib/kernel/node/web.ts";
 
 const clients = /^(node:)?(https|http2|net|tls|dgram|dns|dns\/promises)$|^undici$/;
 /** Modules that may open connections, each with the reason. */
@@ -77,11 +77,11 @@ const outbound: Readonly<Record<string, string>> = {
   "lib/drivers/outbound/text-records.ts": "looks up the records that prove whose a domain is",
   "lib/client/send.ts": "is handed its fetch",
   "bin/verify/probe.ts": "tries a server as its users do, in a process of its own",
-  "lib/proxy/forward.ts":
+  "lib/platform/proxy/forward.ts":
     "sends requests for apps to their ports on this machine, and those of svc-server record to its upstream",
-  "lib/proxy/target.ts": "the agents that hold connections to apps",
-  "lib/drivers/containers/engine-api.ts": "speaks to the container engine over its unix socket",
-  "lib/drivers/runtime/health.ts": "asks an app on this machine whether it is healthy",
+  "lib/platform/proxy/target.ts": "the agents that hold connections to apps",
+  "lib/platform/containers/engine-api.ts": "speaks to the container engine over its unix socket",
+  "lib/platform/runtime/health.ts": "asks an app on this machine whether it is healthy",
   "bin/event-stream.ts": "hears the stream of the service that the person at the keyboard names",
 };
 
@@ -108,12 +108,12 @@ export const callRules: readonly Rule[] = [
             .filter((node) => sql.test(textOf(node) ?? ""))
             .map((node) => said(source, source.line(node), "writes SQL; put the query into a repository.ts")),
     breaks: [
-      ["lib/users/service.ts", 'run("select name from users");'],
+      ["lib/features/users/service.ts", 'run("select name from users");'],
       ["bin/a.ts", 'run("DELETE FROM users WHERE id = " + id);'],
     ],
     keeps: [
       ["lib/store/a.ts", 'exec("BEGIN IMMEDIATE");'],
-      ["lib/users/service.ts", 'const text = "update your mail address";'],
+      ["lib/features/users/service.ts", 'const text = "update your mail address";'],
     ],
   },
   {
@@ -126,8 +126,8 @@ export const callRules: readonly Rule[] = [
             .map((node) =>
               said(source, source.line(node), "uses URL.canParse, which errs in Node 20; take kernel/url's parseUrl"),
             ),
-    breaks: [["lib/users/service.ts", "const ok = URL.canParse(text);"]],
-    keeps: [["lib/users/service.ts", "const url = parseUrl(text); const other = new URL(text);"]],
+    breaks: [["lib/features/users/service.ts", "const ok = URL.canParse(text);"]],
+    keeps: [["lib/features/users/service.ts", "const url = parseUrl(text); const other = new URL(text);"]],
   },
   {
     name: "time and chance come from the kernel's ports",
@@ -148,20 +148,20 @@ export const callRules: readonly Rule[] = [
       );
     },
     breaks: [
-      ["lib/users/service.ts", "const at = Date.now();"],
-      ["lib/users/service.ts", "const at = new Date();"],
-      ["lib/users/service.ts", "const now = clock ?? Date.now;"],
-      ["lib/users/service.ts", "globalThis.setTimeout(run, 10);"],
-      ["lib/users/service.ts", "const a = { pick: () => Math.random() };"],
-      ["lib/users/service.ts", 'import { randomUUID } from "node:crypto";\nconst id = randomUUID();'],
-      ["lib/users/service.ts", 'import { randomBytes } from "node:crypto";\nfunction a(bytes = randomBytes) {}'],
+      ["lib/features/users/service.ts", "const at = Date.now();"],
+      ["lib/features/users/service.ts", "const at = new Date();"],
+      ["lib/features/users/service.ts", "const now = clock ?? Date.now;"],
+      ["lib/features/users/service.ts", "globalThis.setTimeout(run, 10);"],
+      ["lib/features/users/service.ts", "const a = { pick: () => Math.random() };"],
+      ["lib/features/users/service.ts", 'import { randomUUID } from "node:crypto";\nconst id = randomUUID();'],
+      ["lib/features/users/service.ts", 'import { randomBytes } from "node:crypto";\nfunction a(bytes = randomBytes) {}'],
       ["bin/a.ts", 'import { setTimeout as sleep } from "node:timers/promises";'],
       ["lib/store/group-commit.ts", "setTimeout(flush, 1);"],
       ["lib/store/store.ts", "setImmediate(flush);"],
-      ["lib/users/service.ts", 'import { monitorEventLoopDelay } from "node:perf_hooks";'],
+      ["lib/features/users/service.ts", 'import { monitorEventLoopDelay } from "node:perf_hooks";'],
     ],
     keeps: [
-      ["lib/users/service.ts", "const at = new Date(clock.now()); const b = Date.parse(text); type D = Date;"],
+      ["lib/features/users/service.ts", "const at = new Date(clock.now()); const b = Date.parse(text); type D = Date;"],
       ["lib/jobs/loop.ts", "setTimeout(run, 10);"],
     ],
   },
@@ -181,7 +181,7 @@ export const callRules: readonly Rule[] = [
       ["lib/jobs/loop.ts", "setTimeout(run, 10);"],
       ["lib/jobs/loop.ts", 'import { setImmediate } from "../kernel/system.ts";\nclearTimeout(timer);'],
       ["lib/kernel/clock.ts", "globalThis.setTimeout(run, 10);"],
-      ["lib/app/a.ts", "const headers = new Headers();"],
+      ["lib/composition/a.ts", "const headers = new Headers();"],
       ["lib/http/a.ts", "const answer = Response.json({});"],
     ],
     keeps: [
@@ -212,12 +212,12 @@ export const callRules: readonly Rule[] = [
       ];
     },
     breaks: [
-      ["lib/users/service.ts", 'await fetch("https://example.com");'],
-      ["lib/users/service.ts", "const send = transport ?? globalThis.fetch;"],
+      ["lib/features/users/service.ts", 'await fetch("https://example.com");'],
+      ["lib/features/users/service.ts", "const send = transport ?? globalThis.fetch;"],
       ["lib/drivers/chat.ts", 'import { request } from "node:http";'],
       ["lib/drivers/chat.ts", 'import http from "node:http";'],
       ["lib/drivers/chat.ts", 'import { connect } from "node:net";'],
-      ["lib/live/a.ts", "const socket = new WebSocket(url);"],
+      ["lib/http/streams/a.ts", "const socket = new WebSocket(url);"],
     ],
     keeps: [
       [

@@ -36,15 +36,15 @@ export const declarationRules: readonly Rule[] = [
             )
         : [],
     breaks: [
-      ["lib/users/operations.ts", operation("async ({ params }, { users }) => { return users.get(params.id); }")],
+      ["lib/features/users/operations.ts", operation("async ({ params }, { users }) => { return users.get(params.id); }")],
       [
-        "lib/users/operations.ts",
+        "lib/features/users/operations.ts",
         operation("({ params }, { users }) => params.id ? users.get(params.id) : users.all()"),
       ],
-      ["lib/users/operations.ts", operation('({ query }, { users }) => users.get(query.id ?? "me")')],
-      ["lib/users/jobs.ts", "job({ async run() { await work(); } });"],
+      ["lib/features/users/operations.ts", operation('({ query }, { users }) => users.get(query.id ?? "me")')],
+      ["lib/features/users/jobs.ts", "job({ async run() { await work(); } });"],
     ],
-    keeps: [["lib/users/operations.ts", operation("({ params }, { users }, caller) => users.get(caller, params.id)")]],
+    keeps: [["lib/features/users/operations.ts", operation("({ params }, { users }, caller) => users.get(caller, params.id)")]],
   },
 ];
 

@@ -18,7 +18,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
  */
 export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/standing-clock.ts": "the client, the service and the program say the same sentence",
-  "lib/kernel/received-webhook.ts": "both checks of signatures take the same headers and bodies",
+  "lib/kernel/secrets/received-webhook.ts": "both checks of signatures take the same headers and bodies",
 };
 
 /** The interfaces beside `/v1`: they may use http's functions and the services of features. */
@@ -52,7 +52,7 @@ export const splits: Readonly<Record<string, string>> = {
   "apps/host-names": "the hosts that environments get",
   "apps/urls": "where apps are reached",
   "apps/domains-repository": "the rows of domains and of given up hosts",
-  "apps/data-sizes": "how much environments keep in `/data`",
+  "platform/apps/data-sizes": "how much environments keep in `/data`",
   "apps/schedules": "runs the schedules of live releases",
   "apps/schedules-repository": "the rows of schedules and their runs",
   "deliveries/endpoint-repository": "the rows of endpoints",
@@ -137,7 +137,7 @@ export const isFeature = (folder: string) =>
   folder !== "" && !(folder in layers) && !(besides as readonly string[]).includes(folder) && !isComposition(folder);
 export const inLib = ({ path }: Source) => path.startsWith("lib/");
 export const inTests = ({ path }: Source) => path.startsWith("test/");
-/** `repository` for `lib/users/repository.ts`. */
+/** `repository` for `lib/features/users/repository.ts`. */
 export const fileOf = (path: string) => path.slice(dirname(path).length + 1).replace(/\.ts$/, "");
 /** Whether a file holds queries: `repository.ts`, or a split such as `environment-repository.ts`. */
 export const isRepository = (path: string) => /^([a-z]+-)?repository$/.test(fileOf(path));

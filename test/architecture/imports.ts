@@ -28,7 +28,7 @@ const layer = (name: string): Rule => {
     name: `${name} imports nothing of ours but ${may.join(" and ")}`,
     of: imports(({ path }, { of, ours }) =>
       folderOf(path) === name && ours && !may.includes(folderOf(of)) && !(name === "client" && of in forBrowsers)
-        ? `${name} may know ${may.join(" and ")} alone, so hand it in as a port from lib/app/features.ts`
+        ? `${name} may know ${may.join(" and ")} alone, so hand it in as a port from lib/composition/features.ts`
         : undefined,
     ),
     breaks: [
@@ -52,10 +52,10 @@ export const importRules: readonly Rule[] = [
     name: "no runtime imports the other",
     of: imports(({ path }, { of }) => {
       const [own, other] = [path, of].map((one) => /^lib\/drivers\/(process|containers)\//.exec(one)?.[1]);
-      return own && other && own !== other ? "what both runtimes share belongs into lib/drivers/runtime/" : undefined;
+      return own && other && own !== other ? "what both runtimes share belongs into lib/platform/runtime/" : undefined;
     }),
-    breaks: [["lib/drivers/containers/a.ts", 'import { build } from "../process/build.ts";']],
-    keeps: [["lib/drivers/containers/a.ts", 'import { fetchSource } from "../runtime/source.ts";']],
+    breaks: [["lib/platform/containers/a.ts", 'import { build } from "../process/build.ts";']],
+    keeps: [["lib/platform/containers/a.ts", 'import { fetchSource } from "../runtime/source.ts";']],
   },
   {
     name: "what the client holds of the kernel imports nothing",
@@ -72,8 +72,8 @@ export const importRules: readonly Rule[] = [
         ? "a table of states is pure, so move what needs this into the service"
         : undefined,
     ),
-    breaks: [["lib/users/states.ts", 'import { roles } from "../kernel/roles.ts";']],
-    keeps: [["lib/users/states.ts", 'import { machine } from "../kernel/state-machine.ts";']],
+    breaks: [["lib/features/users/states.ts", 'import { roles } from "../kernel/roles.ts";']],
+    keeps: [["lib/features/users/states.ts", 'import { machine } from "../kernel/state-machine.ts";']],
   },
   {
     name: "a feature knows nothing of HTTP: neither h3, ws and node:http nor lib/http",
@@ -83,11 +83,11 @@ export const importRules: readonly Rule[] = [
         : undefined,
     ),
     breaks: [
-      ["lib/users/service.ts", 'import type { H3Event } from "h3";'],
-      ["lib/users/service.ts", 'import { createServer } from "node:http";'],
-      ["lib/users/service.ts", 'import type { Answer } from "../http/answer.ts";'],
+      ["lib/features/users/service.ts", 'import type { H3Event } from "h3";'],
+      ["lib/features/users/service.ts", 'import { createServer } from "node:http";'],
+      ["lib/features/users/service.ts", 'import type { Answer } from "../http/answer.ts";'],
     ],
-    keeps: [["lib/control/control.ts", 'import type { Answer } from "../http/answer.ts";']],
+    keeps: [["lib/emulator/control/control.ts", 'import type { Answer } from "../http/answer.ts";']],
   },
   {
     name: "only store/ and repository.ts import kysely",
@@ -96,8 +96,8 @@ export const importRules: readonly Rule[] = [
         ? "put the query into the feature's repository.ts"
         : undefined,
     ),
-    breaks: [["lib/users/service.ts", 'import { sql } from "kysely";']],
-    keeps: [["lib/users/repository.ts", 'import { sql } from "kysely";']],
+    breaks: [["lib/features/users/service.ts", 'import { sql } from "kysely";']],
+    keeps: [["lib/features/users/repository.ts", 'import { sql } from "kysely";']],
   },
   {
     name: "only store/ imports a database's driver",
@@ -106,7 +106,7 @@ export const importRules: readonly Rule[] = [
         ? "go through Store and a repository, or add what is missing to lib/store"
         : undefined,
     ),
-    breaks: [["lib/users/repository.ts", 'import Database from "better-sqlite3";']],
+    breaks: [["lib/features/users/repository.ts", 'import Database from "better-sqlite3";']],
     keeps: [["lib/store/sqlite.ts", 'import type { Database } from "better-sqlite3";']],
   },
   {
@@ -120,13 +120,13 @@ export const importRules: readonly Rule[] = [
         : undefined,
     ),
     breaks: [
-      ["lib/users/service.ts", 'import { keysRepository } from "../keys/repository.ts";'],
-      ["lib/users/service.ts", 'import type { keysRepository } from "../keys/repository.ts";'],
+      ["lib/features/users/service.ts", 'import { keysRepository } from "../keys/repository.ts";'],
+      ["lib/features/users/service.ts", 'import type { keysRepository } from "../keys/repository.ts";'],
       ["lib/service.ts", 'import { keysRepository } from "./keys/repository.ts";'],
     ],
     keeps: [
-      ["lib/users/rollout.ts", 'import { usersRepository } from "./repository.ts";'],
-      ["lib/app/open-store.ts", 'import { settingsRepository } from "../store/repository.ts";'],
+      ["lib/features/users/rollout.ts", 'import { usersRepository } from "./repository.ts";'],
+      ["lib/composition/open-store.ts", 'import { settingsRepository } from "../store/repository.ts";'],
     ],
   },
   {
@@ -141,12 +141,12 @@ export const importRules: readonly Rule[] = [
         : undefined,
     ),
     breaks: [
-      ["lib/users/operations.ts", 'import { usersService } from "./service.ts";'],
-      ["lib/users/jobs.ts", 'import { createHash } from "node:crypto";'],
+      ["lib/features/users/operations.ts", 'import { usersService } from "./service.ts";'],
+      ["lib/features/users/jobs.ts", 'import { createHash } from "node:crypto";'],
     ],
     keeps: [
       [
-        "lib/users/operations.ts",
+        "lib/features/users/operations.ts",
         'import type { UsersService } from "./service.ts";\nimport { user } from "./schema.ts";',
       ],
     ],
@@ -168,7 +168,7 @@ export const importRules: readonly Rule[] = [
         ? "export what is made here, and let others import from where it is made"
         : undefined,
     ),
-    breaks: [["lib/users/service.ts", 'export * from "./schema.ts";']],
+    breaks: [["lib/features/users/service.ts", 'export * from "./schema.ts";']],
     keeps: [["lib/index.ts", 'export { Problem } from "./kernel/errors.ts";']],
   },
   {
@@ -191,14 +191,14 @@ export const importRules: readonly Rule[] = [
       ];
     },
     breaks: [
-      ["lib/users/helpers.ts", ""],
+      ["lib/features/users/helpers.ts", ""],
       ["lib/store/utils.ts", ""],
-      ["lib/users/passwords.ts", ""],
-      ["lib/users/kinds/service.ts", ""],
+      ["lib/features/users/passwords.ts", ""],
+      ["lib/features/users/kinds/service.ts", ""],
     ],
     keeps: [
-      ["lib/users/service.ts", ""],
-      ["lib/events/bus.ts", ""],
+      ["lib/features/users/service.ts", ""],
+      ["lib/features/events/bus.ts", ""],
       ["lib/http/authenticate.ts", ""],
     ],
   },

@@ -141,13 +141,13 @@ export const limitRules: readonly Rule[] = [
               ),
             ),
     breaks: [
-      ["lib/control/a.ts", "const a = JSON.parse(text) as { b: string };"],
+      ["lib/emulator/control/a.ts", "const a = JSON.parse(text) as { b: string };"],
       ["lib/client.ts", "const a = (await response.json()) as Project;"],
       ["bin/a.ts", "const port = process.env.PORT as string;"],
     ],
     keeps: [
-      ["lib/users/service.ts", "const a = JSON.parse(row.scopes) as string[];"],
-      ["lib/control/a.ts", "const a: unknown = JSON.parse(text); const b = [1] as const;"],
+      ["lib/features/users/service.ts", "const a = JSON.parse(row.scopes) as string[];"],
+      ["lib/emulator/control/a.ts", "const a: unknown = JSON.parse(text); const b = [1] as const;"],
     ],
   },
 ];

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 export const longestMap = 150;
 export const widestMap = 200;
 
-/** Every folder below lib: `lib/drivers/box`. */
+/** Every folder below lib: `lib/platform/box`. */
 export const foldersOfLib = (folder = "lib"): string[] =>
   readdirSync(folder, { withFileTypes: true })
     .filter((one) => one.isDirectory())

@@ -5,13 +5,13 @@ import { type Node, nameOf, type Rule, type Source, said } from "./source.ts";
 const ofProcess: Readonly<Record<string, string>> = {
   "lib/http/connections.ts": "the ports of a process share its descriptors",
   "lib/drivers/outbound/request-slots.ts": "so do its requests",
-  "lib/kernel/event-loop.ts": "a process has one event loop",
-  "lib/kernel/system.ts": "a process has one clock",
-  "lib/kernel/standard-error.ts": "a process has one standard error",
+  "lib/kernel/node/event-loop.ts": "a process has one event loop",
+  "lib/kernel/node/system.ts": "a process has one clock",
+  "lib/kernel/node/standard-error.ts": "a process has one standard error",
   "lib/drivers/painter/deflate.ts": "belongs to the thread that paints",
   "lib/store/checkpoint-worker.ts": "belongs to the thread that moves the log",
-  "lib/drivers/box/cgroups.ts": "numbers the control groups of a process",
-  "lib/drivers/runtime/temporary-folder.ts": "the folders that a process removes at its end",
+  "lib/platform/box/cgroups.ts": "numbers the control groups of a process",
+  "lib/platform/runtime/temporary-folder.ts": "the folders that a process removes at its end",
   "lib/kernel/validation.ts": "is set during one synchronous call",
   "bin/svc-server.ts": "a program has one standard output",
   "lib/testing.ts": "a test file has one way to clean up",
@@ -19,7 +19,7 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/drivers/outbound/http-request.ts": "is keyed by sockets",
   // What these remember follows from its key alone.
   "lib/http/app.ts": "a loaded module",
-  "lib/kernel/web.ts": "loaded classes",
+  "lib/kernel/node/web.ts": "loaded classes",
   "lib/store/sqlite.ts": "a loaded module",
   "lib/kernel/version.ts": "a file of the package",
   "lib/store/migrate.ts": "files of the package",
@@ -30,8 +30,8 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/store/postgres-inserts.ts": "texts of queries",
   "lib/store/postgres.ts": "texts of queries",
   "lib/kernel/compiled-records.ts": "functions by the names of fields",
-  "lib/drivers/runtime/child.ts": "descriptors that the machine gives every child",
-  "lib/drivers/runtime/process-table.ts": "the page size of the machine",
+  "lib/kernel/node/child-process.ts": "descriptors that the machine gives every child",
+  "lib/kernel/node/process-table.ts": "the page size of the machine",
 };
 
 const isReadonly = ({ typeAnnotation }: Node) => /^Readonly/.test(typeAnnotation?.typeAnnotation?.typeName?.name ?? "");

@@ -165,31 +165,31 @@ export const repositoryRules: readonly Rule[] = [
             )
         : [],
     breaks: [
-      ["lib/users/repository.ts", find("")],
-      ["lib/users/repository.ts", bound('db.deleteFrom("users").where("id", "=", p.id)')],
+      ["lib/features/users/repository.ts", find("")],
+      ["lib/features/users/repository.ts", bound('db.deleteFrom("users").where("id", "=", p.id)')],
       [
-        "lib/users/repository.ts",
+        "lib/features/users/repository.ts",
         'export const a = (query) => ({ list: query.pages({ table: "users", filters: ["status"] }) });',
       ],
-      ["lib/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("rate_windows") });'],
+      ["lib/features/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("rate_windows") });'],
     ],
     keeps: [
-      ["lib/users/repository.ts", find('.where("organization_id", "=", p.organization_id)')],
+      ["lib/features/users/repository.ts", find('.where("organization_id", "=", p.organization_id)')],
       ["lib/jobs/repository.ts", find("")],
-      ["lib/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("users") });'],
+      ["lib/features/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("users") });'],
     ],
   },
   {
     name: "every value of a query is bound",
     of: (source) => (isRepository(source.path) || folderOf(source.path) === "store" ? unbound(source) : []),
     breaks: [
-      ["lib/users/repository.ts", bound("sql.raw(p.name)")],
-      ["lib/users/repository.ts", bound("db.where('name', '=', sql.lit(p.name))")],
+      ["lib/features/users/repository.ts", bound("sql.raw(p.name)")],
+      ["lib/features/users/repository.ts", bound("db.where('name', '=', sql.lit(p.name))")],
       ["lib/store/a.ts", `database.prepare(\`select * from users where name = \${name}\`);`],
       ["lib/store/a.ts", 'database.exec("delete from users where name = " + name);'],
     ],
     keeps: [
-      ["lib/users/repository.ts", bound(`sql\`name = \${p.name} limit \${sql.lit(20)}\``)],
+      ["lib/features/users/repository.ts", bound(`sql\`name = \${p.name} limit \${sql.lit(20)}\``)],
       ["lib/store/a.ts", `database.prepare("select 1"); database.pragma(\`user_version = \${files.length}\`);`],
     ],
   },
@@ -206,8 +206,8 @@ export const repositoryRules: readonly Rule[] = [
             "binds a LIMIT, and SQLite then prepares the statement anew at each call; write .limit(sql.lit(…))",
           ),
         ),
-    breaks: [["lib/users/repository.ts", bound('db.selectFrom("users").limit(1)')]],
-    keeps: [["lib/users/repository.ts", bound('db.selectFrom("users").limit(sql.lit(1))')]],
+    breaks: [["lib/features/users/repository.ts", bound('db.selectFrom("users").limit(1)')]],
+    keeps: [["lib/features/users/repository.ts", bound('db.selectFrom("users").limit(sql.lit(1))')]],
   },
 ];
 

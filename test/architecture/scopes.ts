@@ -21,6 +21,6 @@ export function widestScopes(all: readonly Source[]): string[] {
   return found.sort();
 }
 
-/** The places that the map lists, each with its reason: "- `app/bootstrap` `fill`: …". */
+/** The places that the map lists, each with its reason: "- `composition/bootstrap` `fill`: …". */
 export const listedScopes = (map: string): string[] =>
   [...map.matchAll(/^ *- `([\w/-]+)` `(\w+)`: \S/gm)].map(([, path, name]) => `${path} ${name}`).sort();

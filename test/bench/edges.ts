@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { auditService } from "../../lib/audit/service.ts";
+import { auditService } from "../../lib/features/audit/service.ts";
 import { createService, type Options } from "../../lib/index.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";

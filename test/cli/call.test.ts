@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
 import { documentedOperations, inputOf } from "../../bin/call-fields.ts";
 import { operationHelp } from "../../bin/operation-help.ts";
-import { operations } from "../../lib/operations.ts";
+import { operations } from "../../lib/composition/operations.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { launch, run as spawned, stream, temporaryFolder } from "../helpers/program.ts";
 

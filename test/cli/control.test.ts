@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { run as command } from "../../bin/main.ts";
-import { catalog } from "../../lib/events/catalog.ts";
+import { catalog } from "../../lib/features/events/catalog.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync
 import module from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
-import { unfitVersion } from "../../lib/kernel/node-version.ts";
+import { unfitVersion } from "../../lib/kernel/node/node-version.ts";
 import { userFolder } from "../helpers/cli-refusals.ts";
 import { program } from "../helpers/program.ts";
 

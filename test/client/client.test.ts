@@ -225,7 +225,7 @@ test("retries are limited, and a signal ends them at once", async () => {
 test("a receiver without Node checks signatures as one with it", async () => {
   const body = '{"event":"project.created"}';
   const right = "sha256=f0b2b5f2";
-  const { signatureOf } = await import("../../lib/deliveries/signature.ts");
+  const { signatureOf } = await import("../../lib/features/deliveries/signature.ts");
   const signature = signatureOf("whsec_demo", body);
   for (const [secret, text, header] of [
     ["whsec_demo", body, signature],

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventDataName, inputName, inputOf, optionLeaves, records } from "../../.scripts/declarations.ts";
-import { catalog } from "../../lib/events/catalog.ts";
-import { type Json, jsonSchema } from "../../lib/openapi/json-schema.ts";
-import { operations } from "../../lib/operations.ts";
+import { catalog } from "../../lib/features/events/catalog.ts";
+import { type Json, jsonSchema } from "../../lib/composition/openapi/json-schema.ts";
+import { operations } from "../../lib/composition/operations.ts";
 import { startLanguageService } from "../helpers/language-service.ts";
 
 /** A field that editors must document: the code that reaches it, and its description in the schema. */
@@ -139,7 +139,7 @@ declare const map: <T>(of: T) => Extract<NonNullable<T>, Record<string, unknown>
     const hover = shown[i] ?? "";
     if (!hover.includes(meaning)) return [`${place} shows ${JSON.stringify(hover)}, and not: ${meaning}`];
     return needsExample && !/@example/.test(hover)
-      ? [`${place} shows no example; add one to lib/openapi/examples.ts`]
+      ? [`${place} shows no example; add one to lib/composition/openapi/examples.ts`]
       : [];
   });
   assert.equal(mistakes.length, 0, `\n${mistakes.join("\n")}`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientProblem } from "../../lib/client.ts";
-import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
+import { yieldToEventLoop } from "../../lib/kernel/node/event-loop.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { keyOf, type World, world } from "../helpers/test-service.ts";

@@ -7,7 +7,7 @@ import { build } from "esbuild";
 import fc from "fast-check";
 import { eventsOf } from "../../lib/client/sse.ts";
 import { createClient } from "../../lib/client.ts";
-import { refusedPorts } from "../../lib/kernel/refused-ports.ts";
+import { refusedPorts } from "../../lib/kernel/text/refused-ports.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { keyOf, world } from "../helpers/test-service.ts";
 

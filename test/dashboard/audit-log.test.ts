@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operations } from "../../lib/operations.ts";
+import { operations } from "../../lib/composition/operations.ts";
 import { browser, noBrowser } from "../helpers/browser.ts";
 import { controlsOf, cutAt, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { member, withMembers } from "../helpers/members.ts";

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createService } from "../../lib/index.ts";
-import { milliseconds } from "../../lib/kernel/duration.ts";
+import { milliseconds } from "../../lib/kernel/text/duration.ts";
 import { foundIn } from "../helpers/canaries.ts";
 import { onMachineTime } from "../helpers/engine.ts";
 import { client, realIssuer, visitor } from "../helpers/issuer.ts";

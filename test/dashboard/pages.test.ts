@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openAdmin } from "../../lib/app/offline-admin.ts";
+import { openAdmin } from "../../lib/composition/offline-admin.ts";
 import { parseOptions } from "../../lib/config/parse-options.ts";
 import { browser, noBrowser } from "../helpers/browser.ts";
 import { controlsOf, dashboardPage } from "../helpers/dashboard-page.ts";

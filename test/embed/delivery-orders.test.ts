@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ordersOf } from "../../lib/instruments/delivery-orders.ts";
+import { ordersOf } from "../../lib/emulator/instruments/delivery-orders.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { expect, type World, world } from "../helpers/test-service.ts";
 

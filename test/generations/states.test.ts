@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { generationsRepository } from "../../lib/generations/repository.ts";
-import { lifecycle, type MoveName } from "../../lib/generations/states.ts";
-import { organizationsRepository } from "../../lib/organizations/repository.ts";
+import { generationsRepository } from "../../lib/features/generations/repository.ts";
+import { lifecycle, type MoveName } from "../../lib/features/generations/states.ts";
+import { organizationsRepository } from "../../lib/features/organizations/repository.ts";
 import { createStore } from "../../lib/store/store.ts";
 import type { Row } from "../../lib/store/tables.ts";
 import { newDatabase } from "../helpers/engines.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createHistory, quantileOf } from "../../lib/health/history.ts";
+import { createHistory, quantileOf } from "../../lib/dashboard/process-history.ts";
 import { createMeter } from "../../lib/http/request-metrics.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 

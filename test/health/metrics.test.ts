@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import fc from "fast-check";
-import { lifecycle as deployment } from "../../lib/deployments/states.ts";
-import { lifecycle as generation } from "../../lib/generations/states.ts";
-import { exposition } from "../../lib/health/prometheus-text.ts";
+import { lifecycle as deployment } from "../../lib/features/deployments/states.ts";
+import { lifecycle as generation } from "../../lib/features/generations/states.ts";
+import { exposition } from "../../lib/composition/health/prometheus-text.ts";
 import { bounds, createMeter } from "../../lib/http/request-metrics.ts";
 import { listeningWorld, owner } from "../helpers/raw-sockets.ts";
 import { openStream } from "../helpers/stream-client.ts";
@@ -240,6 +240,6 @@ test("the reference names every metric, and no other", async (t) => {
   const named = [...chapter.matchAll(/`((?:svc|process)_\w+)/g)].map(([, name = ""]) => name);
   for (const name of served) assert.ok(named.includes(name ?? ""), `${name} is missing`);
   // Metrics without a count are not served, so the source shows whether they exist.
-  const source = readFileSync("lib/health/metrics.ts", "utf8");
+  const source = readFileSync("lib/composition/health/metrics.ts", "utf8");
   for (const name of named) assert.ok(source.includes(`"${name}"`), `${name} is none`);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { test } from "node:test";
-import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
+import { yieldToEventLoop } from "../../lib/kernel/node/event-loop.ts";
 import { openRaw } from "../../lib/store/sqlite.ts";
 import { temporary } from "../helpers/members.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { WebSocket } from "ws";
-import { freePort } from "../../lib/drivers/runtime/health.ts";
+import { freePort } from "../../lib/platform/runtime/health.ts";
 import { type Certificate, certificate } from "./certificates.ts";
 import { bearer } from "./headers.ts";
 import { launch, temporaryFolder } from "./program.ts";

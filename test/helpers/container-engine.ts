@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { descendantsOf, signalProcess } from "../../lib/drivers/runtime/process-table.ts";
+import { descendantsOf, signalProcess } from "../../lib/kernel/node/process-table.ts";
 import { freeFolder, freeNetwork, subnet } from "./engine-leftovers.ts";
 import { firstOf, until } from "./until.ts";
 

@@ -13,7 +13,7 @@ import {
   type LogLine,
   type Progress,
 } from "../../lib/drivers/deployment/contract.ts";
-import { createProxy } from "../../lib/proxy/proxy.ts";
+import { createProxy } from "../../lib/platform/proxy/proxy.ts";
 
 /** Helpers that call a deployment driver as the service does. */
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { descendantsOf, signalProcess } from "../../lib/drivers/runtime/process-table.ts";
+import { descendantsOf, signalProcess } from "../../lib/kernel/node/process-table.ts";
 
 // Networks of different engines on one machine must not overlap.
 export const subnet = `10.${200 + (process.pid % 50)}.${Math.floor(process.pid / 50) % 250}.0/24`;

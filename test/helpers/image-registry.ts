@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { gzipSync } from "node:zlib";
-import { tarEnd, tarFile, tarHeader } from "../../lib/drivers/containers/context-tar.ts";
+import { tarEnd, tarFile, tarHeader } from "../../lib/platform/containers/context-tar.ts";
 import { found, type Scope } from "./container-engine.ts";
 import { temporaryFolder } from "./program.ts";
 

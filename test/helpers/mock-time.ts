@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
 
 /** Mocks the machine's time, also for the service, which took its timers when it was imported. */
 export function mockTime(t: TestContext, options: { apis: ("setTimeout" | "Date")[]; now?: number }): void {

@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { parseAddress } from "../../lib/kernel/ip-address.ts";
+import { parseAddress } from "../../lib/kernel/text/ip-address.ts";
 
 /** A name's records: its addresses, and the CNAME chain that leads to them. */
 export interface Records {

@@ -1,4 +1,4 @@
-import type { ProtectionName } from "../../lib/drivers/box/protections.ts";
+import type { ProtectionName } from "../../lib/drivers/deployment/protections.ts";
 import { lacks, type Running } from "./running-apps.ts";
 
 /** Skips a test, with the reason, if the machine lacks a protection. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { listen } from "../../lib/http/server.ts";
-import { createProxy } from "../../lib/proxy/proxy.ts";
+import { createProxy } from "../../lib/platform/proxy/proxy.ts";
 import { all, open } from "./raw-sockets.ts";
 
 /** The host of the app. */

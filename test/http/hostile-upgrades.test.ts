@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { listen } from "../../lib/http/server.ts";
-import { createProxy } from "../../lib/proxy/proxy.ts";
+import { createProxy } from "../../lib/platform/proxy/proxy.ts";
 import { get, inFrontOf, upgrade } from "../helpers/raw-app.ts";
 import { all, open, statusesIn } from "../helpers/raw-sockets.ts";
 

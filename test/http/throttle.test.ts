@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Cancellation } from "../../lib/http/cancellation.ts";
 import { createThrottle } from "../../lib/http/throttle.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
-import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
+import { yieldToEventLoop } from "../../lib/kernel/node/event-loop.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 import { keyOf, type World, world } from "../helpers/test-service.ts";
 

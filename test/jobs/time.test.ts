@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHook } from "node:async_hooks";
 import { type TestContext, test } from "node:test";
 import * as v from "valibot";
-import { deployment as shape } from "../../lib/deployments/schema.ts";
+import { deployment as shape } from "../../lib/features/deployments/schema.ts";
 import type { Options } from "../../lib/index.ts";
 import { byBranch, deployAndFinish, deploymentNow, source, withOutcomes } from "../helpers/deployments.ts";
 import { onSqlite } from "../helpers/engine.ts";

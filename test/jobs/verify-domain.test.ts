@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDomains } from "../../lib/apps/domains.ts";
-import { appsRepository } from "../../lib/apps/repository.ts";
+import { createDomains } from "../../lib/platform/apps/domains.ts";
+import { appsRepository } from "../../lib/platform/apps/repository.ts";
 import { createQueue } from "../../lib/jobs/queue.ts";
 import { jobsRepository } from "../../lib/jobs/repository.ts";
 import { createClock } from "../../lib/kernel/clock.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { withoutEscapeSequences } from "../../lib/kernel/escape-sequences.ts";
+import { withoutEscapeSequences } from "../../lib/kernel/text/escape-sequences.ts";
 
 const esc = "\u001b";
 const cases: readonly (readonly [text: string, left: string])[] = [

@@ -6,7 +6,7 @@ import {
   createTurns,
   noteArrival,
   yieldToEventLoop,
-} from "../../lib/kernel/event-loop.ts";
+} from "../../lib/kernel/node/event-loop.ts";
 
 test("the first callback of a tick runs at once, the others at its end, in order, and so in the next tick", async () => {
   const batch = createBatchPerTick(assert.ifError);

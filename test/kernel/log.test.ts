@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Options } from "../../lib/index.ts";
 import { createLog, lineSink, reasonOf } from "../../lib/kernel/log.ts";
-import { redact } from "../../lib/kernel/secret-redaction.ts";
+import { redact } from "../../lib/kernel/secrets/secret-redaction.ts";
 import { launch, temporaryFolder } from "../helpers/program.ts";
 import { runs } from "../helpers/properties.ts";
 import { listeningWorld, owner } from "../helpers/raw-sockets.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPasswordHashes } from "../../lib/kernel/password-hash.ts";
+import { createPasswordHashes } from "../../lib/kernel/secrets/password-hash.ts";
 
 test("one organization's passwords do not hold up another's", async () => {
   const { hashPassword, isPassword } = createPasswordHashes();

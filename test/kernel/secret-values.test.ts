@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { hideValues, redaction } from "../../lib/kernel/secret-values.ts";
+import { hideValues, redaction } from "../../lib/kernel/secrets/secret-values.ts";
 import { runs } from "../helpers/properties.ts";
 
 /** Tries every value at every place. */

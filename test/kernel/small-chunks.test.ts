@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, request } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { createChunkJoiner } from "../../lib/kernel/small-chunks.ts";
-import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { createChunkJoiner } from "../../lib/kernel/node/small-chunks.ts";
+import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
 
 const joinSmallChunks = createChunkJoiner();
 

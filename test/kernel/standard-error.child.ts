@@ -1,6 +1,6 @@
 /** Writes lines to stderr, of which the second may not wait, and ends in the given way within the same tick. */
 import { once } from "node:events";
-import { writeLine } from "../../lib/kernel/standard-error.ts";
+import { writeLine } from "../../lib/kernel/node/standard-error.ts";
 
 const line = (text: string, mayWait: boolean) => writeLine(text, mayWait, (lines) => `lost ${lines}`);
 const [how] = process.argv.slice(2);

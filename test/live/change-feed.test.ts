@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type Change, createChangeFeed } from "../../lib/events/change-feed.ts";
+import { type Change, createChangeFeed } from "../../lib/features/events/change-feed.ts";
 import type { Cluster } from "../../lib/store/engine.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { newDatabase } from "../helpers/engines.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
-import { Subscriber } from "../../lib/live/subscriber.ts";
+import { Subscriber } from "../../lib/http/streams/subscriber.ts";
 import { withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";

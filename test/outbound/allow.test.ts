@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isAllowed, parseAllow } from "../../lib/drivers/outbound/allowed-addresses.ts";
+import { isAllowed, parseAllow } from "../../lib/drivers/outbound/address-policy.ts";
 import { createService } from "../../lib/index.ts";
 
 describe("outbound.allow", () => {

@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import type { Options } from "../../lib/config/options/options.ts";
+import type { Options } from "../../lib/config/generated/options.ts";
 import { parseOptions } from "../../lib/config/parse-options.ts";
 import type { Service } from "../../lib/index.ts";
 import { migrations } from "../../lib/store/migrate.ts";

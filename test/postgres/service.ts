@@ -1,4 +1,4 @@
-import type { Options } from "../../lib/config/options/options.ts";
+import type { Options } from "../../lib/config/generated/options.ts";
 import * as real from "../../lib/service.ts";
 import { freeing, onPostgres } from "./on-postgres.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { bubblewrap } from "../../lib/drivers/process/sandbox.ts";
+import { bubblewrap } from "../../lib/platform/process/sandbox.ts";
 import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";

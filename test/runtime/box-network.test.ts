@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { type TestContext, test } from "node:test";
-import { quoted } from "../../lib/kernel/shell-words.ts";
+import { quoted } from "../../lib/kernel/text/shell-words.ts";
 import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createEngineReader } from "../../lib/drivers/process/build-advice.ts";
-import { type Build, runStep } from "../../lib/drivers/process/build-steps.ts";
-import type { Box } from "../../lib/drivers/process/sandbox.ts";
+import { createEngineReader } from "../../lib/platform/process/build-advice.ts";
+import { type Build, runStep } from "../../lib/platform/process/build-steps.ts";
+import type { Box } from "../../lib/platform/process/sandbox.ts";
 import { app, noSandbox, runtimeWorld, server } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
 

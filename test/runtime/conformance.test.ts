@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { simulatedDeployments } from "../../lib/drivers/deployment/simulated.ts";
-import { createProcessDriver } from "../../lib/drivers/process/process.ts";
+import { createProcessDriver } from "../../lib/platform/process/process.ts";
 import type { SimulatedOutcome } from "../../lib/index.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { type Files, repositories } from "../helpers/repositories.ts";

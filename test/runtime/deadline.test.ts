@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { createServer } from "node:http";
 import { test } from "node:test";
-import { deadline } from "../../lib/drivers/runtime/deadline.ts";
-import { pause } from "../../lib/drivers/runtime/pause.ts";
+import { deadline } from "../../lib/kernel/deadline.ts";
+import { pause } from "../../lib/platform/runtime/pause.ts";
 
 test("A deadline beyond a minute comes when it is due, though no timer runs longer than a minute", () => {
   let now = 0;

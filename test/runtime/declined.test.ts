@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createProcessDriver } from "../../lib/drivers/process/process.ts";
+import { createProcessDriver } from "../../lib/platform/process/process.ts";
 import { advance, idOf, kept, workOf } from "../helpers/driver-steps.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { repositories } from "../helpers/repositories.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countCrash } from "../../lib/apps/crashes.ts";
+import { countCrash } from "../../lib/platform/apps/crashes.ts";
 import type { Crash, DeploymentDriver, Instance } from "../../lib/drivers/deployment/contract.ts";
-import { Unhealthy } from "../../lib/drivers/runtime/failure.ts";
+import { Unhealthy } from "../../lib/platform/runtime/failure.ts";
 import { endOf } from "../helpers/deployments.ts";
 import { bearer } from "../helpers/headers.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";

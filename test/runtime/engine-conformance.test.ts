@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createEngineDriver } from "../../lib/drivers/containers/containers.ts";
+import { createEngineDriver } from "../../lib/platform/containers/containers.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
 import { containerEngine, type Kind as EngineKind, kinds, lacking } from "../helpers/container-engine.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";

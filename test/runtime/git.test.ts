@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { mostCommits } from "../../lib/drivers/runtime/git-cache.ts";
+import { mostCommits } from "../../lib/platform/runtime/git-cache.ts";
 import { blocker, endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";

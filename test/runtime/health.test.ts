@@ -4,11 +4,11 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { type AddressInfo, createServer as createConnections } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
-import { startApp } from "../../lib/drivers/runtime/app-instance.ts";
-import type { Child, Ending } from "../../lib/drivers/runtime/child.ts";
-import type { Unhealthy } from "../../lib/drivers/runtime/failure.ts";
-import { freePort, waitUntilHealthy } from "../../lib/drivers/runtime/health.ts";
-import { watchPorts } from "../../lib/drivers/runtime/listening-ports.ts";
+import { startApp } from "../../lib/platform/runtime/app-instance.ts";
+import type { Child, Ending } from "../../lib/kernel/node/child-process.ts";
+import type { Unhealthy } from "../../lib/platform/runtime/failure.ts";
+import { freePort, waitUntilHealthy } from "../../lib/platform/runtime/health.ts";
+import { watchPorts } from "../../lib/platform/runtime/listening-ports.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 
 const signal = new AbortController().signal;

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { installOf } from "../../lib/drivers/process/installs.ts";
+import { installOf } from "../../lib/platform/process/installs.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { app, noSandbox, runtimeWorld } from "../helpers/running-apps.ts";
 

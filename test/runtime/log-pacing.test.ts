@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
-import { createPacing } from "../../lib/drivers/runtime/lines.ts";
-import { createOutput } from "../../lib/drivers/runtime/output.ts";
+import { createPacing } from "../../lib/platform/runtime/lines.ts";
+import { createOutput } from "../../lib/platform/runtime/output.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 
 test("Programs that flood their logs are read more slowly the more there are, and a quiet one at once", (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createOrganizationUsers } from "../../lib/drivers/box/organization-users.ts";
+import { createOrganizationUsers } from "../../lib/platform/box/organization-users.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
 const range = { first: 1000, count: 4 };

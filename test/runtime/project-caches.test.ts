@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createProjectCaches } from "../../lib/drivers/runtime/project-caches.ts";
+import { createProjectCaches } from "../../lib/platform/runtime/project-caches.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
 test("A full folder of packages is emptied, but never while another build of the environment uses it", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
-import { pushedBranches } from "../../lib/drivers/repositories/pushed-branches.ts";
+import { pushedBranches } from "../../lib/platform/repositories/pushed-branches.ts";
 import { gitHost } from "../helpers/git-host.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 

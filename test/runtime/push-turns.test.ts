@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRepositories } from "../../lib/drivers/repositories/repositories.ts";
+import { createRepositories } from "../../lib/platform/repositories/repositories.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
 test("an organization has at most 16 git requests at once, even if they come together", async (t) => {

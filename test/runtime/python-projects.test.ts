@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pythonApp } from "../../lib/drivers/process/python-app.ts";
+import { pythonApp } from "../../lib/platform/process/python-app.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
 const noPython =

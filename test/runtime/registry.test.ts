@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contextFilter } from "../../lib/drivers/containers/dockerignore.ts";
-import { parseReference } from "../../lib/drivers/containers/image-reference.ts";
-import { createFrameReader } from "../../lib/drivers/containers/log-frames.ts";
-import { resolveDigest } from "../../lib/drivers/containers/registry.ts";
+import { contextFilter } from "../../lib/platform/containers/dockerignore.ts";
+import { parseReference } from "../../lib/kernel/text/image-reference.ts";
+import { createFrameReader } from "../../lib/platform/containers/log-frames.ts";
+import { resolveDigest } from "../../lib/platform/containers/registry.ts";
 import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
 import { type Answer, registry } from "../helpers/image-registry.ts";
 

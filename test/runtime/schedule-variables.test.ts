@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { plainFiles } from "../../lib/drivers/box/tenant-files.ts";
-import { createInstances } from "../../lib/drivers/process/instances.ts";
-import type { Box, Sandbox } from "../../lib/drivers/process/sandbox.ts";
-import { createDataFolders } from "../../lib/drivers/runtime/data-folders.ts";
-import { createReleases } from "../../lib/drivers/runtime/releases.ts";
+import { plainFiles } from "../../lib/platform/box/tenant-files.ts";
+import { createInstances } from "../../lib/platform/process/instances.ts";
+import type { Box, Sandbox } from "../../lib/platform/process/sandbox.ts";
+import { createDataFolders } from "../../lib/platform/runtime/data-folders.ts";
+import { createReleases } from "../../lib/platform/runtime/releases.ts";
 import { idOf, workOf } from "../helpers/driver-steps.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 

@@ -4,10 +4,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { LogLine } from "../../lib/drivers/deployment/contract.ts";
-import { createAdviceReader, createEngineReader } from "../../lib/drivers/process/build-advice.ts";
-import { adviceOf, errorIn } from "../../lib/drivers/process/failure-advice.ts";
-import { lackIn, notFoundIn } from "../../lib/drivers/process/missing-programs.ts";
-import { deniedIn, programFault } from "../../lib/drivers/process/program-faults.ts";
+import { createAdviceReader, createEngineReader } from "../../lib/platform/process/build-advice.ts";
+import { adviceOf, errorIn } from "../../lib/platform/process/failure-advice.ts";
+import { lackIn, notFoundIn } from "../../lib/platform/process/missing-programs.ts";
+import { deniedIn, programFault } from "../../lib/platform/process/program-faults.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { lacks, runtimeWorld } from "../helpers/running-apps.ts";
 

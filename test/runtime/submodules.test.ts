@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shownAddress, sourceAt } from "../../lib/drivers/runtime/submodules.ts";
+import { shownAddress, sourceAt } from "../../lib/platform/runtime/submodules.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 
 const host = "production-web.localhost";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createTenantFiles } from "../../lib/drivers/box/tenant-files.ts";
+import { createTenantFiles } from "../../lib/platform/box/tenant-files.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
 /** Exchanges folders for links, in one step each and without end, as an app can in its `/data`. */

@@ -1,4 +1,4 @@
-import { featureJobs } from "../../lib/app/features.ts";
+import { featureJobs } from "../../lib/composition/features.ts";
 import type { Job, Outcome } from "../../lib/kernel/job.ts";
 import type { Tx } from "../../lib/kernel/transaction-hooks.ts";
 import { type End, ended } from "./coverage.ts";

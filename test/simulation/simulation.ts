@@ -6,7 +6,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { createService, type Service } from "../../lib/index.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { replaceSystemTime } from "../../lib/kernel/system.ts";
+import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
 import { allSteps, emptyRecord, runSteps, stepContext } from "../helpers/all-operations.ts";
 import { unfinished, violations } from "../helpers/invariants.ts";
 import { around, seed as organizations, start } from "../helpers/test-service.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf } from "../../lib/drivers/code-host/address.ts";
+import { addressOf } from "../../lib/platform/code-host/address.ts";
 import type { DeploymentDriver } from "../../lib/index.ts";
 import { codeHost } from "../helpers/code-host.ts";
 import { commitOf, connectPreviews, hook, pullRequest } from "../helpers/pull-requests.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
-import { createWorlds } from "../../lib/app/worlds.ts";
+import { createWorlds } from "../../lib/emulator/worlds.ts";
 import { createClient } from "../../lib/client.ts";
 import { createService, type Options } from "../../lib/index.ts";
 import { withSnapshots } from "../helpers/engine.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operations } from "../../lib/operations.ts";
+import { operations } from "../../lib/composition/operations.ts";
 import { nameOf, type Rule, roles, rules } from "../helpers/access-table.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { keepAliveClient } from "../helpers/keep-alive-client.ts";

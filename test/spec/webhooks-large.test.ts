@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import { yieldToEventLoop } from "../../lib/kernel/event-loop.ts";
+import { yieldToEventLoop } from "../../lib/kernel/node/event-loop.ts";
 import {
   addresses,
   deliveryCount,

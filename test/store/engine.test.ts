@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import Database from "better-sqlite3";
 import fc from "fast-check";
-import { eventsRepository } from "../../lib/events/repository.ts";
+import { eventsRepository } from "../../lib/features/events/repository.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { paginate } from "../../lib/kernel/page.ts";
 import { createQueries } from "../../lib/store/query.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import fc from "fast-check";
-import { deploymentsRepository } from "../../lib/deployments/repository.ts";
+import { deploymentsRepository } from "../../lib/features/deployments/repository.ts";
 import { openMemory } from "../../lib/store/database-files.ts";
 import { createQueries } from "../../lib/store/query.ts";
 import { withoutPauses } from "../helpers/engine.ts";

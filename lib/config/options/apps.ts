@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseUrl } from "../../kernel/url.ts";
+import { parseUrl } from "../../kernel/text/url.ts";
 import { textLike, wholeNumber } from "../../kernel/validation.ts";
 import { option, path } from "./option-types.ts";
 

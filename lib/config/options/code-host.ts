@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseUrl } from "../../kernel/url.ts";
+import { parseUrl } from "../../kernel/text/url.ts";
 import { textLike, textOf } from "../../kernel/validation.ts";
 import { duration, option, path } from "./option-types.ts";
 

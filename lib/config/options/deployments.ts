@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseUserRange } from "../../drivers/box/organization-users.ts";
+import { parseUserRange } from "../../platform/box/organization-users.ts";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseAddress } from "../../kernel/ip-address.ts";
+import { parseAddress } from "../../kernel/text/ip-address.ts";
 import { option } from "./option-types.ts";
 
 const server = v.pipe(

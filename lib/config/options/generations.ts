@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { GenerationDriver } from "../../drivers/generation/contract.ts";
 import { parseHttpUrl } from "../../drivers/outbound/target.ts";
-import { finished } from "../../generations/schema.ts";
+import { finished } from "../../features/generations/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { duration, option, positive } from "./option-types.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { parseByteSize } from "../../kernel/byte-size.ts";
-import { parseDuration } from "../../kernel/duration.ts";
-import { pathOf } from "../../kernel/paths.ts";
+import { parseByteSize } from "../../kernel/text/byte-size.ts";
+import { parseDuration } from "../../kernel/text/duration.ts";
+import { pathOf } from "../../kernel/text/paths.ts";
 import { textOf, wholeNumber } from "../../kernel/validation.ts";
 
 /** A whole number of at least 1. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { parseUrl } from "../../kernel/url.ts";
+import { parseUrl } from "../../kernel/text/url.ts";
 
 function isOrigin(text: string): boolean {
   const url = parseUrl(text);

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { ClockBar } from "./clock-bar.tsx";
 import { Button } from "./controls.tsx";
-import { InstrumentPage } from "./instrument-pages.tsx";
+import { InstrumentPage } from "./pages/instrument-pages.tsx";
 import { place } from "./router.ts";
 
 const stored = "svc-time-axis";

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { calls as operations } from "../../client/calls.ts";
+import { calls as operations } from "../../client/generated/calls.ts";
 
 /** A call as a program with a key would make it. */
 export interface RecordedCall {

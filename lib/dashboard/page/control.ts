@@ -1,14 +1,14 @@
-import type { ForkOptions, ListeningFork } from "../../app/forks.ts";
-import type { Preview } from "../../app/preview.ts";
-import type { StoredSnapshot } from "../../app/snapshot-list.ts";
-import type { Comparison } from "../../control/state-calls.ts";
-import type { DeliveryOrder } from "../../instruments/delivery-orders.ts";
-import type { StoredFault } from "../../instruments/faults.ts";
-import type { Caught, InboxSettings } from "../../instruments/inbox.ts";
-import type { InboxAnswer } from "../../instruments/inbox-script.ts";
-import type { JournalEntry } from "../../instruments/journal.ts";
-import type { SentMail } from "../../mails/service.ts";
-import type { Scenario } from "../../scenarios/service.ts";
+import type { ForkOptions, ListeningFork } from "../../emulator/fork-list.ts";
+import type { Preview } from "../../emulator/preview.ts";
+import type { StoredSnapshot } from "../../emulator/snapshot-list.ts";
+import type { Comparison } from "../../emulator/control/state-calls.ts";
+import type { DeliveryOrder } from "../../emulator/instruments/delivery-orders.ts";
+import type { StoredFault } from "../../emulator/instruments/faults.ts";
+import type { Caught, InboxSettings } from "../../emulator/instruments/inbox.ts";
+import type { InboxAnswer } from "../../emulator/instruments/inbox-script.ts";
+import type { JournalEntry } from "../../emulator/instruments/journal.ts";
+import type { SentMail } from "../../features/mails/service.ts";
+import type { Scenario } from "../../features/scenarios/service.ts";
 import { request } from "./api.ts";
 
 export type {

@@ -4,7 +4,7 @@ import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
 import { BottomBar } from "./bottom-bar.tsx";
 import { Action, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
-import { instrumentPages } from "./instrument-pages.tsx";
+import { instrumentPages } from "./pages/instrument-pages.tsx";
 import { isLive, refreshAll, useRead } from "./live.ts";
 import { Notices } from "./notices.tsx";
 import { Palette } from "./palette.tsx";

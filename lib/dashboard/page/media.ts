@@ -1,4 +1,4 @@
-import type { Generation } from "../../client/records.ts";
+import type { Generation } from "../../client/generated/records.ts";
 import { serviceTime } from "./live.ts";
 
 /**

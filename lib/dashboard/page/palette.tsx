@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useId, useState } from "preact/hooks";
-import { prefixes } from "../../client/calls.ts";
+import { prefixes } from "../../client/generated/calls.ts";
 import { api } from "./api.ts";
 import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";

@@ -1,4 +1,4 @@
-import type { Environment } from "../../client/records.ts";
+import type { Environment } from "../../client/generated/records.ts";
 import { api } from "./api.ts";
 import { Action } from "./controls.tsx";
 import { refusal } from "./permissions.ts";

@@ -1,4 +1,4 @@
-import type { DeploymentItem, Project } from "../../client/records.ts";
+import type { DeploymentItem, Project } from "../../client/generated/records.ts";
 import { api } from "./api.ts";
 import { lengthOf } from "./format-time.ts";
 import { useRead } from "./live.ts";

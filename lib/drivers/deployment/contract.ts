@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Protection } from "../box/protections.ts";
+import type { Protection } from "./protections.ts";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
 
 export interface DeploymentSource {

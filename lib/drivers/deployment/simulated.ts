@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { milliseconds } from "../../kernel/duration.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import { failures, type SimulatedOutcome } from "../simulated-outcome.ts";
 import type { DeploymentDriver, DeploymentWork, LogLine } from "./contract.ts";
 

@@ -1,4 +1,4 @@
-import { formatDuration, milliseconds } from "../../kernel/duration.ts";
+import { formatDuration, milliseconds } from "../../kernel/text/duration.ts";
 import type { BackendResponse } from "../outbound/backend-request.ts";
 import {
   againAfter,

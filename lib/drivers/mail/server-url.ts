@@ -1,5 +1,5 @@
-import { parseUrl } from "../../kernel/url.ts";
-import { isLoopback } from "../outbound/allowed-addresses.ts";
+import { parseUrl } from "../../kernel/text/url.ts";
+import { isLoopback } from "../outbound/address-policy.ts";
 
 /** The mail server from the option `mail.url`. */
 export interface MailServer {

@@ -1,5 +1,5 @@
 import { systemTimer } from "../../kernel/clock.ts";
-import { hideValues } from "../../kernel/secret-values.ts";
+import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import type { HandedOver, Mailer, OutgoingMail } from "./contract.ts";
 import { parseSender } from "./sender.ts";
 import { type MailServer, parseMailServer } from "./server-url.ts";

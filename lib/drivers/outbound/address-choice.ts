@@ -1,4 +1,4 @@
-import { type AllowList, isClosed, isNear } from "./allowed-addresses.ts";
+import { type AllowList, isClosed, isNear } from "./address-policy.ts";
 import { failed, type HttpResult } from "./http-request.ts";
 import type { HostPort } from "./target.ts";
 

@@ -1,5 +1,5 @@
 import { withCauses } from "../../kernel/causes.ts";
-import { AbortController, fetchClasses } from "../../kernel/web.ts";
+import { AbortController, fetchClasses } from "../../kernel/node/web.ts";
 import type { BackendRequest, BackendResponse } from "./backend-request.ts";
 import { excerptOf, maxRead, parseRetryAfter } from "./http-response.ts";
 import type { OutboundRequest, Sent } from "./outbound.ts";

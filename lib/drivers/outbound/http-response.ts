@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { TextDecoder } from "../../kernel/web.ts";
+import { TextDecoder } from "../../kernel/node/web.ts";
 
 /** The most bytes of a response that are read. */
 export const maxRead = 64 * 1024;

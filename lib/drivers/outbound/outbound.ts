@@ -1,8 +1,8 @@
 import { createClock } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/duration.ts";
-import { type Networks, noNetworks } from "../../kernel/networks.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { type Networks, noNetworks } from "../../kernel/text/networks.ts";
 import { type AddressChoice, allIf, onlyNear, outside } from "./address-choice.ts";
-import { isAllowed, isClosed, isLoopback, isPrivateAddress, parseAllow } from "./allowed-addresses.ts";
+import { isAllowed, isClosed, isLoopback, isPrivateAddress, parseAllow } from "./address-policy.ts";
 import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";
 import { createConnectionPool } from "./connection-pool.ts";
 import { failureReason } from "./failure-reasons.ts";

@@ -1,4 +1,4 @@
-import { descriptorShares } from "../../kernel/descriptors.ts";
+import { descriptorShares } from "../../kernel/node/descriptors.ts";
 
 /** Shared by all services of a process, because they share its descriptors. */
 let free = descriptorShares().requests;

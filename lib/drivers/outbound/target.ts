@@ -1,6 +1,6 @@
-import { addressOfHost } from "../../kernel/ip-address.ts";
-import type { Networks } from "../../kernel/networks.ts";
-import { parseUrl } from "../../kernel/url.ts";
+import { addressOfHost } from "../../kernel/text/ip-address.ts";
+import type { Networks } from "../../kernel/text/networks.ts";
+import { parseUrl } from "../../kernel/text/url.ts";
 import { memoize } from "./memoize.ts";
 
 /** `host` has the form of a URL's host, without a trailing dot. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import { systemTimer } from "../../kernel/clock.ts";
-import { startWorker } from "../../kernel/worker-thread.ts";
+import { startWorker } from "../../kernel/node/worker-thread.ts";
 import { createStopGuard, holdForStop, type StopGuard } from "./deflate.ts";
 
 /** A picture or film to paint. The same order gives the same bytes. */

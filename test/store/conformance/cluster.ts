@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { replaceSystemTime } from "../../../lib/kernel/system.ts";
+import { replaceSystemTime } from "../../../lib/kernel/node/system.ts";
 import type { Cluster, Connection, Engine, OpenDatabase } from "../../../lib/store/engine.ts";
 import { deferred, names } from "../../helpers/temporary-store.ts";
 import { type Check, event, type Members, organization, plain, type Room, write } from "./check.ts";

@@ -1,0 +1,168 @@
+import type { Environment } from "../platform/apps/placement.ts";
+import { type AppsService, appsService } from "../platform/apps/service.ts";
+import { domainsOf, type Settings } from "../config/parse-options.ts";
+import type { Endpoints } from "../features/deliveries/service.ts";
+import { createCommitStatuses } from "../features/deployments/commit-statuses.ts";
+import { createProjectRemoval } from "../features/deployments/project-removal.ts";
+import { createRollout } from "../features/deployments/rollout.ts";
+import { deploymentsService } from "../features/deployments/service.ts";
+import { createStoredReleases } from "../features/deployments/stored-releases.ts";
+import { type CodeHost, createCodeHost } from "../platform/code-host/code-host.ts";
+import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { createTextRecords } from "../drivers/outbound/text-records.ts";
+import type { Repositories } from "../platform/repositories/repositories.ts";
+import { refusalOf } from "../platform/runtime/refused-sources.ts";
+import { createEnvironmentRemoval } from "../features/environments/project-removal.ts";
+import { environmentsService } from "../features/environments/service.ts";
+import { driverVariables } from "../features/environments/stored-variables.ts";
+import type { Bus } from "../features/events/bus.ts";
+import type { ChangeFeed } from "../features/events/change-feed.ts";
+import type { Waiting } from "../features/events/wait-for-change.ts";
+import { createOpenPreviews } from "../features/integrations/open-previews.ts";
+import { previewsService } from "../features/integrations/previews.ts";
+import { integrationsOfRemovedProject } from "../features/integrations/project-removal.ts";
+import type { Queue } from "../jobs/queue.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import { parseUrl } from "../kernel/text/url.ts";
+import type { CodeHostRights } from "../features/organizations/code-host-rights.ts";
+import { type ProjectName, projectsService } from "../features/projects/service.ts";
+import type { AppsProxy } from "../platform/proxy/proxy.ts";
+import type { ScenariosService } from "../features/scenarios/service.ts";
+import type { Foundation } from "./open-store.ts";
+
+interface DeployingPorts extends Foundation {
+  readonly feed: ChangeFeed;
+  readonly waiting: Waiting;
+  readonly bus: Bus;
+  readonly queue: Queue;
+  readonly driver: DeploymentDriver;
+  readonly proxy: AppsProxy;
+  /** The name by which the other servers know the runtime. */
+  readonly runtimeId: string | undefined;
+  /** The URL of the apps; undefined while their port is closed. */
+  readonly appsUrl: () => string | undefined;
+  readonly rights: CodeHostRights;
+  readonly projectName: ProjectName;
+  /** Whether the service has no other organization. */
+  readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
+  /** Undefined in the mode `start`. */
+  readonly scenarios: ScenariosService | undefined;
+  readonly endpoints: Endpoints;
+  readonly origin: () => string;
+  readonly outbound: Outbound;
+  /** The repositories that the service hosts itself. */
+  readonly repositories: Pick<Repositories, "find"> | undefined;
+}
+
+/**
+ * The first entry in the log of every simulated deployment of `start` (fixtures/hosting/apps.md#deployments-that-really-run).
+ */
+const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
+  mode === "start" && !deployments.driver && isSimulated
+    ? [
+        "This deployment is simulated: nothing is built and nothing runs, because the service has no runtime (option --runtime)",
+      ]
+    : [];
+
+/** The hosts of the service itself. No environment can have the others: addresses, and what is no host. */
+const ownHostsOf = ({ publicUrl, hosts }: Settings) =>
+  [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().flatMap((url) => parseUrl(url)?.hostname ?? []);
+
+/** Makes projects, environments, deployments and live apps. */
+export function createDeploying(ports: DeployingPorts, settings: Settings) {
+  const { driver, scenarios, opened } = ports;
+  const { concurrency, concurrencyPerOrganization, autoRollback, keep, dataLimit } = settings.deployments;
+  const read = {
+    variables: driverVariables(ports),
+    // A simulation fetches nothing.
+    mayFetch: async (organization_id: string, repo: string) =>
+      driver.takesScenarios !== true && ports.rights.mayFetch(organization_id, repo),
+    visitedAt: (of: Environment) => apps.visitedAt(of),
+  };
+  const apps: AppsService = appsService({
+    ...ports,
+    server: {
+      runtime: driver.runtime,
+      runtimeId: ports.runtimeId,
+      isShared: opened.cluster !== undefined,
+      forgetsRuntimes: settings.isSimulatedByChoice === true,
+      areStopped: settings.deployments.apps === "stopped",
+      keep,
+      dataLimit,
+    },
+    addresses: {
+      proxy: ports.proxy,
+      appsUrl: ports.appsUrl,
+      domains: domainsOf(settings.apps),
+      ownHosts: ownHostsOf(settings),
+      textRecords: createTextRecords(settings.domains.servers),
+      verifies: async (tx, id) =>
+        settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
+    },
+    deployments: createStoredReleases({ ...ports, ...read }),
+  });
+  const runtimeOf = apps.runtimeName;
+  /** By default an organization gets half of all slots; for simulated work, or if it is the only one, all of them. */
+  const mostOf = async (tx: Tx | undefined, organization_id: string) => {
+    if (concurrencyPerOrganization !== undefined) return concurrencyPerOrganization;
+    if (runtimeOf() === undefined || (await ports.isOnly(organization_id, tx))) return concurrency;
+    return Math.max(1, Math.floor(concurrency / 2));
+  };
+  const codeHost =
+    settings.codeHost.token === undefined ? undefined : createCodeHost(settings.codeHost, ports.outbound);
+  const statuses = createStatuses({ ...ports, codeHost, apps }, settings);
+  const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback, statuses });
+  apps.placement.onBack(rollout.resume);
+  const openPreviews = createOpenPreviews(ports);
+  const turnOffIntegrations = integrationsOfRemovedProject(ports.endpoints);
+  const removeDeployments = createProjectRemoval(ports);
+  const removeEnvironments = createEnvironmentRemoval({ ...ports, previews: openPreviews });
+  const projects = projectsService({
+    ...ports,
+    regions: settings.regions,
+    removeContents: async (tx: Tx, id: string) =>
+      (await removeDeployments(tx, id)) && (await apps.removeBatch(tx, id)) && removeEnvironments(tx, id),
+    async onRemove(tx, key) {
+      await apps.projectRemoved(tx, key.id);
+      await turnOffIntegrations(tx, key);
+    },
+    onRemoved: rollout.startReady,
+  });
+  const environments = environmentsService({
+    ...{ ...ports, projects, apps, rollout, previews: openPreviews },
+    passwords: ports.proxy.passwords,
+  });
+  const deployments = deploymentsService({
+    ...ports,
+    projects,
+    environments,
+    rollout,
+    apps,
+    // If another server runs deployments for real, this one simulates nothing, not even the time in the queue.
+    driver: { delay: (work) => (driver.runtime || !runtimeOf() ? driver.delay(work) : 0) },
+    refusalOf: (source) =>
+      driver.runtime ? driver.runtime.refuses(source) : runtimeOf() && refusalOf(runtimeOf()?.split(",") ?? [], source),
+    notices: () => noticesOf(settings, runtimeOf() === undefined),
+    scenarios: driver.takesScenarios ? scenarios : undefined,
+  });
+  const lifetime_ms = settings.previewLifetime;
+  const previews = previewsService({ ...ports, codeHost, environments, deployments, lifetime_ms });
+  return { apps, rollout, statuses, projects, environments, deployments, previews };
+}
+
+/** Reports the status of commit deployments to the code host, if there is a token for it. */
+function createStatuses(
+  ports: DeployingPorts & { readonly codeHost: CodeHost | undefined; readonly apps: AppsService },
+  { dashboard }: Settings,
+) {
+  const { origin, repositories, apps } = ports;
+  return createCommitStatuses({
+    ...ports,
+    isOwn: (of) => repositories?.find(of) !== undefined,
+    async urlOf(row) {
+      const url = apps.urlsOf ? (await apps.urlsOf([row]))(row) : apps.urlOf(row);
+      return url ?? `${origin()}/${dashboard ? "dashboard" : "v1"}/deployments/${row.id}`;
+    },
+  });
+}

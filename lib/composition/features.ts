@@ -1,0 +1,230 @@
+import { appsJobs } from "../platform/apps/jobs.ts";
+import type { AppsService } from "../platform/apps/service.ts";
+import { auditService } from "../features/audit/service.ts";
+import type { Settings } from "../config/parse-options.ts";
+import { createAttempts } from "../features/deliveries/attempts.ts";
+import { createDeliveryApi } from "../features/deliveries/delivery-api.ts";
+import { deliveriesJobs } from "../features/deliveries/jobs.ts";
+import { createOutbox } from "../features/deliveries/outbox.ts";
+import { createEndpoints } from "../features/deliveries/service.ts";
+import { signedJson } from "../features/deliveries/signed-json.ts";
+import { deploymentsJobs } from "../features/deployments/jobs.ts";
+import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
+import { backendDriver } from "../drivers/generation/backend-driver.ts";
+import { simulatedGenerations } from "../drivers/generation/simulated.ts";
+import type { Mailer } from "../drivers/mail/contract.ts";
+import { defaultSender } from "../drivers/mail/sender.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { withRequestSlot } from "../drivers/outbound/request-slots.ts";
+import { createPainter } from "../drivers/painter/painter.ts";
+import type { Repositories } from "../platform/repositories/repositories.ts";
+import { type Bus, createBus } from "../features/events/bus.ts";
+import { type ChangeFeed, createChangeFeed } from "../features/events/change-feed.ts";
+import { eventsService } from "../features/events/service.ts";
+import { createWaiting, type Waiting } from "../features/events/wait-for-change.ts";
+import { createAssetLinks } from "../features/generations/asset-links.ts";
+import { createExecution } from "../features/generations/execution.ts";
+import { generationsJobs } from "../features/generations/jobs.ts";
+import { createModelDrivers } from "../features/generations/model-drivers.ts";
+import { backendModel } from "../features/generations/models.ts";
+import { generationsService } from "../features/generations/service.ts";
+import { integrationTypes } from "../features/integrations/integration-types.ts";
+import { previewsJobs } from "../features/integrations/jobs.ts";
+import { pushesService } from "../features/integrations/pushes.ts";
+import { integrationsService } from "../features/integrations/service.ts";
+import { type InvitationsService, invitationsService } from "../features/invitations/service.ts";
+import { createQueue, type Queue } from "../jobs/queue.ts";
+import type { Tx } from "../kernel/transaction-hooks.ts";
+import type { EndsPorts } from "../features/keys/ends.ts";
+import { createKeyWatch } from "../features/keys/revocation-watch.ts";
+import { keysService } from "../features/keys/service.ts";
+import { createSessions } from "../features/keys/sessions.ts";
+import { mailsJobs } from "../features/mails/jobs.ts";
+import { mailsService } from "../features/mails/service.ts";
+import { openapiService } from "./openapi/service.ts";
+import { codeHostRights } from "../features/organizations/code-host-rights.ts";
+import type { Plan } from "../features/organizations/schema.ts";
+import { organizationsService } from "../features/organizations/service.ts";
+import { projectsJobs } from "../features/projects/jobs.ts";
+import { projectNames } from "../features/projects/service.ts";
+import type { AppsProxy } from "../platform/proxy/proxy.ts";
+import { repositoriesService } from "../features/repositories/service.ts";
+import { type ScenariosService, scenariosService } from "../features/scenarios/service.ts";
+import { usersService } from "../features/users/service.ts";
+import { webhooksService } from "../features/webhooks/service.ts";
+import { createDeploying } from "./deployment-features.ts";
+import type { Foundation } from "./open-store.ts";
+import { tracedQueue } from "./tracing.ts";
+
+/** The job kinds of every feature. */
+export const featureJobs = [
+  ...[...projectsJobs, ...deploymentsJobs, ...appsJobs, ...deliveriesJobs, ...generationsJobs],
+  ...[...mailsJobs, ...previewsJobs],
+];
+
+export type Features = ReturnType<typeof createFeatures>;
+
+/** The delivery format of each endpoint type. */
+const formats = {
+  webhook: signedJson,
+  ...Object.fromEntries(Object.entries(integrationTypes).map(([type, { format }]) => [type, format])),
+};
+
+interface FeaturePorts {
+  readonly wake: (at: number) => void;
+  readonly origin: () => string;
+  readonly outbound: Outbound;
+  /** Undefined without a mail server. */
+  readonly mailer?: Mailer | undefined;
+  readonly driver: DeploymentDriver;
+  readonly proxy: AppsProxy;
+  readonly repositories?: Repositories | undefined;
+  /** The name by which the other servers know the runtime; undefined without a runtime. */
+  readonly runtimeId?: string | undefined;
+  /** The URL of the apps; undefined while their port is closed. */
+  readonly appsUrl: () => string | undefined;
+}
+
+/** Makes every feature and passes each its ports. This is the only file that knows all features. */
+export function createFeatures(
+  foundation: Foundation,
+  settings: Settings,
+  { wake, origin, outbound, mailer, driver, proxy, repositories, runtimeId, appsUrl }: FeaturePorts,
+) {
+  const feed = createChangeFeed(foundation);
+  const waiting = createWaiting({ ...foundation, feed });
+  const ports = { ...foundation, feed, waiting };
+  const bus = createBus(ports);
+  const { tracer } = foundation;
+  const queue = tracedQueue(createQueue({ ...ports, wake, wakeOthers: (tx) => feed.wake(tx, "jobs") }), tracer);
+  if (tracer) bus.subscribe(async (_, { id }) => tracer.remember(id));
+  feed.onWake("jobs", () => wake(ports.clock.now()));
+  const endpoints = createEndpoints({ ...ports, queue });
+  const attempts = createAttempts({
+    ...ports,
+    ...settings.deliveries,
+    queue,
+    endpoints,
+    formats,
+    outbound,
+    withRequestSlot,
+  });
+  const retention_ms = settings.deliveries.retention;
+  const projectName = projectNames(ports.store);
+  const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
+  const organizationName = async (tx: Tx, id: string) => (await organizations.get({ organization_id: id }, tx)).name;
+  const people = createPeople({ ...ports, bus, queue, mailer, origin, organizationName }, settings);
+  const { keys, users } = people;
+  const scenarios = scenariosService({ ...ports, takesDeployments: driver.takesScenarios === true });
+  const devScenarios = settings.mode === "dev" ? scenarios : undefined;
+  const rights = codeHostRights({ ...ports, codeHost: settings.codeHost });
+  const deploying = createDeploying(
+    {
+      ...{ ...ports, bus, queue, endpoints, driver, proxy, runtimeId, appsUrl },
+      ...{ rights, isOnly: rights.isOnly, scenarios: devScenarios, origin, outbound, repositories, projectName },
+    },
+    settings,
+  );
+  const { projects, deployments, previews } = deploying;
+  const elsewhere = () => gitElsewhere(deploying.apps);
+  // These two call each other, but only within a transaction, after both are made.
+  const onPlanChange = (tx: Tx, organization_id: string, plan: Plan) => integrations.planned(tx, organization_id, plan);
+  const organizations = organizationsService({ ...ports, users, keys, onPlanChange });
+  const { planOf } = organizations;
+  const onlyOrganization = async () => (await organizations.chosen())?.id;
+  const audit = auditService({ ...ports, retention_ms: settings.audit.retention, onlyOrganization });
+  const rules = { trusted: settings.trustNetwork };
+  const integrations = integrationsService({ ...ports, endpoints, outbound, projects, planOf, rules, previews });
+  return {
+    ...createGenerations({ ...ports, bus, queue, outbound, origin, scenarios: devScenarios }, settings.generations),
+    bus,
+    feed,
+    ...people,
+    ...deploying,
+    endpoints,
+    outbox,
+    deliveries: createDeliveryApi({ ...ports, queue, endpoints, outbox, attempts }),
+    webhooks: webhooksService({ ...ports, endpoints, outbound }),
+    integrations,
+    scenarios,
+    organizations,
+    audit,
+    elsewhere,
+    repositories: repositoriesService({ ...ports, repositories, elsewhere }),
+    pushes: pushesService({ ...ports, endpoints, deployments, rights, previews }),
+    events: eventsService(ports),
+    openapi: openapiService(settings),
+  };
+}
+
+/** Among servers that share a database, those with a runtime host the repositories. */
+function gitElsewhere({ placement }: AppsService): string | undefined {
+  const hosts = placement.runtimes();
+  if (hosts.length === 0) return undefined;
+  const names = hosts.map(({ host, apps_url }) => `${host} (its apps: ${apps_url})`).join(", ");
+  return `git repositories are on the server with the runtime: ${names}`;
+}
+
+/** People and their access. */
+function createPeople(
+  ports: Foundation & {
+    readonly feed: ChangeFeed;
+    readonly bus: Bus;
+    readonly queue: Queue;
+    readonly mailer: Mailer | undefined;
+    readonly origin: () => string;
+    readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
+  },
+  { rateLimit, dashboard, mail }: Settings,
+) {
+  const onEnded: EndsPorts["onEnded"] = (...ended) => invitations.voidSentWith(...ended);
+  const keys = keysService({ ...ports, rateLimit, onEnded });
+  const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
+  const sessions = createSessions({ ...ports, keys });
+  const watchSession = createKeyWatch({ ...ports, identify: sessions.identify });
+  const from = () => mail.from ?? defaultSender(ports.origin());
+  const mails = mailsService({ ...ports, from, onResult: (...result) => invitations.mailed(...result) });
+  const users = usersService({ ...ports, keys, onLeave: (...left) => invitations.voidOf(...left) });
+  const invitations: InvitationsService = invitationsService({
+    ...ports,
+    users,
+    keys,
+    mails,
+    hasDashboard: dashboard !== false,
+  });
+  return { keys, watchKey, sessions, watchSession, mails, users, invitations };
+}
+
+function createGenerations(
+  ports: Foundation & {
+    bus: Bus;
+    feed: ChangeFeed;
+    waiting: Waiting;
+    queue: Queue;
+    outbound: Outbound;
+    origin: () => string;
+    scenarios: ScenariosService | undefined;
+  },
+  settings: Settings["generations"],
+) {
+  const { driver, media, models, retention } = settings;
+  const backends = Object.values(settings.backends).flatMap((backend) => {
+    const driver = backendDriver({ ...backend, timeout_ms: backend.timeout }, ports.outbound);
+    return Object.entries(backend.models).map(([id, one]) => {
+      const { price, pricePerSecond = 0 }: { price: number; pricePerSecond?: number | undefined } = one;
+      const isPaid = price > 0 || pricePerSecond > 0 || backend.type === "openrouter";
+      const ordersOnce = isPaid && backend.type !== "command" && !backend.idempotent;
+      return { model: backendModel(id, one), driver, ordersOnce };
+    });
+  });
+  const links = createAssetLinks(ports);
+  const modelDrivers = createModelDrivers({
+    driver,
+    makeDefault: () => simulatedGenerations(undefined, createPainter({ media }), () => ports.clock.mode === "manual"),
+    backends,
+    unknownModels: models,
+  });
+  const execution = createExecution({ ...ports, ...settings, driverOf: modelDrivers.of });
+  const generations = generationsService({ ...ports, links, modelDrivers, execution, retention_ms: retention });
+  return { links, modelDrivers, generations, execution };
+}

@@ -1,0 +1,32 @@
+import type { Snapshots } from "../emulator/control/state-calls.ts";
+import type { Hosts } from "../http/hosts.ts";
+import type { Listening } from "../http/server.ts";
+import type { DeliveryOrder, EveryOrder } from "../emulator/instruments/delivery-orders.ts";
+import type { Sinks } from "../emulator/instruments/sinks.ts";
+
+import type { Forks } from "../emulator/fork-list.ts";
+import type { Preview, PreviewTarget } from "../emulator/preview.ts";
+import type { Runtimes } from "./runtimes.ts";
+import type { Worlds } from "../emulator/worlds.ts";
+
+/** State of a service that survives restores: ports, accepted hosts, sinks and snapshots. */
+export interface InstanceContext {
+  readonly listening: Listening[];
+  readonly hosts: Hosts;
+  /** Whether the options say how other machines reach the service: a public URL, a proxy, or a trusted network. */
+  readonly mayBeReached: boolean;
+  readonly sinks: Sinks;
+  readonly snapshots: Snapshots;
+  /** The forks made by the control interface. */
+  readonly forks: Forks;
+  /** A world uses the worlds of the service that it belongs to. */
+  readonly worlds: Worlds;
+  readonly isWorld: boolean;
+  preview(target: PreviewTarget): Promise<Preview>;
+  deliverInEveryOrder(of: EveryOrder): Promise<DeliveryOrder[]>;
+  /** A muted fork: it sends nothing. */
+  readonly isMuted: boolean;
+  readonly runtimes: Runtimes;
+  /** The time on the current state's clock. */
+  iso(): string;
+}

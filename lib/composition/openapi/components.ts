@@ -1,0 +1,105 @@
+import type * as v from "valibot";
+import { catalog, type EventName } from "../../features/events/catalog.ts";
+import type { Operation } from "../../kernel/operation.ts";
+import { occasions } from "./descriptions.ts";
+import { exampleOf } from "./examples.ts";
+import { pathExample } from "./id-prefixes.ts";
+import { type Json, jsonSchema } from "./json-schema.ts";
+
+const nouns: Readonly<Record<string, string>> = { deliveries: "delivery", "api-keys": "API key" };
+/** `/projects/{id}` → `project`. */
+function nounOf(path: string, parameter: string): string {
+  const [, collection = ""] = new RegExp(`([\\w-]+)/\\{${parameter}\\}`).exec(path) ?? [];
+  return nouns[collection] ?? collection.replace(/s$/, "");
+}
+
+/** Query parameters that are additions of this implementation, in whichever operation. */
+const additions = ["wait", "follow"];
+
+const entriesOf = (schema: Operation["query"]) =>
+  (schema as { readonly entries?: Readonly<Record<string, v.GenericSchema>> } | undefined)?.entries ?? {};
+
+/** The path and query parameters of an operation. */
+export function queryParameters({ path, params, query }: Operation): Json[] {
+  const named = entriesOf(params);
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => {
+    const { description } = named[name] ? jsonSchema(named[name]) : {};
+    return {
+      name,
+      in: "path",
+      required: true,
+      description: description ?? `The ${name === "name" ? "name" : "identifier"} of the ${nounOf(path, name)}.`,
+      schema: { type: "string" },
+      example: pathExample(path, name),
+    };
+  });
+  const entries = entriesOf(query);
+  const inQuery = Object.entries(entries).map(([name, entry]) => {
+    const inner = (entry as { wrapped?: v.GenericSchema }).wrapped;
+    const { description, ...schema } = jsonSchema(inner ?? entry);
+    return {
+      name,
+      in: "query",
+      ...(!inner && { required: true }),
+      ...(description !== undefined && { description }),
+      ...(additions.includes(name) && { "x-addition": true }),
+      schema,
+    };
+  });
+  return [...inPath, ...inQuery];
+}
+
+const header = (name: string, description: string, example: string, required = true) => ({
+  name,
+  in: "header",
+  required,
+  description,
+  schema: { type: "string" },
+  example,
+});
+
+const delivered = (event: string) => [
+  header("X-Service-Event", "The event's name.", event),
+  header(
+    "X-Service-Delivery",
+    "The same for all attempts: use it to detect duplicates.",
+    "dlv_01KAJK2M00D0VXXXX000000000",
+  ),
+  header("X-Service-Attempt", "The number of the attempt, from 1.", "1"),
+  header(
+    "X-Service-Signature",
+    "`sha256=` and the HMAC-SHA256 of the raw body in hex, where the webhook has a secret.",
+    "sha256=5f0c0f…",
+    false,
+  ),
+];
+
+/** The webhook requests, one for each event. */
+export const webhooks = (): Json =>
+  Object.fromEntries(
+    Object.entries(catalog).map(([event, data]) => {
+      const schema = {
+        type: "object",
+        required: ["event", "timestamp", "data"],
+        properties: {
+          event: { type: "string", const: event },
+          timestamp: { type: "string", format: "date-time", description: "When the event happened." },
+          data: jsonSchema(data),
+        },
+      };
+      const post = {
+        operationId: `on.${event}`,
+        summary: `Receive the event ${event}`,
+        description: `${occasions[event as EventName]} Acknowledge within 10 seconds with any 2xx status, and expect duplicates: a delivery is made at least once.`,
+        tags: ["events"],
+        security: [],
+        parameters: delivered(event),
+        requestBody: { content: { "application/json": { schema, example: exampleOf(schema, {}) } } },
+        responses: {
+          "200": { description: "Received. Every 2xx status acknowledges the delivery." },
+          default: { description: "Not received: the delivery is retried, as it is without a response within 10 s." },
+        },
+      };
+      return [event, { post }];
+    }),
+  );

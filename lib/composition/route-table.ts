@@ -1,0 +1,239 @@
+import type { Settings } from "../config/parse-options.ts";
+import { controlCalls } from "../emulator/control/calls.ts";
+import { controlRoutes } from "../emulator/control/control-routes.ts";
+import { createDashboardAccess } from "../dashboard/access.ts";
+import { dashboardApi, dashboardPath, dashboardRoutes } from "../dashboard/dashboard-routes.ts";
+import { createLiveSocket } from "../dashboard/live-socket.ts";
+import { createPeople } from "../dashboard/people.ts";
+import { assetRoutes } from "./downloads/asset-downloads.ts";
+import type { Outbound } from "../drivers/outbound/outbound.ts";
+import { stream } from "../features/events/operations.ts";
+import { gitRoutes } from "../platform/git-host/git-routes.ts";
+import { createHistory } from "../dashboard/process-history.ts";
+import { healthRoutes } from "./health/health-routes.ts";
+import { tlsRoute } from "../platform/proxy/tls-allowed.ts";
+import { hookRoutes } from "../platform/code-host/hook-routes.ts";
+import { createWriter, type Writer } from "../http/answer.ts";
+import { createAudit, createEntries } from "../http/audited.ts";
+import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
+import type { AllowsOrigin } from "../http/cors.ts";
+import type { RunningRequests } from "../http/handler.ts";
+import type { Idempotency } from "../http/idempotency.ts";
+import type { LongLists } from "../http/long-list.ts";
+import { operationRoutes } from "../http/operation-routes.ts";
+import type { RateLimits } from "../http/rate-limit.ts";
+import type { Meter } from "../http/request-metrics.ts";
+import { notHere, type Route, unnamed } from "../http/route.ts";
+import { createRunOperation } from "../http/run-operation.ts";
+import type { Throttle } from "../http/throttle.ts";
+import type { Faults } from "../emulator/instruments/faults.ts";
+import type { Inbox } from "../emulator/instruments/inbox.ts";
+import type { Journal } from "../emulator/instruments/journal.ts";
+import type { Notices } from "../emulator/instruments/notices.ts";
+import type { QueueLoad } from "../jobs/runner.ts";
+import type { Upcoming } from "../jobs/upcoming.ts";
+import { createLiveRoute } from "../http/streams/websocket.ts";
+import { operations } from "./operations.ts";
+import { reasonOfObstacle } from "../store/write-failure.ts";
+import type { ClockControl } from "../jobs/clock-control.ts";
+import type { Features } from "./features.ts";
+import type { InstanceContext } from "./instance-context.ts";
+import { waysInTable } from "./oidc.ts";
+import type { Foundation } from "./open-store.ts";
+
+export interface Ports {
+  readonly features: Features;
+  readonly limits: { readonly windows: RateLimits; readonly idempotency: Idempotency };
+  readonly meter: Meter;
+  readonly outbound: Outbound;
+  /** Answers the metrics as text, for the service or for one organization. */
+  readonly metrics: (organization_id?: string) => Promise<string>;
+  readonly queueLoad: () => Promise<QueueLoad>;
+  readonly clockControl: ClockControl;
+  readonly instruments: {
+    readonly inbox: Inbox;
+    readonly faults: Faults;
+    readonly journal: Journal;
+    readonly notices: Notices;
+    readonly upcoming: () => Promise<Upcoming[]>;
+  };
+  readonly closing: AbortSignal;
+  /** The running requests. Closing waits for them. */
+  readonly running: RunningRequests;
+}
+
+/** Authentication, the answer format, and the turns of long answers. */
+interface Access {
+  readonly authenticator: Authenticator;
+  readonly writer: Writer;
+  readonly allowsOrigin: AllowsOrigin;
+  readonly throttle: Throttle;
+  readonly longLists: LongLists;
+}
+
+/** What the operations of `/v1` and those of the dashboard share. */
+const runPorts = ({ log }: Foundation, { bodyLimit, trustNetwork: trusted }: Settings, ports: Ports & Access) => {
+  const { features: services, limits, meter, throttle, longLists, closing } = ports;
+  const { idempotency } = limits;
+  return { services, idempotency, bodyLimit, rules: { trusted }, meter, log, throttle, longLists, closing };
+};
+
+/** Every route of the service: path, method, access and answer. */
+export function routeTable(
+  foundation: Foundation,
+  settings: Settings,
+  host: InstanceContext,
+  ports: Ports & Access,
+): Route[] {
+  const { serviceState, log, clock, store } = foundation;
+  const { behindProxy, mode, codeHost, publicUrl, trustNetwork: trusted } = settings;
+  const { key: metricsKey } = settings.metrics;
+  const rules = { trusted };
+  const { features, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } = ports;
+  const run = createRunOperation({
+    ...runPorts(foundation, settings, ports),
+    authenticator,
+    audit: createAudit({ store, behindProxy, record: features.audit.record, via: "api" }),
+    writer,
+  });
+  const live = createLiveRoute({
+    feed: features.feed,
+    events: features.events,
+    authenticator,
+    log,
+    meter,
+    closing,
+    operation: stream,
+    allowsOrigin: (origin) => origin === publicUrl || allowsOrigin(origin),
+  });
+  const { snapshots, forks, worlds, preview, deliverInEveryOrder } = host;
+  const controlled = {
+    ...features,
+    ...instruments,
+    clock,
+    clockControl,
+    snapshots,
+    forks,
+    worlds,
+    preview,
+    deliverInEveryOrder,
+  };
+  const readable = async () => serviceState().read({ name: "vault" });
+  const obstacle = () =>
+    store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.placement.obstacle();
+  const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
+  return [
+    ...(settings.dashboard ? dashboardTable(foundation, settings, host, ports) : []),
+    live,
+    ...operationRoutes({ operations, authenticator, run }),
+    ...(mode === "dev"
+      ? controlRoutes({
+          calls: controlCalls,
+          ports: controlled,
+          now: host.iso,
+          rules,
+          changed: () => instruments.notices.tell("instruments"),
+        })
+      : []),
+    ...healthRoutes({ authenticator, readable, obstacle, metrics, behindProxy, metricsKey }),
+    ...hookRoutes({ ...features, ...ports, writer: hookWriter, secret: codeHost.secret, mode, behindProxy }),
+    ...assetRoutes(features),
+    ...gitTable(foundation, settings, host, ports),
+    { method: "*", path: "/**", name: unnamed, access: () => unauthenticated, answer: refuse },
+  ];
+}
+
+/** The rows of the repositories that are pushed to the service, and of the proxy that asks for certificates. */
+function gitTable(
+  foundation: Foundation,
+  { publicUrl, behindProxy }: Settings,
+  { runtimes }: InstanceContext,
+  { features, authenticator, closing }: Ports & Access,
+): Route[] {
+  const { repositories } = runtimes;
+  const entryPorts = { behindProxy, record: features.audit.record, via: "push" } as const;
+  const audited = createAudit({ store: foundation.store, ...entryPorts });
+  const entries = createEntries(entryPorts);
+  return [
+    ...gitRoutes({ ...features, ...foundation, audited, entries, authenticator, operations, repositories, closing }),
+    tlsRoute({ hasHost: features.apps.hasHost, publicUrl }),
+  ];
+}
+
+const refuse = () => {
+  throw notHere();
+};
+
+/** After a restore, the same link may lead to another picture, so browsers must revalidate their copy every time. */
+const uncached = (route: Route): Route => ({
+  ...route,
+  leavesNoTrace: true,
+  async answer(request, authentication) {
+    const answer = await route.answer(request, authentication);
+    return { ...answer, headers: { ...answer.headers, "cache-control": "private, no-cache" } };
+  },
+});
+
+/**
+ * The routes of the dashboard. They call the operations of `/v1` as the user of a session or, in `dev`, as a chosen
+ * user.
+ */
+function dashboardTable(
+  foundation: Foundation,
+  settings: Settings,
+  { runtimes }: InstanceContext,
+  ports: Ports & Access,
+): Route[] {
+  const { features, meter, queueLoad, closing, authenticator, instruments, outbound } = ports;
+  const { clock, store } = foundation;
+  const { mode, publicUrl, behindProxy } = settings;
+  const { sessions, watchSession, organizations, users, feed } = features;
+  const people = createPeople(features);
+  const isDev = mode === "dev";
+  const access = createDashboardAccess({
+    mode,
+    publicUrl,
+    behindProxy,
+    authenticator,
+    identify: isDev ? people.identify : sessions.identify,
+    watch: isDev ? () => () => {} : watchSession,
+    first: people.first,
+  });
+  const run = createRunOperation({
+    ...runPorts(foundation, settings, ports),
+    authenticator: access.authenticator,
+    audit: createAudit({ store, behindProxy, record: features.audit.record, via: "dashboard" }),
+    writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
+  });
+  const { waysIn, routes } = waysInTable(foundation, settings, { features, outbound, access });
+  const history = createHistory({ meter, jobs: queueLoad, now: clock.now, closing });
+  return [
+    ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
+    createLiveSocket({
+      access,
+      feed,
+      now: clock.iso,
+      meter,
+      closing,
+      notices: isDev ? instruments.notices : undefined,
+    }),
+    ...routes,
+    ...dashboardRoutes({
+      mode,
+      waysIn,
+      access,
+      sessions,
+      people,
+      organizations,
+      users,
+      keys: features.keys,
+      audit: features.audit,
+      behindProxy,
+      history,
+      hostsRepositories: runtimes.repositories !== undefined,
+      operations,
+      run,
+      now: clock.iso,
+    }),
+  ];
+}

@@ -1,0 +1,207 @@
+import * as v from "valibot";
+import { type Client, clientOver } from "../client/typed-client.ts";
+import type { Listening } from "../http/server.ts";
+import { type Instruments, instruments, requireDev } from "../emulator/instruments/instruments.ts";
+import type { SinkError } from "../emulator/instruments/sinks.ts";
+import type { Upcoming } from "../jobs/upcoming.ts";
+import { latestInstant, parseInstant } from "../kernel/clock.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
+import type { Role, Scope } from "../kernel/roles.ts";
+import { checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../kernel/validation.ts";
+import { ownRequest } from "../kernel/node/web.ts";
+import type { Plan } from "../features/organizations/schema.ts";
+import type { Violation } from "../store/invariants.ts";
+import type { Advanced } from "../jobs/clock-control.ts";
+import { createKey, createOrganization, newKey } from "./bootstrap.ts";
+import { inProcessSender } from "./in-process-client.ts";
+import { openPort } from "./open-port.ts";
+import type { ServiceInstance } from "./service-instance.ts";
+import { type StateTools, stateTools } from "./state-tools.ts";
+
+/**
+ * A whole deployment-and-generation service in this process. `Key` is `string` if the options guarantee a key at every
+ * start.
+ */
+export interface Service<Key extends string | null = string | null>
+  extends Instruments<Service<Key>>,
+    StateTools<Service<Key>> {
+  /** A key of the first owner; null unless this start created it or received it as an option. */
+  readonly apiKey: Key;
+  /** The address of the open port; undefined without one. */
+  readonly url: string | undefined;
+  /**
+   * The URL of deployed apps on this machine, whatever `apps.url` says; an app's URL has `<environment>-<project>.`
+   * before the host. Null without a runtime.
+   */
+  readonly appsUrl: string | null;
+  /**
+   * Calls the interface in process, without a port: `service.fetch('/v1/projects', { headers })`. Takes a path or a URL;
+   * only a URL's path counts.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /**
+   * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Calls go
+   * directly to their operations and are never retried. As everywhere under `/v1`, unknown fields are ignored. `apiKey`
+   * defaults to the service's own; "" sends none. Throws `validation_failed` for any other option.
+   */
+  client(as?: { apiKey?: string }): Client;
+  /**
+   * Opens a port. `port` 0 (the default) picks a free one; `host` defaults to 127.0.0.1. Rejects with
+   * `validation_failed` for an invalid port or host, and for a host beyond loopback without the option `publicUrl` or
+   * `behindProxy`. Rejects with Node's own error if the port cannot be opened.
+   */
+  listen(at?: { port?: number; host?: string }): Promise<Listening>;
+  readonly clock: {
+    now(): Date;
+    /** Moves a manual clock by a duration such as `"2h"`. Resolves when all work that fell due has run. */
+    advance(by: string): Promise<Advanced>;
+    /** Moves a manual clock to an instant. It never moves back. */
+    advanceTo(at: string | Date): Promise<Advanced>;
+    /**
+     * Moves a manual clock to the next due time and runs the work that is due then. Without waiting work the clock
+     * stays.
+     */
+    advanceToNext(): Promise<Advanced>;
+    /** Moves a manual clock until only periodic work, such as the daily clean-up, is waiting. */
+    runUntilIdle(): Promise<Advanced>;
+    /** The next hundred due jobs, except periodic ones (`dev`). */
+    upcoming(): Promise<Upcoming[]>;
+    /** Stops the clock, which becomes a manual one. Restoring an earlier snapshot restarts it (`dev`). */
+    freeze(): void;
+  };
+  /** Runs all due work, and resolves when none is left. */
+  settle(): Promise<Advanced>;
+  readonly keys: {
+    /** Makes an API key for a user with this role. If the organization has no such user, makes one. */
+    create(wanted: {
+      organization?: string;
+      role?: Role;
+      scopes?: readonly Scope[];
+      name?: string;
+    }): Promise<{ key: string }>;
+  };
+  readonly organizations: {
+    /**
+     * Makes an organization with this name and plan (default `starter`). `keys.create({ organization: name })` adds
+     * users to it.
+     */
+    create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
+  };
+  /**
+   * Checks the store's invariants, such as "a job sends what is pending", and returns the violations; an empty list
+   * means that all hold. Reads every row, for a database file in a worker thread. `svc-server doctor --deep` checks the
+   * same.
+   */
+  invariants(): Promise<readonly Violation[]>;
+  /** The errors that sinks threw, oldest first. Any error makes `createTestService` fail its test. */
+  readonly sinkErrors: readonly SinkError[];
+  /** The number of jobs that run because a manual clock is being moved or settled. */
+  readonly busy: number;
+  /** Closes everything: ports, job loop, store. No timer or handle remains. */
+  close(): Promise<void>;
+}
+
+/** A null key means no key, as in the network client. */
+const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
+
+/** The service object for users: every call goes to the host's current state. */
+export function createFacade(host: ServiceInstance): Service {
+  const app = () => host.state.wiring.app;
+  const states = stateTools(host, createFacade);
+  /** The current state. Throws in the mode `start`, where all test instruments throw. */
+  const inDev = () => requireDev(host.state.wiring);
+  const tools = instruments(inDev, states.fork);
+  const isClosed = () => host.state.wiring.closing.signal.aborted;
+  const requireOpen = () => {
+    if (isClosed()) throw new Error("the service is closed; make a new one");
+  };
+  const clockControl = () => {
+    requireOpen();
+    return host.state.wiring.clockControl;
+  };
+  const service: Service = {
+    get apiKey() {
+      return host.state.apiKey;
+    },
+    get url() {
+      return host.listening[0]?.url;
+    },
+    get appsUrl() {
+      return host.runtimes.localUrl() ?? null;
+    },
+    async fetch(input, init) {
+      const current = app();
+      const request = ownRequest(input, init);
+      // Nothing is awaited in between, so calls made before close() also start before it.
+      return current.fetch(request instanceof Promise ? await request : request);
+    },
+    client(as = {}) {
+      const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
+      return clientOver(inProcessSender(app, () => host.state.foundation.clock, apiKey || undefined));
+    },
+    async listen(at = {}) {
+      requireOpen();
+      const server = await openPort(host, at);
+      // close() cannot see a port that is still being opened.
+      if (isClosed()) await server.close();
+      requireOpen();
+      return server;
+    },
+    clock: {
+      now: () => new Date(host.state.foundation.clock.now()),
+      async advance(by) {
+        return clockControl().advanceBy(milliseconds(by));
+      },
+      async advanceTo(at) {
+        const to = at instanceof Date ? at.getTime() : parseInstant(at);
+        if (to === undefined || Number.isNaN(to) || to > latestInstant)
+          throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
+        return clockControl().advanceTo(to);
+      },
+      async advanceToNext(...given: unknown[]) {
+        refuseArgumentsButContext("advanceToNext", given, "advance takes a duration");
+        return clockControl().advanceToNext();
+      },
+      async runUntilIdle(...given: unknown[]) {
+        refuseArgumentsButContext("runUntilIdle", given, "advance takes a duration");
+        return clockControl().runUntilIdle();
+      },
+      freeze() {
+        inDev().clockControl.freeze();
+      },
+      upcoming: async () => inDev().upcoming(),
+    },
+    async settle(...given: unknown[]) {
+      refuseArgumentsButContext("settle", given, "clock.advance moves the clock");
+      return clockControl().settle();
+    },
+    ...states,
+    ...tools,
+    keys: {
+      async create(wanted) {
+        const { foundation, wiring } = host.state;
+        const right = '{ role: "viewer" }';
+        const { key } = await createKey(foundation, wiring.features, checkArgument(newKey, "wanted", wanted, right));
+        return { key };
+      },
+    },
+    organizations: {
+      create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
+    },
+    async invariants(...given: unknown[]) {
+      refuseArguments("invariants", given, "it checks all rules");
+      requireOpen();
+      const { foundation, wiring } = host.state;
+      return foundation.opened.violations(wiring.closing.signal);
+    },
+    sinkErrors: host.sinks.errors,
+    get busy() {
+      return host.state.wiring.loop.runningByHand();
+    },
+    close: host.close,
+  };
+  // In the mode `start`, even reading one of these properties throws.
+  for (const [name, tool] of Object.entries(tools))
+    if (typeof tool === "object") Object.defineProperty(service, name, { get: () => inDev() && tool });
+  return service;
+}

@@ -1,0 +1,79 @@
+import { shuttingDown } from "../http/cancellation.ts";
+import type { Listening } from "../http/server.ts";
+import { systemTimer } from "../kernel/clock.ts";
+import { isLogged } from "../kernel/errors.ts";
+import { reasonOf } from "../kernel/log.ts";
+import type { Scenario } from "../features/scenarios/service.ts";
+import { stateReplaced } from "../store/store.ts";
+import type { Runtimes } from "./runtimes.ts";
+import type { HostState } from "./wiring.ts";
+
+/** Waits until the work is done, but no longer than `limit` of the machine's time. */
+async function within(limit: string, work: Promise<unknown>): Promise<void> {
+  let cancel = () => {};
+  const timeout = new Promise<void>((resolve) => {
+    // Keeps the process alive: otherwise the process could exit here, before the rest of the shutdown.
+    cancel = systemTimer(limit, resolve, { hold: true });
+  });
+  await Promise.race([work, timeout]).finally(() => cancel());
+}
+
+/**
+ * Ends a service. Closes the store and releases its file even if a step fails. Returns the scenarios that were never
+ * used.
+ */
+export async function shutDown(
+  { foundation, wiring }: HostState,
+  listening: readonly Listening[],
+  runtimes: Runtimes,
+  { isFork }: { readonly isFork: boolean },
+): Promise<readonly Scenario[]> {
+  const { store, clock, log, opened } = foundation;
+  const { closing, loop, features, outbound, mailer, deferredWrites, storeClock, running } = wiring;
+  let unused: readonly Scenario[] = [];
+  closing.abort(shuttingDown());
+  features.outbox.stop();
+  features.execution.stop();
+  try {
+    // Image generation stops at once: starting again costs nothing.
+    await features.modelDrivers.close();
+    const servers = listening.map((server) => server.close());
+    await within("10s", Promise.all([...servers, running.ended(), features.apps.close(runtimes.close()), loop.stop()]));
+    const warnOfUnused = async () => {
+      const { scenarios } = features;
+      // A fork also holds its parent's scenarios, which the parent reports.
+      unused = (await scenarios.unused()).filter((one) => !isFork || scenarios.isOwn(one));
+      for (const scenario of unused)
+        log.warn("a scenario was not used", { match: JSON.stringify(scenario.match), next: scenario.next });
+    };
+    const closeMailer = async () => mailer?.close();
+    const saveTime = () => storeClock(clock.now());
+    // Jobs are released first, so that requests cut off afterwards do not count as failed attempts.
+    for (const step of [loop.release, outbound.close, closeMailer, deferredWrites.flush, saveTime, warnOfUnused]) {
+      await step().catch((error) => {
+        if (!isLogged(error)) log.error("some writes failed while the service closed", { reason: reasonOf(error) });
+      });
+    }
+  } finally {
+    deferredWrites.stop();
+    await store.close();
+    opened.release();
+    runtimes.release();
+  }
+  return unused;
+}
+
+/** Ends a replaced state at once: aborts its requests, and writes nothing more. */
+export async function discardState({ foundation, wiring }: HostState, successor: HostState): Promise<void> {
+  const { store } = foundation;
+  const { closing, loop, features, outbound, mailer, deferredWrites } = wiring;
+  store.retire();
+  closing.abort(stateReplaced());
+  features.outbox.stop();
+  features.execution.stop();
+  deferredWrites.stop();
+  mailer?.close();
+  await Promise.all([features.modelDrivers.close(), outbound.close(), within("10s", loop.stop())]);
+  // The next state uses the same database file; only a database in memory is closed.
+  if (store.engine !== successor.foundation.store.engine) await store.close();
+}

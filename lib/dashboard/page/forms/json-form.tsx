@@ -1,0 +1,47 @@
+import { useId, useState } from "preact/hooks";
+import { FormDialog } from "../controls.tsx";
+
+/** A form for JSON, which can hold everything that the control interface accepts. */
+export function JsonForm({
+  label,
+  start,
+  run,
+}: {
+  readonly label: string;
+  readonly start: object;
+  readonly run: (given: unknown) => Promise<unknown>;
+}) {
+  const [text, setText] = useState(JSON.stringify(start, null, 2));
+  const id = useId();
+  const send = async () => {
+    let given: unknown;
+    try {
+      given = JSON.parse(text);
+    } catch (error) {
+      throw new Error(`This is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    await run(given);
+  };
+  return (
+    <FormDialog label={label} submit="Add" run={send}>
+      <div class="field">
+        <label for={id}>JSON</label>
+        <textarea
+          id={id}
+          class="mono"
+          rows={12}
+          spellcheck={false}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+        />
+      </div>
+    </FormDialog>
+  );
+}
+
+/** The fields that are not empty, as text. */
+export const filled = (fields: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ""));
+
+/** A whole number; undefined for an empty field. The service explains invalid values. */
+export const numberOf = (text: string): number | undefined => (text.trim() === "" ? undefined : Number(text));

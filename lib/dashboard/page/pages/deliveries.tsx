@@ -1,0 +1,164 @@
+import type { Delivery, DeliveryDetail } from "../../../client/generated/records.ts";
+import { api } from "../api.ts";
+import { Action, FormDialog, Select } from "../controls.tsx";
+import type { Family } from "./endpoint.tsx";
+import { useForm } from "../forms/form.tsx";
+import { instantOf, lengthOf } from "../format-time.ts";
+import { serviceNow, useRead } from "../live.ts";
+import { Block, Copy, curlOf, indented, Records } from "../parts.tsx";
+import { refusal } from "../permissions.ts";
+import { Pages } from "./projects.tsx";
+import { href, place } from "../router.ts";
+import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+
+interface OfEndpoint {
+  readonly family: Family;
+  readonly id: string;
+}
+
+const answerOf = ({ attempts }: Delivery) => {
+  const last = attempts.at(-1);
+  return last ? String(last.status ?? last.error) : "";
+};
+
+/** The deliveries of an endpoint, newest first. */
+export function DeliveriesPart({ family, id }: OfEndpoint) {
+  const cursor = place.value.query.get("cursor") ?? "";
+  const { data, error } = useRead(
+    `deliveries ${id} ${cursor}`,
+    (signal) => api[family].deliveries({ id, per_page: 25, ...(cursor && { cursor }) }, { signal }),
+    ({ kind, id: of }) => of === id || kind === "event" || kind === "delivery",
+  );
+  return (
+    <Section title="Deliveries" actions={<Recover family={family} id={id} />}>
+      <Records
+        of={data?.data}
+        error={error}
+        empty="No delivery yet. Send a test, or deploy something."
+        head={["State", "Event", "Created", "Attempts", "Last answer", "Next attempt"]}
+        wide={["Next attempt"]}
+        row={(one) => (
+          <tr key={one.id}>
+            <td>
+              <Status of={one.status} />
+            </td>
+            <td class="mono">
+              <a href={href(`/${family}/${id}/${one.id}`)}>{one.event}</a>
+            </td>
+            <td>
+              <Time at={one.created_at} />
+            </td>
+            <td data-label="attempts">{one.attempts.length}</td>
+            <td data-label="answer">
+              <Text of={answerOf(one)} />
+            </td>
+            <td class="wide">{one.next_attempt_at !== null && `${instantOf(one.next_attempt_at)} UTC`}</td>
+          </tr>
+        )}
+      />
+      <Pages next={data?.meta.next_cursor ?? null} />
+    </Section>
+  );
+}
+
+const periods: readonly (readonly [string, string])[] = [
+  ["3600000", "The last hour"],
+  ["86400000", "The last day"],
+  ["604800000", "The last 7 days"],
+  ["2592000000", "The last 30 days"],
+];
+
+/** Resends all deliveries that did not arrive. */
+function Recover({ family, id }: OfEndpoint) {
+  const { values, choice } = useForm({ period: "86400000" });
+  const run = () => {
+    return api[family].recover({ id, since: new Date(serviceNow() - Number(values.period)).toISOString() });
+  };
+  return (
+    <FormDialog label="Recover" submit="Send them again" reason={refusal(`${family}:write`)} run={run}>
+      <p>Every failed, abandoned or skipped delivery is sent again, with a new series of retries.</p>
+      <Select label="Since" {...choice("period")} options={periods} />
+    </FormDialog>
+  );
+}
+
+export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: string }) {
+  const { data, error } = useRead(
+    `delivery ${dlv}`,
+    (signal) => api[family].delivery({ id, dlv }, { signal }),
+    ({ kind, id: of }) => of === id || of === dlv || kind === "delivery",
+  );
+  if (!data) return loadingPage("Delivery", error);
+  const actions = (
+    <>
+      <Copy text={curlOf(data.request)}>Copy as curl</Copy>
+      <Action kind="main" reason={refusal(`${family}:write`)} run={() => api[family].redeliver({ id, dlv })}>
+        Send again
+      </Action>
+    </>
+  );
+  return (
+    <Page title={data.event} actions={actions}>
+      <p class="facts">
+        <Status of={data.status} />
+        <span class="mono">{data.id}</span>
+        <a href={href(`/${family}/${id}`)}>{family === "webhooks" ? "Webhook" : "Integration"}</a>
+        <span>{instantOf(data.created_at)} UTC</span>
+      </p>
+      <Attempts of={data} />
+      <Section title="Request">
+        <p class="mono">
+          POST <Text of={data.request.url} />
+        </p>
+        <Block
+          label="Headers"
+          of={Object.entries(data.request.headers)
+            .map(([name, value]) => `${name}: ${value}`)
+            .join("\n")}
+        />
+        <Block label="Body" of={indented(data.request.body)} />
+        <p class="hint">This signature uses the current secret, as the next attempt would.</p>
+      </Section>
+    </Page>
+  );
+}
+
+/** Every attempt with its response, and the time of the next one. */
+function Attempts({ of }: { readonly of: DeliveryDetail }) {
+  return (
+    <Section title="Attempts">
+      {of.attempts.length === 0 && of.next_attempt_at === null && <Empty>It has not been sent.</Empty>}
+      <ol class="attempt-list">
+        {of.attempts.map((one) => {
+          const isGood = one.status !== null && one.status >= 200 && one.status < 300;
+          return (
+            <li key={one.number}>
+              <div class="row">
+                <strong>{one.number}</strong>
+                <Status of={isGood ? "succeeded" : "failed"} />
+                <Text of={String(one.status ?? one.error)} />
+                <span class="hint">
+                  {instantOf(one.at)} UTC, {lengthOf(one.duration_ms)}
+                </span>
+              </div>
+              {one.response ? (
+                <Block label={`Answer ${one.number}`} of={one.response} />
+              ) : (
+                one.status !== null && <p class="hint">The answer had no body.</p>
+              )}
+            </li>
+          );
+        })}
+        {of.next_attempt_at !== null && (
+          <li class="coming">
+            <div class="row">
+              <strong>{of.attempts.length + 1}</strong>
+              <Status of="pending" />
+              <span class="hint">{instantOf(of.next_attempt_at)} UTC</span>
+            </div>
+          </li>
+        )}
+      </ol>
+    </Section>
+  );
+}

@@ -1,0 +1,62 @@
+import { lifecycle } from "../../../features/deployments/states.ts";
+import { api } from "../api.ts";
+import { Field, Select } from "../controls.tsx";
+import { useRead } from "../live.ts";
+import { Pages } from "./projects.tsx";
+import { place, setQuery } from "../router.ts";
+import { DeploymentRows, useProjects } from "../tables.tsx";
+import { Empty, Loading, Page } from "../ui.tsx";
+
+const isState = (text: string | null): text is (typeof lifecycle.states)[number] =>
+  lifecycle.states.some((state) => state === text);
+
+export function DeploymentsPage() {
+  const { query } = place.value;
+  const projects = useProjects();
+  const [project, environment, cursor] = ["project", "environment", "cursor"].map((name) => query.get(name) ?? "");
+  const status = query.get("status");
+  const filter = {
+    ...(project && { project_id: project }),
+    ...(environment && { environment }),
+    ...(isState(status) && { status }),
+  };
+  const { data, error } = useRead(
+    `deployments ${query}`,
+    (signal) => api.deployments.list({ per_page: 50, ...filter, ...(cursor && { cursor }) }, { signal }),
+    ({ kind, event }) => kind === "deployment" || event?.startsWith("project.") === true,
+  );
+  const change = (name: string) => (value: string) => setQuery({ [name]: value, cursor: "" });
+  return (
+    <Page title="Deployments">
+      <search class="filters">
+        <Select
+          label="State"
+          value={status ?? ""}
+          options={[
+            ["", "All states"],
+            ...lifecycle.states.map((one): [string, string] => [one, one.replace("_", " ")]),
+          ]}
+          onChange={change("status")}
+        />
+        <Select
+          label="Project"
+          value={project ?? ""}
+          options={[
+            ["", "All projects"],
+            ...[...projects.values()].map(({ id, name }): [string, string] => [id, name]),
+          ]}
+          onChange={change("project")}
+        />
+        <Field label="Environment" value={environment ?? ""} onInput={change("environment")} />
+      </search>
+      {!data && <Loading error={error} />}
+      {data?.data.length === 0 && (
+        <Empty>
+          {Object.keys(filter).length > 0 ? "No deployment matches these filters." : "Nothing has been deployed yet."}
+        </Empty>
+      )}
+      {data && data.data.length > 0 && <DeploymentRows of={data.data} projects={projects} />}
+      <Pages next={data?.meta.next_cursor ?? null} />
+    </Page>
+  );
+}

@@ -1,0 +1,140 @@
+import type { ComponentChildren } from "preact";
+import { catalog } from "../../../features/events/catalog.ts";
+import { api } from "../api.ts";
+import { Action, Field, FormDialog } from "../controls.tsx";
+import { Area } from "../forms/form.tsx";
+import { useRead } from "../live.ts";
+import { Records } from "../parts.tsx";
+import { refusal } from "../permissions.ts";
+import { go, href } from "../router.ts";
+import { Page, Status, Text, Time } from "../ui.tsx";
+
+/** The kinds of endpoints that get deliveries. */
+export type Family = "webhooks" | "integrations";
+
+interface Endpoint {
+  readonly id: string;
+  readonly status: "active" | "inactive";
+}
+
+/** The events of an endpoint as text. */
+export const eventsText = (events: readonly string[]) => (events.includes("*") ? "all events" : events.join(", "));
+
+/** Parses headers from lines of `Name: value`. */
+export const headersOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line): [string, string] => {
+        const [name = "", ...value] = line.split(":");
+        return [name.trim(), value.join(":").trim()];
+      }),
+  );
+export const headersText = (headers: unknown): string =>
+  Object.entries(headers ?? {})
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+
+export const HeadersField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
+  <Area
+    label="Headers"
+    {...field}
+    rows={3}
+    hint="One Name: value per line, sent with every delivery. A value is never shown again: [redacted] keeps it."
+  />
+);
+
+const eventNames = ["*", ...Object.keys(catalog)];
+
+export const EventsField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
+  <Field label="Events" {...field} hint="Names separated by commas, or * for all" list={eventNames} required />
+);
+
+/** The page with all endpoints of a family. Besides state and age, its table has the two columns of `head`. */
+export function EndpointsPage<T extends Endpoint & { readonly created_at: string }>({
+  family,
+  title,
+  create,
+  list,
+  empty,
+  head,
+  name,
+  about,
+}: {
+  readonly family: Family;
+  readonly title: string;
+  readonly create: ComponentChildren;
+  readonly list: (signal: AbortSignal) => Promise<{ readonly data: readonly T[] }>;
+  readonly empty: string;
+  readonly head: readonly [string, string];
+  readonly name: (one: T) => string;
+  readonly about: (one: T) => string;
+}) {
+  const { data, error } = useRead(family, list, ({ kind }) => kind === "delivery" || kind === "record");
+  return (
+    <Page title={title} actions={create}>
+      <Records
+        of={data?.data}
+        error={error}
+        empty={empty}
+        head={["State", ...head, "Created"]}
+        row={(one) => (
+          <tr key={one.id}>
+            <td>
+              <Status of={one.status} />
+            </td>
+            <td>
+              <a href={href(`/${family}/${one.id}`)}>
+                <Text of={name(one)} />
+              </a>
+            </td>
+            <td>{about(one)}</td>
+            <td>
+              <Time at={one.created_at} />
+            </td>
+          </tr>
+        )}
+      />
+    </Page>
+  );
+}
+
+/** The buttons that turn an endpoint on or off, test it and delete it. The forms to edit it go between them. */
+export function EndpointActions({
+  family,
+  of: { id, status },
+  sendsNothing,
+  children,
+}: {
+  readonly family: Family;
+  readonly of: Endpoint;
+  /** Why a test would send nothing. */
+  readonly sendsNothing?: string | undefined;
+  readonly children: ComponentChildren;
+}) {
+  const reason = refusal(`${family}:write`);
+  const isOff = status === "inactive";
+  return (
+    <>
+      <Action reason={reason} run={() => api[family].update({ id, status: isOff ? "active" : "inactive" })}>
+        {isOff ? "Turn on" : "Turn off"}
+      </Action>
+      <Action reason={reason ?? sendsNothing} run={() => api[family].test({ id })}>
+        Send a test
+      </Action>
+      {children}
+      <FormDialog
+        label="Delete"
+        kind="danger"
+        reason={reason}
+        run={async () => {
+          await api[family].delete({ id });
+          go(`/${family}`);
+        }}
+      >
+        <p>The {family.slice(0, -1)} is deleted with its deliveries. Pending ones are not sent.</p>
+      </FormDialog>
+    </>
+  );
+}

@@ -1,0 +1,249 @@
+import type { DeploymentItem, Environment, Project } from "../../../client/generated/records.ts";
+import { api } from "../api.ts";
+import { Action, Field, FormDialog, Select } from "../controls.tsx";
+import { RollBack } from "../forms/deploy.tsx";
+import { DomainProof } from "./domain-proof.tsx";
+import { Beside } from "./environment-runs.tsx";
+import { listOf, useForm } from "../forms/form.tsx";
+import { useRead } from "../live.ts";
+import { LogPart } from "./log.tsx";
+import { refusal } from "../permissions.ts";
+import { PreviewNote } from "../preview-note.tsx";
+import { go, href } from "../router.ts";
+import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
+
+/** The path of an environment's page. */
+export const pathOf = (project_id: string, name: string): string =>
+  `/projects/${project_id}/${encodeURIComponent(name)}`;
+
+export function EnvironmentPage({ project_id, name }: { readonly project_id: string; readonly name: string }) {
+  const { data, error } = useRead(
+    `environment ${project_id} ${name}`,
+    async (signal) => {
+      const [project, environments, live] = await Promise.all([
+        api.projects.get({ id: project_id }, { signal }),
+        api.environments.list({ id: project_id }, { signal }),
+        api.deployments.list({ project_id, environment: name, status: "active", per_page: 1 }, { signal }),
+      ]);
+      return { project, environment: environments.data.find((one) => one.name === name), live: live.data[0] };
+    },
+    ({ kind, id }) => kind === "deployment" || id === project_id,
+  );
+  if (!data) return loadingPage("Environment", error);
+  const { project, environment, live } = data;
+  if (!environment) {
+    return (
+      <Page title={name}>
+        <Empty>
+          The project has no environment with this name. A deployment creates the one that it names:{" "}
+          <a href={href(`/projects/${project_id}`)}>to the project</a>.
+        </Empty>
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title={`${project.name}: ${environment.name}`}
+      actions={<Actions project={project} of={environment} live={live} />}
+    >
+      <p class="facts">
+        <a href={href(`/projects/${project_id}`)}>
+          <Text of={project.name} />
+        </a>
+        <Live of={live} />
+        <Address of={environment} />
+        <PreviewNote project_id={project_id} of={environment} />
+      </p>
+      <Domains project_id={project_id} of={environment} />
+      <Beside project_id={project_id} of={environment} />
+      <Section title="Variables">
+        <Variables project_id={project_id} of={environment} />
+      </Section>
+      <Section title="Log">
+        <LogPart
+          of={{
+            id: `${project_id} ${name}`,
+            path: pathOf(project_id, name),
+            read: (at, signal) => api.environments.logs({ id: project_id, name, ...at }, { signal }),
+          }}
+          empty="Nothing has been printed yet. Where deployments are simulated, nothing runs."
+        />
+      </Section>
+    </Page>
+  );
+}
+
+/** The live release of an environment. */
+export const Live = ({ of }: { readonly of: DeploymentItem | undefined }) =>
+  of ? (
+    <span class="row">
+      <a href={href(`/deployments/${of.id}`)}>
+        Live: <span class="mono">{of.version?.slice(0, 12) ?? of.id.slice(-8)}</span>
+      </a>
+      <Time at={of.deployed_at ?? of.updated_at} />
+    </span>
+  ) : (
+    <span class="hint">Nothing is live.</span>
+  );
+
+/** The URL of the app. It is another origin and gets no referrer from this page. */
+export const Address = ({ of: { url } }: { readonly of: Environment }) =>
+  url && /^https?:/.test(url) ? (
+    <a href={url} target="_blank" rel="noreferrer noopener">
+      {url}
+    </a>
+  ) : null;
+
+function Actions({
+  project,
+  of,
+  live,
+}: {
+  readonly project: Project;
+  readonly of: Environment;
+  readonly live: DeploymentItem | undefined;
+}) {
+  const reason = refusal("deployments:write");
+  const key = { id: project.id, name: of.name };
+  // Without a runtime an environment has no URL, and no app runs.
+  const idle =
+    of.url === undefined
+      ? "Deployments are simulated here, so nothing runs."
+      : live
+        ? undefined
+        : "Nothing is live; deploy first.";
+  return (
+    <>
+      <Action reason={reason ?? idle} run={() => api.environments.restart(key)}>
+        Restart
+      </Action>
+      {live && <RollBack of={live} />}
+      <FormDialog
+        label="Delete environment"
+        kind="danger"
+        submit="Delete"
+        reason={reason}
+        run={async () => {
+          await api.environments.delete(key);
+          go(`/projects/${project.id}`);
+        }}
+      >
+        <p>
+          <Text of={of.name} /> is deleted with its variables and domains, and what it runs stops immediately. Its
+          deployments stay readable.
+        </p>
+      </FormDialog>
+    </>
+  );
+}
+
+interface Part {
+  readonly project_id: string;
+  readonly of: Environment;
+}
+
+function Domains({ project_id, of }: Part) {
+  const domains = of.domains ?? [];
+  const stored = { domains: domains.join("\n") };
+  const { values, field, reset } = useForm(stored);
+  const edit = (
+    <FormDialog
+      label="Edit domains"
+      submit="Save"
+      reason={refusal("deployments:write")}
+      onOpen={() => reset(stored)}
+      run={() =>
+        api.environments.put({
+          id: project_id,
+          name: of.name,
+          domains: listOf(values.domains),
+        })
+      }
+    >
+      <Field label="Host names" {...field("domains")} hint="Separated by commas: www.example.com" />
+    </FormDialog>
+  );
+  return (
+    <Section title="Domains" actions={edit}>
+      {domains.length === 0 ? (
+        <p class="hint">No custom domain.</p>
+      ) : (
+        <ul class="plain mono">
+          {domains.map((one) => (
+            <li key={one}>
+              <Text of={one} />
+              <DomainProof of={of.domain_status?.find(({ name }) => name === one)} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}
+
+/** The variables of an environment and the form to set one. */
+export function Variables({ project_id, of }: Part) {
+  const variables = Object.entries(of.variables);
+  const reason = refusal("deployments:write");
+  const put = (changed: Environment["variables"]) =>
+    api.environments.put({ id: project_id, name: of.name, variables: changed });
+  return (
+    <>
+      <div class="table-place">
+        <table class="rows variables">
+          <caption class="unseen">Variables of {of.name}</caption>
+          <tbody>
+            {variables.map(([name, value]) => (
+              <tr key={name}>
+                <th scope="row" class="mono">
+                  <Text of={name} />
+                </th>
+                <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
+                <td class="end">
+                  <Action
+                    kind="quiet"
+                    reason={reason}
+                    run={() => put(Object.fromEntries(variables.filter(([one]) => one !== name)))}
+                  >
+                    Remove
+                  </Action>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <SetVariable reason={reason} set={(name, value) => put({ ...of.variables, [name]: value as string })} />
+    </>
+  );
+}
+
+type Value = string | { readonly value: string; readonly secret: boolean };
+
+function SetVariable({
+  reason,
+  set,
+}: {
+  readonly reason: string | undefined;
+  readonly set: (name: string, value: Value) => Promise<unknown>;
+}) {
+  const { values, field, choice, reset } = useForm({ name: "", value: "", kind: "plain" });
+  const run = async () => {
+    await set(values.name.trim(), values.kind === "secret" ? { value: values.value, secret: true } : values.value);
+    reset();
+  };
+  return (
+    <FormDialog label="Set a variable" submit="Save" reason={reason} run={run}>
+      <Field label="Variable" {...field("name")} hint="The next deployment uses it." required />
+      <Field label="Value" {...field("value")} />
+      <Select
+        label="Kind"
+        {...choice("kind")}
+        options={[
+          ["plain", "Plain: everyone can read it"],
+          ["secret", "Secret: nobody can read it again"],
+        ]}
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,244 @@
+import { useState } from "preact/hooks";
+import { verifySignatureAsync } from "../../../client/signature.ts";
+import { type Caught, control, type InboxAnswer, type InboxSettings } from "../control.ts";
+import { Action, Button, Field, FormDialog } from "../controls.tsx";
+import { instantOf } from "../format-time.ts";
+import { type Change, useRead } from "../live.ts";
+import { place, setQuery } from "../router.ts";
+import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
+
+const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
+const forms = "Statuses, timeout or drop, in order: 500, timeout, 200. Or a JSON list.";
+
+const wordOf = (answer: InboxAnswer | null): string => {
+  if (answer === null) return "no answer";
+  if (typeof answer === "number") return String(answer);
+  return "timeout" in answer ? "timeout" : "drop" in answer ? "drop" : JSON.stringify(answer);
+};
+
+/** Parses what a person typed to the format of the control interface, which validates it. */
+function answersOf(text: string): unknown {
+  const trimmed = text.trim();
+  if (trimmed.startsWith("[")) return JSON.parse(trimmed);
+  const words = trimmed.split(/[\s,]+/).filter((word) => word !== "");
+  return words.map((word) => (/^(timeout|drop)$/.test(word) ? { [word]: true } : Number(word)));
+}
+
+/** A delivery is identified by its headers, or by its time if it has none of them. */
+const nameOf = ({ headers, received_at, endpoint }: Caught): string =>
+  headers["x-service-delivery"] === undefined
+    ? `${endpoint} ${received_at}`
+    : `${headers["x-service-delivery"]}.${headers["x-service-attempt"]}`;
+
+export function InboxPage() {
+  const { data, error } = useRead(
+    "inbox",
+    async () => ({ caught: await control.inbox(), settings: await control.inboxes() }),
+    concerns,
+  );
+  const name = place.value.query.get("name") ?? "";
+  const chosen = place.value.query.get("delivery") ?? "";
+  if (!data) return loadingPage("Inbox", error);
+  const { caught, settings } = data;
+  const names = [...new Set([...caught, ...settings].map(({ endpoint }) => endpoint))].sort();
+  const shown = caught.filter(({ endpoint }) => name === "" || endpoint === name).reverse();
+  const open = shown.find((one) => nameOf(one) === chosen);
+  return (
+    <Page
+      title="Inbox"
+      actions={
+        <>
+          <Configure name={name} />
+          <Action reason={caught.length === 0 ? "There is no delivery." : undefined} run={control.clearInbox}>
+            Clear
+          </Action>
+        </>
+      }
+    >
+      <p class="hint">
+        Deliveries to <code>https://NAME.inbox.test/…</code> stay here instead of being sent, and so do those to public
+        addresses.
+      </p>
+      {names.length > 0 && (
+        <ul class="chips" aria-label="Inboxes">
+          {["", ...names].map((one) => (
+            <li key={one}>
+              <button type="button" class="chip" aria-pressed={one === name} onClick={() => setQuery({ name: one })}>
+                {one === "" ? "All" : one} {caught.filter(({ endpoint }) => one === "" || endpoint === one).length}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {settings
+        .filter(({ endpoint }) => name === "" || endpoint === name)
+        .map((one) => (
+          <Setting key={one.endpoint} of={one} />
+        ))}
+      {shown.length === 0 ? (
+        <Empty>
+          No delivery yet. Create a webhook with the URL <code>https://shop.inbox.test/hooks</code>, then deploy
+          something.
+        </Empty>
+      ) : (
+        <div class="halves">
+          <ol class="list" aria-label="Deliveries">
+            {shown.map((one) => (
+              <li key={nameOf(one)}>
+                <button
+                  type="button"
+                  class="entry"
+                  aria-current={one === open ? "true" : undefined}
+                  onClick={() => setQuery({ delivery: nameOf(one) })}
+                >
+                  <span class={`mono answer ${isGood(one.response) ? "good" : "bad"}`}>{wordOf(one.response)}</span>
+                  <span class="mono">{one.headers["x-service-event"] ?? one.method}</span>
+                  <Text of={one.endpoint} />
+                  <span class="hint">{attemptOf(one)}</span>
+                  <Time at={one.received_at} />
+                </button>
+              </li>
+            ))}
+          </ol>
+          {open ? (
+            <Delivery key={nameOf(open)} of={open} />
+          ) : (
+            <Empty>Choose a delivery to see what was received.</Empty>
+          )}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+const isGood = (answer: InboxAnswer | null) => {
+  const status = typeof answer === "object" && answer && "status" in answer ? answer.status : answer;
+  return typeof status === "number" && status < 300;
+};
+const attemptOf = ({ headers }: Caught) =>
+  headers["x-service-attempt"] === undefined ? "" : `attempt ${headers["x-service-attempt"]}`;
+
+/** What an inbox responds with next, and a button to stop that. */
+const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { readonly of: InboxSettings }) => (
+  <p class="row">
+    <strong>
+      <Text of={endpoint} />
+    </strong>
+    {forward !== null ? (
+      <>
+        <span>
+          forwards to <span class="mono">{forward}</span>
+        </span>
+        <Action run={() => control.configureInbox(endpoint, { forward: null })}>Stop forwarding</Action>
+      </>
+    ) : has_sink ? (
+      <span>is answered by a function</span>
+    ) : (
+      <>
+        <span>
+          answers next: <span class="mono">{responses.map(wordOf).join(", ")}</span>, then 200
+        </span>
+        <Action run={() => control.configureInbox(endpoint, { responses: [] })}>Forget these answers</Action>
+      </>
+    )}
+  </p>
+);
+
+function Configure({ name: current }: { readonly name: string }) {
+  const [name, setName] = useState(current);
+  const [answers, setAnswers] = useState("");
+  const [forward, setForward] = useState("");
+  const save = async () => {
+    if (answers.trim() !== "") await control.configureInbox(name, { responses: answersOf(answers) });
+    if (forward.trim() !== "") await control.configureInbox(name, { forward: forward.trim() });
+  };
+  return (
+    <FormDialog label="Set answers" submit="Save" run={save}>
+      <Field label="Name" value={name} onInput={setName} required hint="The NAME of https://NAME.inbox.test/…" />
+      <Field label="Next answers" value={answers} onInput={setAnswers} hint={forms} />
+      <Field
+        label="Forward to"
+        value={forward}
+        onInput={setForward}
+        hint="A receiver on this machine, such as http://localhost:3000/hooks. Its answers count."
+      />
+    </FormDialog>
+  );
+}
+
+/** The body, indented if it is JSON. */
+function prettyOf(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
+}
+
+function Delivery({ of: { url, headers, body, received_at, endpoint } }: { readonly of: Caught }) {
+  const [isRaw, setRaw] = useState(false);
+  return (
+    <article class="detail">
+      <h2>{headers["x-service-event"] ?? "Delivery"}</h2>
+      <p class="facts">
+        <span>to {endpoint}</span>
+        <span class="mono">{instantOf(received_at)}</span>
+      </p>
+      <p class="mono text">POST {url}</p>
+      <dl class="details">
+        {Object.entries(headers).map(([header, value]) => (
+          <>
+            <dt class="mono">{header}</dt>
+            <dd class="mono">{value}</dd>
+          </>
+        ))}
+      </dl>
+      <SignatureCheck body={body} header={headers["x-service-signature"]} />
+      <Section
+        title="Body"
+        actions={
+          <Button onClick={() => setRaw(!isRaw)}>{isRaw ? "Show it with line breaks" : "Show the raw text"}</Button>
+        }
+      >
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+        <pre class="tall" tabIndex={0}>
+          {isRaw ? body : prettyOf(body)}
+        </pre>
+      </Section>
+    </article>
+  );
+}
+
+/** Verifies the signature as a receiver does. The secret does not leave this page. */
+function SignatureCheck({ body, header }: { readonly body: string; readonly header: string | undefined }) {
+  const [secret, setSecret] = useState("");
+  const [isRight, setRight] = useState<boolean>();
+  if (header === undefined) return <p class="hint">It is not signed: its endpoint has no secret.</p>;
+  return (
+    <form
+      class="signature"
+      onSubmit={async (event) => {
+        event.preventDefault();
+        setRight(await verifySignatureAsync(secret, body, header));
+      }}
+    >
+      <Field
+        label="Secret"
+        value={secret}
+        onInput={(value) => {
+          setSecret(value);
+          setRight(undefined);
+        }}
+        hint="It is the key of the HMAC-SHA256 over the raw body."
+      />
+      <Button type="submit" reason={secret === "" ? "Enter the secret of the endpoint." : undefined}>
+        Check the signature
+      </Button>
+      {isRight !== undefined && (
+        <p class={isRight ? "good" : "problem"} role="status">
+          {isRight ? "The signature is valid." : "The signature does not match this secret."}
+        </p>
+      )}
+    </form>
+  );
+}

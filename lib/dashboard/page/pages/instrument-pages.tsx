@@ -1,0 +1,40 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { session } from "../api.ts";
+import { Loading } from "../ui.tsx";
+
+/** The pages that exist only in `dev`. */
+export const instrumentPages = [
+  ["/timeline", "Timeline"],
+  ["/inbox", "Inbox"],
+  ["/mail", "Mail"],
+  ["/scenarios", "Scenarios"],
+  ["/faults", "Faults"],
+  ["/snapshots", "Snapshots"],
+] as const;
+
+export const isInstrument = (feature: string): boolean =>
+  session.value?.mode === "dev" && instrumentPages.some(([path]) => path === `/${feature}`);
+
+interface Chosen {
+  readonly feature: string;
+}
+
+let Loaded: ComponentType<Chosen> | undefined;
+
+/** All these pages are in one file, which loads when the first of them opens. */
+export function InstrumentPage(chosen: Chosen) {
+  const [error, setError] = useState<unknown>();
+  const [, setLoaded] = useState(Loaded !== undefined);
+  useEffect(() => {
+    import("./instruments.tsx").then(
+      ({ Instruments }) => {
+        Loaded = Instruments;
+        setLoaded(true);
+      },
+      // The server was upgraded, and the file of the old version is gone.
+      () => setError(new Error("This page could not be loaded. Load the dashboard again.")),
+    );
+  }, []);
+  return Loaded ? <Loaded {...chosen} /> : <Loading error={error} />;
+}

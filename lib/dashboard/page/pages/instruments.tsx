@@ -1,0 +1,26 @@
+import { FaultsPage } from "./faults.tsx";
+import { InboxPage } from "./inbox.tsx";
+import { MailPage } from "./mail.tsx";
+import { ScenariosPage } from "./scenarios.tsx";
+import { SnapshotsPage } from "./snapshots.tsx";
+import { TimelineDock, TimelinePage } from "../timeline/timeline.tsx";
+
+/** The instruments of `dev`. */
+export function Instruments({ feature }: { readonly feature: string }) {
+  switch (feature) {
+    case "timeline":
+      return <TimelinePage />;
+    case "inbox":
+      return <InboxPage />;
+    case "mail":
+      return <MailPage />;
+    case "scenarios":
+      return <ScenariosPage />;
+    case "faults":
+      return <FaultsPage />;
+    case "dock":
+      return <TimelineDock />;
+    default:
+      return <SnapshotsPage />;
+  }
+}

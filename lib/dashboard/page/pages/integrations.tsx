@@ -1,0 +1,228 @@
+import { Fragment } from "preact";
+import { useState } from "preact/hooks";
+import type { Integration } from "../../../client/generated/records.ts";
+import { api, session } from "../api.ts";
+import { Field, FormDialog, Select } from "../controls.tsx";
+import { DeliveriesPart } from "./deliveries.tsx";
+import { EndpointActions, EndpointsPage, EventsField, HeadersField, headersOf, headersText } from "./endpoint.tsx";
+import { listOf, useForm } from "../forms/form.tsx";
+import { useRead } from "../live.ts";
+import { Copy, Facts, textsOf } from "../parts.tsx";
+import { refusal } from "../permissions.ts";
+import { go } from "../router.ts";
+import { loadingPage, Page, Section, Status } from "../ui.tsx";
+
+type Type = Integration["type"];
+type Values = Record<string, string>;
+
+interface ConfigField {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly isOptional?: true;
+  /** The service never shows a secret again, so an empty field keeps the stored one. */
+  readonly isSecret?: true;
+}
+
+const names: Readonly<Record<Type, string>> = {
+  code_host: "Code host: deploys pushes",
+  chat: "Chat: posts what happens",
+  monitoring: "Monitoring: sends events and metrics",
+  custom: "Custom: posts events to a URL",
+};
+const types = Object.keys(names) as Type[];
+
+const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
+  code_host: [
+    { name: "repo", label: "Repository", hint: "owner/repo" },
+    { name: "branch", label: "Branch" },
+    { name: "environment", label: "Environment" },
+    {
+      name: "project_id",
+      label: "Project",
+      hint: "proj_…; empty means the project that last deployed it",
+      isOptional: true,
+    },
+    { name: "previews", label: "Deploy each pull request to its own environment" },
+    { name: "secret", label: "Secret", hint: "It signs the pushes.", isOptional: true, isSecret: true },
+  ],
+  chat: [
+    { name: "webhook_url", label: "Webhook URL", hint: "https://…", isSecret: true },
+    { name: "channel", label: "Channel", isOptional: true },
+    { name: "events", label: "Events" },
+  ],
+  monitoring: [
+    { name: "api_key", label: "API key of the provider", isSecret: true },
+    { name: "site", label: "Site", hint: "datadoghq.eu" },
+    { name: "service", label: "Service", isOptional: true },
+  ],
+  custom: [
+    { name: "url", label: "URL", hint: "https://…" },
+    { name: "events", label: "Events" },
+    { name: "secret", label: "Secret", hint: "It signs every delivery.", isOptional: true, isSecret: true },
+    { name: "headers", label: "Headers" },
+  ],
+};
+
+const started = { repo: "", branch: "main", environment: "production", events: "*" };
+
+/** The form field that says whether to remove the stored secret. */
+const removal = "secret_removed";
+
+/**
+ * The fields to send: null clears an optional field. An empty secret keeps the stored one, unless it is to be removed.
+ */
+function configOf(type: Type, values: Values, isNew: boolean): Record<string, unknown> {
+  const entries = fields[type].flatMap(({ name, isOptional, isSecret }): [string, unknown][] => {
+    const value = values[name]?.trim() ?? "";
+    if (name === "events") return [[name, listOf(value)]];
+    if (name === "headers") return [[name, headersOf(value)]];
+    if (name === "previews") return value === "" ? [] : [[name, value === "true"]];
+    if (value === "" && isSecret && isOptional && values[removal]) return [[name, null]];
+    if (value === "" && (isNew || isSecret)) return [];
+    return [[name, value === "" && isOptional ? null : value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+function Config({
+  type,
+  field,
+  isNew,
+  hasSecret = false,
+}: {
+  readonly type: Type;
+  readonly field: (name: string) => { readonly value: string; readonly onInput: (value: string) => void };
+  readonly isNew: boolean;
+  /** Whether an optional secret is stored. */
+  readonly hasSecret?: boolean;
+}) {
+  const { value: removed, onInput: setRemoved } = field(removal);
+  return fields[type].map(({ name, label, hint, isOptional, isSecret }) =>
+    name === "events" ? (
+      <EventsField key={name} {...field(name)} />
+    ) : name === "headers" ? (
+      <HeadersField key={name} {...field(name)} />
+    ) : name === "previews" ? (
+      <label key={name} class="check">
+        <input
+          type="checkbox"
+          checked={field(name).value === "true"}
+          onChange={({ currentTarget }) => field(name).onInput(String(currentTarget.checked))}
+        />
+        {label}
+      </label>
+    ) : (
+      <Fragment key={name}>
+        <Field
+          label={label}
+          {...field(name)}
+          type={isSecret ? "password" : "text"}
+          required={!isOptional && (isNew || !isSecret)}
+          {...(isSecret && !isNew ? { hint: "Empty keeps the stored one." } : hint && { hint })}
+        />
+        {isSecret && isOptional && hasSecret && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={removed !== ""}
+              onChange={({ currentTarget }) => setRemoved(currentTarget.checked ? "yes" : "")}
+            />
+            Remove the stored secret
+          </label>
+        )}
+      </Fragment>
+    ),
+  );
+}
+
+function NewIntegration() {
+  const [type, setType] = useState<Type>("chat");
+  const { values, field } = useForm<Values>(started);
+  const run = async () => {
+    const made = await api.integrations.create({ type, config: configOf(type, values, true) as never });
+    go(`/integrations/${made.id}`);
+  };
+  const isBarred = type === "monitoring" && session.value?.plan === "starter";
+  return (
+    <FormDialog label="New integration" kind="main" submit="Create" reason={refusal("integrations:write")} run={run}>
+      <Select
+        label="Type"
+        value={type}
+        options={types.map((one): [string, string] => [one, names[one]])}
+        onChange={(text) => setType(types.find((one) => one === text) ?? "chat")}
+      />
+      {isBarred && <p class="hint">Monitoring needs the pro or enterprise plan; this organization has starter.</p>}
+      <Config type={type} field={field} isNew />
+    </FormDialog>
+  );
+}
+
+export const IntegrationsPage = () => (
+  <EndpointsPage
+    family="integrations"
+    title="Integrations"
+    create={<NewIntegration />}
+    list={(signal) => api.integrations.list({}, { signal })}
+    empty="No integration yet. Connect a code host, a chat, a monitoring provider, or a service of your own."
+    head={["Name", "Type"]}
+    name={({ name }) => name}
+    about={({ type }) => type.replace("_", " ")}
+  />
+);
+
+export function IntegrationPage({ id }: { readonly id: string }) {
+  const { data, error } = useRead(
+    `integration ${id}`,
+    (signal) => api.integrations.get({ id }, { signal }),
+    (change) => change.id === id || change.kind === "delivery",
+  );
+  if (!data) return loadingPage("Integration", error);
+  const hook = `${location.origin}/hooks/code-host/${id}`;
+  return (
+    <Page title={data.name} actions={<Actions of={data} />}>
+      <p class="facts">
+        <Status of={data.status} />
+        <span class="mono">{data.id}</span>
+        <span>{data.type.replace("_", " ")}</span>
+      </p>
+      <Section title="Configuration">
+        <Facts of={textsOf(data.config)} />
+      </Section>
+      {data.type === "code_host" ? (
+        <Section title="Where pushes arrive" actions={<Copy text={hook}>Copy</Copy>}>
+          <p class="mono">{hook}</p>
+          <p class="hint">Add this address to the repository as a webhook for pushes, as JSON.</p>
+        </Section>
+      ) : (
+        <DeliveriesPart family="integrations" id={id} />
+      )}
+    </Page>
+  );
+}
+
+function Actions({ of }: { readonly of: Integration }) {
+  const { id, type } = of;
+  const reason = refusal("integrations:write");
+  const stored = Object.fromEntries(
+    fields[type].map(({ name, isSecret }) => {
+      const value = name === "headers" ? headersText(of.config[name]) : of.config[name];
+      return [name, isSecret || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value)];
+    }),
+  );
+  const { values, field, reset } = useForm<Values>(stored);
+  const sendsNothing = type === "code_host" ? "A code host receives pushes; nothing is sent to it." : undefined;
+  return (
+    <EndpointActions family="integrations" of={of} sendsNothing={sendsNothing}>
+      <FormDialog
+        label="Edit"
+        submit="Save"
+        reason={reason}
+        onOpen={() => reset({ ...stored, [removal]: "" })}
+        run={() => api.integrations.update({ id, config: configOf(type, values, false) })}
+      >
+        <Config type={type} field={field} isNew={false} hasSecret={of.config["secret"] !== undefined} />
+      </FormDialog>
+    </EndpointActions>
+  );
+}

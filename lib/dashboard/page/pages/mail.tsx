@@ -1,0 +1,117 @@
+import { useState } from "preact/hooks";
+import { api } from "../api.ts";
+import { control, type SentMail } from "../control.ts";
+import { Action, Field, FormDialog, Once } from "../controls.tsx";
+import { instantOf } from "../format-time.ts";
+import { type Change, useRead } from "../live.ts";
+import { refusal } from "../permissions.ts";
+import { place, setQuery } from "../router.ts";
+import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
+
+const concerns = ({ kind, event }: Change) =>
+  kind === "journal" || kind === "instruments" || kind === "record" || event !== undefined;
+
+const nameOf = ({ to, sent_at }: SentMail) => `${to} ${sent_at}`;
+
+/** The mails of the service. */
+export function MailPage() {
+  const { data, error } = useRead("mail", control.mails, concerns);
+  const [key, setKey] = useState<string>();
+  const chosen = place.value.query.get("mail") ?? "";
+  const mails = data?.toReversed();
+  const open = mails?.find((one) => nameOf(one) === chosen) ?? mails?.[0];
+  return (
+    <Page title="Mail">
+      {key !== undefined && <Once label="The API key of the new member" secret={key} />}
+      {!mails && <Loading error={error} />}
+      {mails?.length === 0 && <Empty>No mail yet. Invite someone on the People page.</Empty>}
+      {mails && mails.length > 0 && (
+        <div class="halves">
+          <ol class="list" aria-label="Mails">
+            {mails.map((one) => (
+              <li key={nameOf(one)}>
+                <button
+                  type="button"
+                  class="entry"
+                  aria-current={one === open ? "true" : undefined}
+                  onClick={() => setQuery({ mail: nameOf(one) })}
+                >
+                  <Text of={one.to} />
+                  <Text of={one.subject} />
+                  <Time at={one.sent_at} />
+                </button>
+              </li>
+            ))}
+          </ol>
+          {open && <Mail key={nameOf(open)} of={open} onKey={setKey} />}
+        </div>
+      )}
+    </Page>
+  );
+}
+
+/** Keeps only the path, which leads to a page of this dashboard: the mail may name another host. */
+const linkOf = (link: string): string => {
+  const { pathname, search, hash } = new URL(link, location.origin);
+  return pathname + search + hash;
+};
+
+/** The text of a mail with a working link. */
+function Body({ of: { text, link } }: { readonly of: SentMail }) {
+  const [before, ...after] = text.split(link);
+  return (
+    <p class="mail-text">
+      {before}
+      {after.map((part) => (
+        <>
+          <a href={linkOf(link)} target="_blank" rel="noreferrer">
+            {link}
+          </a>
+          {part}
+        </>
+      ))}
+    </p>
+  );
+}
+
+function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: string) => void }) {
+  const [name, setName] = useState("");
+  const accept = async () => onKey((await control.accept(of.token, name)).api_key);
+  return (
+    <article class="detail">
+      <h2>
+        <Text of={of.subject} />
+      </h2>
+      <p class="facts">
+        <span>
+          to <Text of={of.to} />
+        </span>
+        <span class="mono">{instantOf(of.sent_at)}</span>
+        <span>{of.status}</span>
+      </p>
+      {of.attempts.length > 0 && (
+        <ol class="list" aria-label="Attempts">
+          {of.attempts.map(({ at, error }) => (
+            <li key={at} class={error === null ? "hint" : "problem"}>
+              <span class="mono">{instantOf(at)}</span> <Text of={error ?? "handed to the mail server"} />
+            </li>
+          ))}
+        </ol>
+      )}
+      <Body of={of} />
+      <p class="row">
+        <a href={linkOf(of.link)} target="_blank" rel="noreferrer">
+          Open the invitation
+        </a>
+        {of.status === "failed" && of.invitation_id !== null && (
+          <Action reason={refusal("users:write")} run={() => api.invitations.resend({ id: of.invitation_id ?? "" })}>
+            Send again
+          </Action>
+        )}
+        <FormDialog label="Accept the invitation" submit="Accept" kind="main" run={accept}>
+          <Field label="Name" value={name} onInput={setName} required />
+        </FormDialog>
+      </p>
+    </article>
+  );
+}

@@ -1,0 +1,171 @@
+import type { DeploymentItem, Environment, Project } from "../../../client/generated/records.ts";
+import { api } from "../api.ts";
+import { Action, Field, FormDialog } from "../controls.tsx";
+import { Deploy, RollBack } from "../forms/deploy.tsx";
+import { DeployFolder } from "../forms/deploy-folder.tsx";
+import { Address, Live, pathOf, Variables } from "./environment.tsx";
+import { useForm } from "../forms/form.tsx";
+import { useRead } from "../live.ts";
+import { refusal } from "../permissions.ts";
+import { PreviewNote } from "../preview-note.tsx";
+import { go, href } from "../router.ts";
+import { DeploymentRows } from "../tables.tsx";
+import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+
+export function ProjectPage({ id }: { readonly id: string }) {
+  const { data, error } = useRead(
+    `project ${id}`,
+    async (signal) => {
+      const [project, environments, latest] = await Promise.all([
+        api.projects.get({ id }, { signal }),
+        api.environments.list({ id }, { signal }),
+        api.deployments.list({ project_id: id, per_page: 10 }, { signal }),
+      ]);
+      const live = await Promise.all(
+        environments.data.map(({ name }) =>
+          api.deployments.list({ project_id: id, environment: name, status: "active", per_page: 1 }, { signal }),
+        ),
+      );
+      return {
+        project,
+        environments: environments.data,
+        latest: latest.data,
+        live: live.map(({ data: [one] }) => one),
+      };
+    },
+    (change) => change.kind === "deployment" || change.id === id || change.event === "project.deleted",
+  );
+  if (!data) return loadingPage("Project", error);
+  const { project, environments, latest, live } = data;
+  const actions = (
+    <>
+      <Actions of={project} />
+      <DeployFolder of={project} />
+      <Deploy
+        project_id={id}
+        environments={environments.map(({ name }) => name)}
+        isArchived={project.status === "archived"}
+      />
+    </>
+  );
+  return (
+    <Page title={project.name} actions={actions}>
+      <p class="facts">
+        <Status of={project.status} />
+        <span class="mono">{project.id}</span>
+        <span>{project.region}</span>
+        <Time at={project.created_at} />
+      </p>
+      {project.description && (
+        <p>
+          <Text of={project.description} />
+        </p>
+      )}
+      <Section title="Environments" actions={<NewEnvironment project_id={id} />}>
+        {environments.length === 0 && <Empty>No environment yet. A deployment creates the one that it names.</Empty>}
+        {environments.map((one, i) => (
+          <EnvironmentPart key={one.name} project_id={id} of={one} live={live[i]} />
+        ))}
+      </Section>
+      <Section
+        title="Latest deployments"
+        actions={<a href={href(`/deployments?project=${id}`)}>All of this project</a>}
+      >
+        {latest.length === 0 ? (
+          <Empty>Nothing has been deployed yet.</Empty>
+        ) : (
+          <DeploymentRows of={latest} projects={new Map([[project.id, project]])} />
+        )}
+      </Section>
+    </Page>
+  );
+}
+
+function EnvironmentPart({
+  project_id,
+  of,
+  live,
+}: {
+  readonly project_id: string;
+  readonly of: Environment;
+  readonly live: DeploymentItem | undefined;
+}) {
+  return (
+    <article class="environment">
+      <div class="section-head">
+        <h3>
+          <a href={href(pathOf(project_id, of.name))}>
+            <Text of={of.name} />
+          </a>
+        </h3>
+        <span class="row">
+          <PreviewNote project_id={project_id} of={of} />
+          <Address of={of} />
+          <Live of={live} />
+          {live && <RollBack of={live} />}
+        </span>
+      </div>
+      <Variables project_id={project_id} of={of} />
+    </article>
+  );
+}
+
+/** A form that creates an environment before its first deployment, so that variables can be set. */
+function NewEnvironment({ project_id }: { readonly project_id: string }) {
+  const { values, field } = useForm({ name: "" });
+  const run = async () => {
+    const name = values.name.trim();
+    await api.environments.put({ id: project_id, name, variables: {} });
+    go(pathOf(project_id, name));
+  };
+  return (
+    <FormDialog label="New environment" submit="Create" reason={refusal("deployments:write")} run={run}>
+      <Field label="Environment" {...field("name")} hint="Letters, digits, dot, underscore and hyphen" required />
+    </FormDialog>
+  );
+}
+
+function Actions({ of }: { readonly of: Project }) {
+  const { id } = of;
+  const reason = refusal("projects:write");
+  const isArchived = of.status === "archived";
+  const stored = { name: of.name, description: of.description ?? "" };
+  const { values, field, reset } = useForm(stored);
+  return (
+    <>
+      <FormDialog
+        label="Edit"
+        submit="Save"
+        reason={reason}
+        onOpen={() => reset(stored)}
+        run={() => api.projects.update({ id, ...values })}
+      >
+        <Field label="Name" {...field("name")} hint="3 to 64 characters" required />
+        <Field label="Description" {...field("description")} />
+      </FormDialog>
+      <Action reason={reason} run={() => (isArchived ? api.projects.unarchive({ id }) : api.projects.archive({ id }))}>
+        {isArchived ? "Restore" : "Archive"}
+      </Action>
+      <DeleteProject of={of} reason={reason} />
+    </>
+  );
+}
+
+/** Asks for the project's name, because a deletion cannot be undone. */
+function DeleteProject({ of, reason }: { readonly of: Project; readonly reason: string | undefined }) {
+  const { values, field, reset } = useForm({ name: "" });
+  const run = async () => {
+    if (values.name.trim() !== of.name) throw new Error("This is not the name of the project.");
+    await api.projects.delete({ id: of.id });
+    go("/projects");
+  };
+  return (
+    <FormDialog label="Delete" kind="danger" reason={reason} onOpen={() => reset()} run={run}>
+      <p>
+        <Text of={of.name} /> is deleted for good, with its deployments, logs, environments and variables, and what it
+        runs stops. Archive it instead to keep its records.
+      </p>
+      <Field label="Name of the project" {...field("name")} required />
+    </FormDialog>
+  );
+}

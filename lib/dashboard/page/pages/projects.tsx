@@ -1,0 +1,76 @@
+import { api } from "../api.ts";
+import { Button, Field, FormDialog } from "../controls.tsx";
+import { useForm } from "../forms/form.tsx";
+import { useRead } from "../live.ts";
+import { Records } from "../parts.tsx";
+import { refusal } from "../permissions.ts";
+import { go, href, place, setQuery } from "../router.ts";
+import { Page, Status, Text, Time } from "../ui.tsx";
+
+export function NewProject() {
+  const { values, field } = useForm({ name: "", region: "eu-west-1", description: "" });
+  const run = async () => {
+    const { name, region, description } = values;
+    const made = await api.projects.create({ name, region: region.trim(), ...(description && { description }) });
+    go(`/projects/${made.id}`);
+  };
+  return (
+    <FormDialog label="New project" kind="main" submit="Create" reason={refusal("projects:write")} run={run}>
+      <Field label="Name" {...field("name")} hint="3 to 64 characters" required />
+      <Field label="Region" {...field("region")} hint="It cannot be changed later." required />
+      <Field label="Description" {...field("description")} />
+    </FormDialog>
+  );
+}
+
+export function ProjectsPage() {
+  const cursor = place.value.query.get("cursor") ?? "";
+  const { data, error } = useRead(
+    `projects ${cursor}`,
+    (signal) => api.projects.list({ per_page: 50, ...(cursor && { cursor }) }, { signal }),
+    ({ kind, event }) => kind === "record" || event?.startsWith("project.") === true,
+  );
+  return (
+    <Page title="Projects" actions={<NewProject />}>
+      <Records
+        of={data?.data}
+        error={error}
+        empty="No project yet. A project holds environments, their variables and deployments."
+        head={["Name", "State", "Region", "Description", "Created"]}
+        wide={["Description"]}
+        row={(one) => (
+          <tr key={one.id}>
+            <td>
+              <a href={href(`/projects/${one.id}`)}>
+                <Text of={one.name} />
+              </a>
+            </td>
+            <td>
+              <Status of={one.status} />
+            </td>
+            <td class="mono">{one.region}</td>
+            <td class="wide">
+              <Text of={one.description ?? ""} />
+            </td>
+            <td>
+              <Time at={one.created_at} />
+            </td>
+          </tr>
+        )}
+      />
+      <Pages next={data?.meta.next_cursor ?? null} />
+    </Page>
+  );
+}
+
+/** The buttons to page through a long list. The URL holds the position. */
+export function Pages({ next }: { readonly next: string | null }) {
+  const isFirst = !place.value.query.has("cursor");
+  if (isFirst && next === null) return null;
+  return (
+    <div class="row end">
+      {!isFirst && <Button onClick={() => setQuery({ cursor: "" })}>Newest</Button>}
+      {next !== null && <Button onClick={() => setQuery({ cursor: next })}>Older</Button>}
+    </div>
+  );
+}

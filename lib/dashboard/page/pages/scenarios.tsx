@@ -1,0 +1,213 @@
+import { useState } from "preact/hooks";
+import { control, type Scenario } from "../control.ts";
+import { Action, Field, FormDialog, Select } from "../controls.tsx";
+import { filled, JsonForm, numberOf } from "../forms/json-form.tsx";
+import { type Change, useRead } from "../live.ts";
+import { Records } from "../parts.tsx";
+import { Page, Text } from "../ui.tsx";
+
+const concerns = ({ kind }: Change) => kind === "instruments" || kind === "deployment" || kind === "generation";
+
+const fields = {
+  deployment: ["branch", "repo", "tag", "image_url", "environment"],
+  generation: ["model", "prompt"],
+} as const;
+type Kind = keyof typeof fields;
+
+const example = {
+  match: { branch: "release-*" },
+  outcome: {
+    result: "fail",
+    at: "building",
+    message: "npm test ended with 1",
+    durations: { building: "2m" },
+    logs: [{ level: "error", message: "1 test failed" }],
+  },
+  times: 1,
+};
+
+export function ScenariosPage() {
+  const { data, error } = useRead("scenarios", control.scenarios, concerns);
+  const isEmpty = data?.length === 0;
+  return (
+    <Page
+      title="Scenarios"
+      actions={
+        <>
+          <NewScenario />
+          <JsonForm label="Add JSON" start={example} run={control.addScenario} />
+          <Action reason={isEmpty ? "There is no scenario." : undefined} run={control.clearScenarios}>
+            Remove all
+          </Action>
+        </>
+      }
+    >
+      <p class="hint">A scenario decides how simulated work ends. The first that matches wins.</p>
+      <Records
+        of={data}
+        error={error}
+        empty="No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or rolls back the next deployment."
+        head={["Matches", "Outcome", "Used", ""]}
+        row={scenarioRow}
+      />
+    </Page>
+  );
+}
+
+const scenarioRow = (of: Scenario) => (
+  <tr key={of.id}>
+    <td>
+      <Match of={of} />
+    </td>
+    <td>
+      <Outcome of={of} />
+    </td>
+    <td data-label="used">
+      {of.used}
+      {of.times !== null && ` of ${of.times}`}
+      {of.used === 0 && <span class="hint"> not yet</span>}
+    </td>
+    <td class="end">
+      <Action kind="danger" run={() => control.removeScenario(of.id)}>
+        Remove
+      </Action>
+    </td>
+  </tr>
+);
+
+function Match({ of: { match, next } }: { readonly of: Scenario }) {
+  if (next !== null) return <>the next {next}</>;
+  const globs = Object.entries(match);
+  if (globs.length === 0) return <>all simulated work</>;
+  return (
+    <>
+      {globs.map(([name, glob]) => (
+        <div key={name}>
+          {name} <code class="text">{glob}</code>
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Outcome({ of: { outcome } }: { readonly of: Scenario }) {
+  const { result = "succeed", at, message, pace, durations = {}, logs, cost_usd } = outcome;
+  const parts = [
+    ...Object.entries(durations).map(([state, length]) => `${state} ${length}`),
+    ...(pace && pace !== "timed" ? [`pace ${pace}`] : []),
+    ...(logs ? [`${logs.length} log lines`] : []),
+    ...(cost_usd === undefined ? [] : [`costs $${cost_usd}`]),
+  ];
+  return (
+    <>
+      {result.replaceAll("_", " ")}
+      {at && ` at ${at.replaceAll("_", " ")}`}
+      {message && (
+        <>
+          : <Text of={message.slice(0, 200)} />
+        </>
+      )}
+      {parts.length > 0 && <div class="hint">{parts.join(" · ")}</div>}
+    </>
+  );
+}
+
+function NewScenario() {
+  const [kind, setKind] = useState<Kind>("deployment");
+  const [scope, setScope] = useState<"match" | "next">("match");
+  const [match, setMatch] = useState<Record<string, string>>({});
+  const [result, setResult] = useState("fail");
+  const [at, setAt] = useState("building");
+  const [message, setMessage] = useState("");
+  const [durations, setDurations] = useState<Record<string, string>>({});
+  const [pace, setPace] = useState("timed");
+  const [times, setTimes] = useState("");
+  const states = kind === "deployment" ? ["queued", "building", "deploying"] : ["queued", "in_progress"];
+  const lengths = filled(Object.fromEntries(states.map((state) => [state, durations[state] ?? ""])));
+  const globs = filled(Object.fromEntries(fields[kind].map((name) => [name, match[name] ?? ""])));
+  const outcome = {
+    result,
+    ...(result === "fail" && kind === "deployment" && { at }),
+    ...(message !== "" && { message }),
+    ...(Object.keys(lengths).length > 0 && { durations: lengths }),
+    ...(pace !== "timed" && { pace }),
+  };
+  const add = () =>
+    control.addScenario(scope === "next" ? { next: kind, outcome } : { match: globs, outcome, times: numberOf(times) });
+  const results = kind === "deployment" ? ["fail", "succeed", "rolled_back"] : ["fail", "succeed"];
+  return (
+    <FormDialog label="New scenario" submit="Add" kind="main" run={add}>
+      <Select
+        label="For"
+        value={`${scope} ${kind}`}
+        options={[
+          ["match deployment", "deployments that match"],
+          ["next deployment", "the next deployment"],
+          ["match generation", "generations that match"],
+          ["next generation", "the next generation"],
+        ]}
+        onChange={(value) => {
+          const [one, other] = value.split(" ") as ["match" | "next", Kind];
+          setScope(one);
+          setKind(other);
+          if (other === "generation" && result === "rolled_back") setResult("fail");
+        }}
+      />
+      {scope === "match" && (
+        <fieldset class="pairs">
+          <legend>Matches, where * is any text</legend>
+          {fields[kind].map((name) => (
+            <Field
+              key={name}
+              label={name}
+              value={match[name] ?? ""}
+              onInput={(value) => setMatch({ ...match, [name]: value })}
+            />
+          ))}
+        </fieldset>
+      )}
+      <Select
+        label="Result"
+        value={result}
+        options={results.map((one) => [one, one.replace("_", " ")])}
+        onChange={setResult}
+      />
+      {result === "fail" && kind === "deployment" && (
+        <Select
+          label="At"
+          value={at}
+          options={[
+            ["building", "building"],
+            ["deploying", "deploying"],
+            ["health_check", "health check"],
+          ]}
+          onChange={setAt}
+        />
+      )}
+      {result !== "succeed" && <Field label="Message" value={message} onInput={setMessage} />}
+      <fieldset class="pairs">
+        <legend>Durations, such as 30s</legend>
+        {states.map((state) => (
+          <Field
+            key={state}
+            label={state}
+            value={durations[state] ?? ""}
+            onInput={(value) => setDurations({ ...durations, [state]: value })}
+          />
+        ))}
+      </fieldset>
+      <Select
+        label="Pace"
+        value={pace}
+        options={[
+          ["timed", "as time passes"],
+          ["instant", "immediately"],
+          ["polls", "one state per GET"],
+          ["manual", "one state each time you step"],
+        ]}
+        onChange={setPace}
+      />
+      {scope === "match" && <Field label="Times" value={times} onInput={setTimes} hint="Empty: always." />}
+    </FormDialog>
+  );
+}

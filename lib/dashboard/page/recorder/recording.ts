@@ -1,0 +1,173 @@
+import { signal } from "@preact/signals";
+import { api, person, type Session, session } from "../api.ts";
+import { inputOf } from "../forms/call-forms.ts";
+import { type Ended, onCall, shown } from "../calls.ts";
+import { control } from "../control.ts";
+import { serviceNow, serviceTime } from "../live.ts";
+import type { Known } from "./recorded-before.ts";
+import { featureOf, identifiersIn, isRecord, type Json } from "./recorded-names.ts";
+import type { Step } from "./recorded-test.ts";
+
+/** The number of steps so far; undefined while nothing is recorded. */
+export const recorded = signal<number | undefined>(undefined);
+/** The test file of the last recording. */
+export const recordedFile = signal<string | undefined>(undefined);
+
+const timeOf = (answer: unknown): number | undefined => {
+  const meta = isRecord(answer) ? answer["meta"] : undefined;
+  return isRecord(meta) ? Date.parse(String(meta["timestamp"])) : undefined;
+};
+
+let stop: (() => Promise<void>) | undefined;
+
+/** Starts to record every write of this tab. */
+export async function startRecording(): Promise<void> {
+  const seen = new Map<string, Known>();
+  const known = new Map<string, Known>();
+  const steps: Step[] = [];
+  const mode = session.value;
+  let needsSeed = false;
+  /** By project, as last read. */
+  const environments = new Map<string, readonly Json[]>();
+  /** The recipient of the mail with a token, by token. */
+  const mails = new Map<unknown, string>();
+  const startedAt = timeOf(await api.organization.get()) ?? serviceNow();
+  const [scenarios, inboxes] = await Promise.all([control.scenarios(), control.inboxes()]);
+  let now = startedAt;
+
+  const see = ({ call, answer }: Ended) => {
+    if (!isRecord(answer)) return;
+    const { data } = answer;
+    const all: readonly unknown[] = Array.isArray(data) ? data : [answer];
+    if (call.id === "environments.list") environments.set(call.params["id"] ?? "", all.filter(isRecord));
+    all.forEach((record, index) => {
+      if (call.path === "/_svc/mail" && isRecord(record)) mails.set(record["token"], String(record["to"]));
+      if (!isRecord(record) || typeof record["id"] !== "string") return;
+      const before = seen.get(record["id"]);
+      const list = Array.isArray(data) && call.id !== undefined ? { call, index } : before?.list;
+      seen.set(record["id"], { record: { ...before?.record, ...record }, list });
+    });
+  };
+  const keep = (id: string): void => {
+    const found = seen.get(id);
+    if (!found || known.has(id) || steps.some(({ answer }) => isRecord(answer) && answer["id"] === id)) return;
+    const own = environments.get(id);
+    known.set(id, { ...found, ...(own && { environments: own }) });
+    for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
+  };
+  /** Snapshots are not recorded as steps. Restoring one removes the steps made since. */
+  const marks = new Map<string, { readonly steps: number; readonly now: number }>();
+  const goesBack = ({ call, answer }: Ended): boolean => {
+    const [, id] = /^\/_svc\/snapshots(?:\/([^/]+)(?:\/restore)?)?$/.exec(call.path) ?? [""];
+    if (call.path === "/_svc/snapshots") for (const made of idOf(answer)) marks.set(made, { steps: steps.length, now });
+    if (id !== undefined && call.method === "POST") {
+      const mark = marks.get(decodeURIComponent(id)) ?? { steps: 0, now: startedAt };
+      steps.length = mark.steps;
+      now = mark.now;
+      recorded.value = steps.length;
+    }
+    return /^\/_svc\/(snapshots|forks|preview|deliveries\/orders)\b/.test(call.path);
+  };
+  shown.value.forEach(see);
+  const end = onCall((ended) => {
+    now = Math.max(now, timeOf(ended.answer) ?? serviceTime.value?.now ?? 0);
+    if (ended.call.method === "GET") return see(ended);
+    const who = session.value;
+    if (!who || goesBack(ended)) return;
+    const input = inputOf(ended.call);
+    for (const id of identifiersIn(input)) keep(id);
+    needsSeed ||= person.value !== null || identifiersIn(input).some((id) => id.startsWith("usr_"));
+    const mailTo = isRecord(ended.call.body) ? mails.get(ended.call.body["token"]) : undefined;
+    steps.push({ ...ended, actor: actorOf(who), at: now, mailTo });
+    recorded.value = steps.length;
+  });
+  stop = async () => {
+    end();
+    stop = undefined;
+    recorded.value = undefined;
+    if (mode === null || steps.length === 0) return;
+    const whole = new Map<string, Known>();
+    for (const [id, one] of known) {
+      const own = one.environments ?? (await environmentsOf(id, steps));
+      const record = { ...(await readRecord(id)).record, ...one.record };
+      whole.set(id, { ...one, record, ...(own && { environments: own }) });
+    }
+    for (const [id, one] of await releasesBefore(steps, whole)) whole.set(id, one);
+    // Monitoring needs a larger plan than a new service has.
+    const all = [...[...whole.values()].map(({ record }) => record), ...steps.map(({ call }) => call.body)];
+    needsSeed ||= all.some((one) => isRecord(one) && one["type"] === "monitoring");
+    const ends = [];
+    const ids = new Set(steps.flatMap(({ answer, call }) => [...identifiersIn(inputOf(call)), ...idOf(answer)]));
+    for (const id of ids) {
+      const { record, problem } = await readRecord(id);
+      now = Math.max(now, timeOf(record) ?? 0);
+      if (record?.["status"] !== undefined || problem === "not_found")
+        ends.push({ id, status: record?.["status"], problem });
+    }
+    const sorted = new Map([...whole].sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)));
+    // In a separate file, because most people never need it.
+    const { recordedTest } = await import("./recorded-test.ts");
+    recordedFile.value = recordedTest({
+      startedAt,
+      endedAt: now,
+      steps,
+      known: sorted,
+      ends,
+      needsSeed,
+      scenarios,
+      inboxes,
+    });
+  };
+  recordedFile.value = undefined;
+  recorded.value = 0;
+}
+
+export const stopRecording = async (): Promise<void> => stop?.();
+
+const idOf = (answer: unknown) => (isRecord(answer) && typeof answer["id"] === "string" ? [answer["id"]] : []);
+const actorOf = ({ organization, plan, user_id, name, email, role }: Session) => ({
+  organization,
+  plan,
+  user_id,
+  name,
+  email,
+  role,
+});
+
+/** The current state of a record, or the error of reading it; empty for records that no operation reads. */
+async function readRecord(id: string): Promise<{ record?: Json; problem?: string }> {
+  const feature = featureOf(id);
+  const get = feature && (api as unknown as Record<string, Record<string, unknown>>)[feature]?.["get"];
+  if (!get) return {};
+  try {
+    return { record: (await api.call(`${feature}.get`, { id })) as Json };
+  } catch (error) {
+    return { problem: (error as { code?: string }).code ?? "unreachable" };
+  }
+}
+
+/** The current environments of a project that no page has shown; undefined if a step changed them. */
+async function environmentsOf(id: string, steps: readonly Step[]): Promise<readonly Json[] | undefined> {
+  const isChanged = ({ call }: Step) => call.id?.startsWith("environments.") && call.params["id"] === id;
+  if (featureOf(id) !== "projects" || steps.some(isChanged)) return undefined;
+  return api.environments.list({ id }).then(
+    ({ data }) => data as readonly object[] as readonly Json[],
+    () => undefined,
+  );
+}
+
+/** For each rollback of a deployment from before the recording: the release that it rolls back to. */
+async function releasesBefore(steps: readonly Step[], known: ReadonlyMap<string, Known>) {
+  const found = new Map<string, Known>();
+  for (const { call } of steps) {
+    const id = call.params["id"] ?? "";
+    const { project_id, environment } = known.get(id)?.record ?? {};
+    if (call.id !== "deployments.rollback" || typeof project_id !== "string" || typeof environment !== "string")
+      continue;
+    const { data } = await api.deployments.list({ project_id, environment, status: "active", per_page: 100 });
+    const before = data.find((one) => one.id < id);
+    if (before)
+      found.set(before.id, { record: { ...before, ...(await readRecord(before.id)).record }, list: undefined });
+  }
+  return found;
+}

@@ -1,0 +1,89 @@
+import { useState } from "preact/hooks";
+import { advance } from "../clock.ts";
+import { control, type Preview } from "../control.ts";
+import { Action, Button, Select } from "../controls.tsx";
+import { clockOf, instantOf } from "../format-time.ts";
+import { href } from "../router.ts";
+import { lanesOf } from "./timeline-lanes.ts";
+import { Empty, Section } from "../ui.tsx";
+
+const targets: readonly (readonly [string, string])[] = [
+  ["next", "the next due work"],
+  ["10s", "10 s from now"],
+  ["2m", "2 min from now"],
+  ["2h", "2 h from now"],
+  ["1d", "a day from now"],
+  ["idle", "the end of all work"],
+];
+const most = 200;
+
+interface AheadProps {
+  readonly of: Preview | undefined;
+  readonly now: number;
+  readonly isManual: boolean;
+  readonly onAhead: (found: Preview | undefined) => void;
+}
+
+/** Shows what would happen, by running a fork that sends nothing over the network. */
+export function Ahead({ of, now, isManual, onAhead }: AheadProps) {
+  const [until, setUntil] = useState("2m");
+  const look = async () => onAhead(await control.preview(/^\d/.test(until) ? { by: until } : { to: until }));
+  const reason = isManual ? undefined : "The clock runs by itself. Freeze it to move it.";
+  return (
+    <Section title="What happens next">
+      <div class="row">
+        <Select label="Until" value={until} options={targets} onChange={setUntil} isBare />
+        <Action run={look}>Look ahead</Action>
+        {of && (
+          <>
+            <Action
+              reason={reason}
+              run={async () => {
+                await advance({ to: of.now });
+                onAhead(undefined);
+              }}
+            >
+              Go there
+            </Action>
+            <Button onClick={() => onAhead(undefined)}>Forget</Button>
+          </>
+        )}
+      </div>
+      {of ? (
+        <Found of={of} isOld={Date.parse(of.from) !== now && isManual} />
+      ) : (
+        <Empty>A copy of the service runs ahead and is thrown away. Nothing changes here, and nothing is sent.</Empty>
+      )}
+    </Section>
+  );
+}
+
+function Found({ of, isOld }: { readonly of: Preview; readonly isOld: boolean }) {
+  const marks = lanesOf([], of.entries)
+    .flatMap(({ marks, title }) => marks.map((mark) => ({ mark, title })))
+    .sort((one, other) => one.mark.entry.seq - other.mark.entry.seq);
+  return (
+    <>
+      <p class="hint" role="status">
+        Until {instantOf(of.now)} UTC: {of.ran} {of.ran === 1 ? "job" : "jobs"}, {marks.length}{" "}
+        {marks.length === 1 ? "entry" : "entries"}.{isOld && " The clock was moved since then: look again."}
+      </p>
+      <ol class="list ahead-list" aria-label="What would happen">
+        {marks.slice(0, most).map(({ mark, title }) => (
+          <li key={mark.key} class="entry">
+            <span class="mono">{clockOf(mark.entry.at)}</span>
+            <span class={mark.hue}>{mark.text.replaceAll("_", " ")}</span>
+            {mark.page ? (
+              <a class="mono hint" href={href(mark.page)}>
+                {title}
+              </a>
+            ) : (
+              <span class="mono hint">{title}</span>
+            )}
+          </li>
+        ))}
+      </ol>
+      {marks.length > most && <p class="hint">The first {most} are shown.</p>}
+    </>
+  );
+}

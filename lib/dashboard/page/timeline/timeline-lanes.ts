@@ -1,0 +1,172 @@
+import { pageOf } from "../clock.ts";
+import type { JournalEntry } from "../control.ts";
+
+/** A mark on the axis: a moment, or a state from its start to its end. */
+export interface Mark {
+  /** Unique within the axis. */
+  readonly key: string;
+  readonly at: number;
+  /** The end of a state; undefined for a moment and for a state that has not ended. */
+  readonly to?: number;
+  readonly isState: boolean;
+  readonly hue: "good" | "bad" | "busy" | "plain";
+  /** The text for the user. */
+  readonly text: string;
+  readonly page: string | undefined;
+  /** Whether the mark comes from a preview and has not happened yet. */
+  readonly isAhead: boolean;
+  readonly entry: JournalEntry;
+}
+
+export interface Lane {
+  readonly key: string;
+  readonly title: string;
+  readonly page: string | undefined;
+  readonly marks: readonly Mark[];
+}
+
+const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
+export const hueOf = (status: string): Mark["hue"] =>
+  /^(active|completed|succeeded)$/.test(status)
+    ? "good"
+    : /^(failed|rolled_back)$/.test(status)
+      ? "bad"
+      : ended.includes(status)
+        ? "plain"
+        : "busy";
+
+const short = (id: string) => `${id.split("_")[0]} …${id.slice(-6)}`;
+
+function momentOf(entry: JournalEntry, isAhead: boolean): Mark {
+  const about = { key: `${isAhead ? "ahead" : "past"} ${entry.seq}`, at: Date.parse(entry.at), isAhead, entry };
+  const moment = { ...about, isState: false };
+  switch (entry.kind) {
+    case "request": {
+      const isBad = entry.status === null || entry.status >= 500;
+      const hue = isBad ? "bad" : entry.status !== null && entry.status >= 400 ? "busy" : "plain";
+      const text = `${entry.method} ${entry.path} ${entry.status ?? "broke off"}`;
+      return { ...moment, hue, text, page: undefined };
+    }
+    case "event":
+      return { ...moment, hue: "plain", text: entry.event, page: pageOfEvent(entry.data) ?? "/events" };
+    case "try": {
+      const isGood = entry.status !== null && entry.status >= 200 && entry.status < 300;
+      const text = `${entry.event}, attempt ${entry.number}: ${entry.status ?? entry.error}`;
+      return { ...moment, hue: isGood ? "good" : "bad", text, page: pageOf(entry.endpoint_id) };
+    }
+    default:
+      return { ...moment, isState: true, hue: hueOf(entry.status), text: entry.status, page: pageOf(entry.id) };
+  }
+}
+
+/** The page of the record that an event is about. */
+function pageOfEvent(data: object): string | undefined {
+  const ids = ["deployment_id", "generation_id", "project_id"] as const;
+  for (const name of ids) {
+    const id = (data as Record<string, unknown>)[name];
+    if (typeof id === "string") return pageOf(id);
+  }
+  return undefined;
+}
+
+/** The lane of an entry: one for each deployment, generation and endpoint, one for all requests, one for all events. */
+function laneOf(entry: JournalEntry): { key: string; title: string; page: string | undefined } {
+  switch (entry.kind) {
+    case "request":
+      return { key: "0", title: "Requests", page: undefined };
+    case "event":
+      return { key: "2", title: "Events", page: "/events" };
+    case "try":
+      return { key: `3 ${entry.endpoint_id}`, title: short(entry.endpoint_id), page: pageOf(entry.endpoint_id) };
+    default:
+      return { key: `1 ${entry.id}`, title: short(entry.id), page: pageOf(entry.id) };
+  }
+}
+
+/** The lanes of the axis, requests first; deployments and generations in the order of their start. */
+export function lanesOf(past: readonly JournalEntry[], ahead: readonly JournalEntry[]): Lane[] {
+  const lanes = new Map<string, Lane & { readonly marks: Mark[] }>();
+  const add = (entry: JournalEntry, isAhead: boolean) => {
+    const about = laneOf(entry);
+    const lane = lanes.get(about.key) ?? { ...about, marks: [] };
+    lanes.set(about.key, lane);
+    const mark = momentOf(entry, isAhead);
+    const last = lane.marks.at(-1);
+    // The next state ends the previous one.
+    if (mark.isState && last) lane.marks[lane.marks.length - 1] = { ...last, to: mark.at };
+    lane.marks.push(mark);
+  };
+  for (const entry of past) add(entry, false);
+  for (const entry of ahead) add(entry, true);
+  const order = [...lanes.values()];
+  return order.sort((a, b) => a.key.charCodeAt(0) - b.key.charCodeAt(0));
+}
+
+/** Whether a state is still going on. */
+export const isOpen = ({ isState, to, entry }: Mark): boolean =>
+  isState && to === undefined && entry.kind === "state" && !ended.includes(entry.status);
+
+/**
+ * The situation at one time: the states of deployments and generations, and the number of entries of each kind until
+ * then.
+ */
+export interface AsOf {
+  readonly states: readonly {
+    readonly id: string;
+    readonly of: string;
+    readonly status: string;
+    readonly since: string;
+  }[];
+  readonly counts: Readonly<Record<JournalEntry["kind"], number>>;
+}
+
+export function asOf(entries: readonly JournalEntry[], at: number): AsOf {
+  const states = new Map<string, AsOf["states"][number]>();
+  const counts = { request: 0, state: 0, event: 0, try: 0 };
+  for (const entry of entries) {
+    if (Date.parse(entry.at) > at) continue;
+    counts[entry.kind] += 1;
+    if (entry.kind === "state")
+      states.set(entry.id, { id: entry.id, of: entry.of, status: entry.status, since: entry.at });
+  }
+  return { states: [...states.values()].reverse(), counts };
+}
+
+/** Groups overlapping marks, which are drawn as one. */
+export function clusters(marks: readonly Mark[], x: (at: number) => number, gap: number): (readonly Mark[])[] {
+  const groups: Mark[][] = [];
+  for (const mark of marks) {
+    const last = groups.at(-1);
+    const first = last?.[0];
+    if (last && first && x(mark.at) - x(first.at) < gap && first.isAhead === mark.isAhead) last.push(mark);
+    else groups.push([mark]);
+  }
+  return groups;
+}
+
+const minute = 60_000;
+const hour = 60 * minute;
+const day = 24 * hour;
+const steps = [
+  ...[1, 5, 10, 50, 100, 500],
+  ...[1, 2, 5, 10, 30].map((n) => n * 1000),
+  ...[1, 2, 5, 10, 30].map((n) => n * minute),
+  ...[1, 3, 6, 12].map((n) => n * hour),
+  ...[1, 2, 7, 14, 30, 90, 365].map((n) => n * day),
+];
+
+/** The times at which the axis has a line, with their labels. */
+export function ticksOf(
+  from: number,
+  to: number,
+  most: number,
+): readonly { readonly at: number; readonly text: string }[] {
+  const step = steps.find((one) => (to - from) / one <= most) ?? 365 * day;
+  const first = Math.ceil(from / step) * step;
+  const count = Math.max(0, Math.floor((to - first) / step) + 1);
+  const cut = step >= day ? [5, 10] : step >= minute ? [11, 16] : step >= 1000 ? [11, 19] : [14, 23];
+  return Array.from({ length: count }, (_, i) => {
+    const at = first + i * step;
+    return { at, text: new Date(at).toISOString().slice(...(cut as [number, number])) };
+  });
+}

@@ -1,0 +1,103 @@
+import { useState } from "preact/hooks";
+import { pageOf } from "../clock.ts";
+import { control, type JournalEntry, type ListeningFork, type StoredSnapshot } from "../control.ts";
+import { Action, Button } from "../controls.tsx";
+import { clockOf, instantOf, lengthOf } from "../format-time.ts";
+import { href } from "../router.ts";
+import { asOf, type Mark } from "./timeline-lanes.ts";
+import { Empty, Section, Status } from "../ui.tsx";
+
+const most = 60;
+
+/** The marks that were clicked on the axis. */
+export const Picked = ({ marks }: { readonly marks: readonly Mark[] }) => (
+  <Section title={marks.length === 1 ? "Chosen" : `Chosen: ${marks.length}`}>
+    <ol class="list" aria-label="Chosen">
+      {marks.slice(0, most).map((mark) => (
+        <li key={mark.key} class="entry">
+          <span class="mono">{clockOf(mark.entry.at)}</span>
+          <span class={mark.hue}>{mark.text.replaceAll("_", " ")}</span>
+          {mark.entry.kind === "request" && (
+            <span class="mono hint">
+              {mark.entry.request_id} {lengthOf(mark.entry.duration_ms)}
+            </span>
+          )}
+          {mark.page && <a href={href(mark.page)}>Open</a>}
+        </li>
+      ))}
+    </ol>
+  </Section>
+);
+
+interface PastProps {
+  readonly entries: readonly JournalEntry[];
+  readonly at: number | undefined;
+  readonly now: number;
+  readonly snapshots: readonly StoredSnapshot[];
+  readonly onLeave: () => void;
+}
+
+/** The state at the playhead. It is read from the journal, so the service's clock does not move. */
+export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
+  if (at === undefined) {
+    return (
+      <Section title="As of a time">
+        <Empty>Click on the axis to see how things stood then.</Empty>
+      </Section>
+    );
+  }
+  const { states, counts } = asOf(entries, at);
+  const before = snapshots.filter((one) => Date.parse(one.now) <= at).at(-1);
+  const isCut = entries[0] !== undefined && entries[0].seq > 1;
+  return (
+    <Section
+      title={`As of ${instantOf(new Date(at).toISOString())} UTC`}
+      actions={<Button onClick={onLeave}>Back to now</Button>}
+    >
+      <p class="facts" role="status">
+        <span>{lengthOf(now - at)} before now</span>
+        <span>{counts.request} requests</span>
+        <span>{counts.event} events</span>
+        <span>{counts.try} attempts</span>
+      </p>
+      {states.length === 0 && <Empty>Nothing had been deployed or generated.</Empty>}
+      <ol class="list" aria-label="States">
+        {states.slice(0, most).map(({ id, status, since }) => (
+          <li key={id} class="entry">
+            <Status of={status} />
+            <a class="mono" href={href(pageOf(id) ?? "/")}>
+              {id}
+            </a>
+            <span class="hint">since {clockOf(since)}</span>
+          </li>
+        ))}
+      </ol>
+      {isCut && (
+        <p class="hint">The journal keeps the last thousand entries of each kind; earlier states are not known.</p>
+      )}
+      {before && <Whole key={before.id} of={before} />}
+    </Section>
+  );
+}
+
+/**
+ * The whole earlier state for inspection: a fork of the last snapshot before it, which sends nothing over the network.
+ */
+function Whole({ of }: { readonly of: StoredSnapshot }) {
+  const [fork, setFork] = useState<ListeningFork>();
+  const { id, name, now } = of;
+  return (
+    <p class="row">
+      <span>
+        Before it: {name ?? id} of {instantOf(now)}
+      </span>
+      {fork ? (
+        <a href={`${fork.url}/dashboard`} target="_blank" rel="noreferrer">
+          Look at {fork.id}
+        </a>
+      ) : (
+        <Action run={async () => setFork(await control.fork({ from: id, muted: true }))}>Open it as a fork</Action>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,132 @@
+import { useState } from "preact/hooks";
+import { readClock, readUpcoming, unlessRefused } from "../clock.ts";
+import { control, type JournalEntry, type Preview } from "../control.ts";
+import { useJournal } from "../journal.ts";
+import { type Change, serviceTime, useRead } from "../live.ts";
+import { go } from "../router.ts";
+import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
+import { type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
+
+const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
+/** The maximum number of lanes for deployments and generations. Shows the newest: nobody reads more. */
+const mostLanes = 40;
+
+/** The last view of the axis, restored when a person comes back to it. */
+let lastView: View | undefined;
+
+/** A view of everything from the first entry to now, or to the end of a preview. */
+function whole(entries: readonly JournalEntry[], now: number, until: number): View {
+  const first = entries[0] ? Date.parse(entries[0].at) : now - 60_000;
+  const span = Math.max(10_000, until - first);
+  return { from: first - span * 0.03, to: until + span * 0.06 };
+}
+
+/** The lanes in view. If there are too many deployments and generations, only the newest of them. */
+function inView(lanes: readonly Lane[], { from, to }: View, now: number): readonly Lane[] {
+  const seen = lanes.filter(({ marks, key }) => {
+    const [first, last] = [marks[0]?.at ?? 0, marks.at(-1)];
+    return !key.startsWith("1") || (first <= to && Math.max(last?.at ?? 0, last?.hue === "busy" ? now : 0) >= from);
+  });
+  const work = seen.filter(({ key }) => key.startsWith("1"));
+  const hidden = new Set(work.slice(0, Math.max(0, work.length - mostLanes)));
+  return seen.filter((lane) => !hidden.has(lane));
+}
+
+/** The time axis: its content and its controls. `at` is the playhead. */
+export function useTimeline(at: number | undefined, setAt: (at: number | undefined) => void) {
+  const { data: entries, error } = useJournal();
+  const { data: about } = useRead(
+    "timeline",
+    async () => ({
+      clock: await readClock(),
+      upcoming: await readUpcoming(),
+      snapshots: (await unlessRefused(control.snapshots())) ?? [],
+    }),
+    concerns,
+  );
+  const [view, setView] = useState(lastView);
+  const [picked, setPicked] = useState<readonly Mark[]>([]);
+  const [ahead, setAhead] = useState<Preview>();
+  if (!entries || !about) return { error };
+  const now = Math.max(serviceTime.value?.now ?? 0, Date.parse(about.clock.now));
+  const shown = view ?? whole(entries, now, ahead ? Math.max(now, Date.parse(ahead.now)) : now);
+  const all = lanesOf(entries, ahead?.entries ?? []);
+  const show = (next: View | undefined) => {
+    lastView = next;
+    setView(next);
+  };
+  const pick = (marks: readonly Mark[], time: number) => {
+    setPicked(marks);
+    setAt(marks[0]?.isAhead || time > now ? undefined : Math.round(time));
+  };
+  const leave = () => {
+    setPicked([]);
+    setAt(undefined);
+  };
+  /** Picks the next mark before or after the chosen one. */
+  const step = (direction: 1 | -1) => {
+    const marks = all.flatMap((lane) => lane.marks).sort((a, b) => a.at - b.at || a.entry.seq - b.entry.seq);
+    const index = marks.findIndex(({ key }) => key === picked[0]?.key);
+    const from = index >= 0 ? index : direction > 0 ? -1 : marks.length;
+    const next = marks[from + direction];
+    if (!next) return;
+    pick([next], next.at);
+    if (next.at < shown.from || next.at > shown.to)
+      show(panned(shown, (next.at - (shown.from + shown.to) / 2) / (shown.to - shown.from)));
+  };
+  const zoom = (by: number) => show(zoomed(shown, by));
+  const toNow = () => show(panned(shown, (now - shown.to) / (shown.to - shown.from) + 0.1));
+  const open = () => {
+    const page = picked[0]?.page;
+    if (page) go(page);
+  };
+  const keys: Readonly<Record<string, () => void>> = {
+    ArrowLeft: () => show(panned(shown, -0.1)),
+    ArrowRight: () => show(panned(shown, 0.1)),
+    "Shift+ArrowLeft": () => step(-1),
+    "Shift+ArrowRight": () => step(1),
+    "+": () => zoom(0.7),
+    "=": () => zoom(0.7),
+    "-": () => zoom(1 / 0.7),
+    Home: () => show(undefined),
+    End: toNow,
+    Escape: leave,
+    Enter: open,
+  };
+  const onKey = (event: KeyboardEvent) => {
+    const isArrow = event.key.startsWith("Arrow");
+    const run = keys[`${event.shiftKey && isArrow ? "Shift+" : ""}${event.key}`];
+    if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    run();
+  };
+  const axis: AxisProps = {
+    lanes: inView(all, shown, now),
+    view: shown,
+    now,
+    at,
+    chosen: picked[0]?.key,
+    due: about.upcoming.map((one) => Date.parse(one.at)),
+    onView: show,
+    onPick: pick,
+    onKey,
+  };
+  return {
+    timeline: {
+      axis,
+      zoom,
+      showAll: () => show(undefined),
+      toNow,
+      entries,
+      about,
+      now,
+      at,
+      picked,
+      ahead,
+      leave,
+      setAhead,
+    },
+  };
+}
+
+export type Timeline = NonNullable<ReturnType<typeof useTimeline>["timeline"]>;

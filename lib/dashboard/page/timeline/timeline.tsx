@@ -1,0 +1,87 @@
+import { useState } from "preact/hooks";
+import { Button } from "../controls.tsx";
+import { EveryOrder } from "../pages/orders.tsx";
+import { place, setQuery } from "../router.ts";
+import { Ahead } from "./timeline-ahead.tsx";
+import { Axis } from "./timeline-axis.tsx";
+import { Past, Picked } from "./timeline-past.tsx";
+import { type Timeline, useTimeline } from "./timeline-state.ts";
+import { Empty, Loading, loadingPage, Page } from "../ui.tsx";
+
+const AxisButtons = ({ of: { zoom, showAll, toNow } }: { readonly of: Timeline }) => (
+  <>
+    <Button onClick={() => zoom(0.5)}>Zoom in</Button>
+    <Button onClick={() => zoom(2)}>Zoom out</Button>
+    <Button onClick={showAll}>All</Button>
+    <Button onClick={toNow}>Now</Button>
+  </>
+);
+
+const Plot = ({ of: { entries, axis }, isDock }: { readonly of: Timeline; readonly isDock?: true }) =>
+  entries.length === 0 ? (
+    <Empty>Nothing has happened yet. Call the API, or create a project on the Projects page.</Empty>
+  ) : (
+    <>
+      <Axis {...axis} />
+      <p id="axis-keys" class={isDock ? "unseen" : "hint"}>
+        Drag, or ← and → to pan; Ctrl and the wheel, or + and − to zoom; Shift with ← and → goes from mark to mark,
+        Enter opens one, Escape returns to now.
+      </p>
+    </>
+  );
+
+const Details = ({ of }: { readonly of: Timeline }) => {
+  const { picked, entries, at, now, about, leave, ahead, setAhead } = of;
+  return (
+    <>
+      <div class="stack">
+        {picked.length > 0 && <Picked marks={picked} />}
+        <Past entries={entries} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
+      </div>
+      <Ahead of={ahead} now={now} isManual={about.clock.mode === "manual"} onAhead={setAhead} />
+    </>
+  );
+};
+
+/** Everything that happened, on one axis: requests, states, events and attempts. */
+export function TimelinePage() {
+  const past = Date.parse(place.value.query.get("at") ?? "");
+  const { timeline, error } = useTimeline(Number.isNaN(past) ? undefined : past, (at) =>
+    setQuery({ at: at === undefined ? "" : new Date(at).toISOString() }),
+  );
+  if (!timeline) return loadingPage("Timeline", error);
+  return (
+    <Page title="Timeline" actions={<AxisButtons of={timeline} />}>
+      <Plot of={timeline} />
+      <div class="halves even">
+        <Details of={timeline} />
+      </div>
+      <EveryOrder />
+    </Page>
+  );
+}
+
+/** The same axis at the bottom of every other page. */
+export function TimelineDock() {
+  const [at, setAt] = useState<number>();
+  const { timeline, error } = useTimeline(at, setAt);
+  return (
+    <section class="axis-dock" aria-label="Timeline">
+      {timeline ? (
+        <>
+          <div class="stack">
+            <Plot of={timeline} isDock />
+          </div>
+          <div class="stack">
+            <div class="row">
+              <AxisButtons of={timeline} />
+            </div>
+            <Details of={timeline} />
+          </div>
+        </>
+      ) : (
+        <Loading error={error} />
+      )}
+    </section>
+  );
+}

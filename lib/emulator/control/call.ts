@@ -1,0 +1,68 @@
+import type * as v from "valibot";
+import type { Schema } from "../../kernel/validation.ts";
+
+type Output<S> = S extends Schema ? v.InferOutput<S> : undefined;
+
+/** The checked input of a call: path parameters, query and body. */
+interface Input<Q, B> {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Q;
+  readonly body: B;
+}
+
+/**
+ * A call of the control interface. Unlike an operation of `/v1`, it has no caller and refuses unknown fields. Its route
+ * comes from this declaration; with a name, so do its tool and its command.
+ */
+export interface ControlCall<Ports> {
+  /** The name of its tool in `svc-server mcp` and, among the instruments, of its command: `scenarios.add`. */
+  readonly id: string | undefined;
+  /** Its effect in one sentence, without a full stop. */
+  readonly summary: string;
+  /** What else its help says, in whole sentences. */
+  readonly description: string;
+  /** A valid body, shown in the help of the command. */
+  readonly example: Readonly<Record<string, unknown>>;
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** The path after `/_svc/`, with `{name}` for a parameter. */
+  readonly path: string;
+  readonly query: Schema | undefined;
+  readonly body: Schema | undefined;
+  /** 201 if it creates something. */
+  readonly status: 200 | 201;
+  /** Returns a record or a list. */
+  run(input: Input<unknown, unknown>, ports: Ports): Answer;
+}
+
+export type Answer = Promise<object | readonly object[]> | object | readonly object[];
+
+interface Declared<Ports, Q, B> {
+  id?: string;
+  summary?: string;
+  description?: string;
+  example?: ControlCall<Ports>["example"];
+  method: ControlCall<Ports>["method"];
+  path: string;
+  query?: Q;
+  body?: B;
+  status?: ControlCall<Ports>["status"];
+  run(input: Input<Output<Q>, Output<B>>, ports: Ports): Answer;
+}
+
+/** Declares calls that work on these ports. Without a schema for it, a call takes no body or query. */
+export const callsWith =
+  <Ports>() =>
+  <Q extends Schema | undefined = undefined, B extends Schema | undefined = undefined>(
+    declared: Declared<Ports, Q, B>,
+  ): ControlCall<Ports> => ({
+    id: declared.id,
+    summary: declared.summary ?? "",
+    description: declared.description ?? "",
+    example: declared.example ?? {},
+    method: declared.method,
+    path: declared.path,
+    query: declared.query,
+    body: declared.body,
+    status: declared.status ?? 200,
+    run: declared.run as ControlCall<Ports>["run"],
+  });

@@ -1,0 +1,29 @@
+import { sql } from "kysely";
+import type { Queries } from "../../store/query.ts";
+
+export function auditRepository(query: Queries) {
+  return {
+    insert: query.insert("audit_log"),
+    list: query.pages({
+      table: "audit_log",
+      within: ["organization_id"],
+      filters: ["action", "user_id"],
+      indexes: [[], ["action"], ["user_id"]],
+    }),
+    /** Pruning goes organization by organization, because the index begins with the organization. */
+    organizations: query.all((db, _: object) => db.selectFrom("organizations").select("id").orderBy("id")),
+    prune: query.change((db, p: { organization_id: string; below: string }) =>
+      db
+        .deleteFrom("audit_log")
+        .where("organization_id", "=", p.organization_id)
+        .where("id", "in", (eb) =>
+          eb
+            .selectFrom("audit_log")
+            .select("id")
+            .where("organization_id", "=", p.organization_id)
+            .where("id", "<", p.below)
+            .limit(sql.lit(500)),
+        ),
+    ),
+  };
+}

@@ -1,0 +1,27 @@
+import { milliseconds } from "../../kernel/text/duration.ts";
+
+/** The delays after each failed attempt (schema/webhooks.md#retries). */
+const delays = ["30s", "2m", "10m", "30m", "2h"].map(milliseconds);
+const longest = Math.max(...delays);
+
+/** The first attempt, plus one after each delay. */
+export const maxAttempts = delays.length + 1;
+
+/** Options and headers that can lengthen a retry delay. */
+export interface Lengthening {
+  /** The random share that is added, 0 to 0.1, so that endpoints that failed together do not retry together. */
+  readonly jitter: number;
+  /** The receiver's `Retry-After`, if the option honours it. */
+  readonly retry_after_ms?: number | undefined;
+}
+
+/**
+ * Milliseconds to wait after this failed attempt, counted from 1; undefined after the last attempt, when the delivery
+ * is abandoned. A `Retry-After` never shortens the delay, and counts at most as the longest one.
+ */
+export function retryDelay(attempt: number, { jitter, retry_after_ms = 0 }: Lengthening): number | undefined {
+  const delay = delays[attempt - 1];
+  return delay === undefined
+    ? undefined
+    : Math.max(Math.round(delay * (1 + jitter)), Math.min(retry_after_ms, longest));
+}

@@ -1,0 +1,59 @@
+import { version } from "../../kernel/version.ts";
+import type { Row } from "../../store/tables.ts";
+import { headersIn } from "./custom-headers.ts";
+import { type DeliveryFormat, headersOf, type Settings } from "./delivery-format.ts";
+import { redacted } from "./response-redaction.ts";
+import { standardHeaders } from "./signature.ts";
+
+export interface DeliveryRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+interface Parts {
+  readonly delivery: Pick<Row<"deliveries">, "id" | "event" | "tries" | "target" | "body">;
+  readonly format: DeliveryFormat;
+  /** The current secrets: a new secret also signs retries. */
+  readonly settings: Settings;
+}
+
+const agent = `svc-server/${version()}`;
+
+const withoutPrevious = ({ previous: _, ...secrets }: Settings["secrets"]): Settings["secrets"] => secrets;
+
+/** The request of a delivery attempt that begins at this instant. */
+export function requestOf({ delivery, format, settings }: Parts, at: string, isStandard: boolean): DeliveryRequest {
+  const { secret, previous } = settings.secrets;
+  const isOver = previous !== undefined && String(settings.config.previous_until) <= at;
+  const present = isOver ? { ...settings, secrets: withoutPrevious(settings.secrets) } : settings;
+  const { url, headers: own } = format.request(delivery, present);
+  const standard =
+    isStandard && secret !== undefined
+      ? standardHeaders(secret, delivery.id, at, delivery.body, isOver ? undefined : previous)
+      : {};
+  const all = { ...headersIn(settings.secrets), ...own, ...standard };
+  return { url, headers: headersOf(delivery, agent, all), body: delivery.body };
+}
+
+/**
+ * The request as callers see it. Callers with the right to send it again also see its signature, so that receivers
+ * accept their copy.
+ */
+export function withoutSecrets(
+  { url, headers, body }: DeliveryRequest,
+  secrets: Settings["secrets"],
+  showsSignature: boolean,
+): DeliveryRequest {
+  const all = Object.values(secrets);
+  const own = headersIn(secrets);
+  const isHidden = (name: string, value: string) =>
+    Object.hasOwn(own, name) || all.includes(value) || (!showsSignature && /-signature(-previous)?$/.test(name));
+  return {
+    url: all.includes(url) ? `${new URL(url).origin}/${redacted}` : url,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, isHidden(name, value) ? redacted : value]),
+    ),
+    body,
+  };
+}

@@ -1,0 +1,144 @@
+import { createAdmission } from "../../jobs/admission.ts";
+import type { Queue } from "../../jobs/queue.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import { isStepped } from "../scenarios/stored-outcome.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import { environmentDeploymentsRepository } from "./environment-repository.ts";
+import { deploymentsRepository } from "./repository.ts";
+
+type Deployment = Row<"deployments">;
+type OfOrganization = Pick<Deployment, "organization_id">;
+type OfOrganizationOrAll = { readonly organization_id?: string | undefined };
+type Named = Pick<Deployment, "project_id" | "environment">;
+type EnvironmentKey = OfOrganization & Named;
+
+/** `isNext` behind a queued deployment. */
+const waits = Promise.resolve(false);
+
+export interface QueuePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly queue: Queue;
+  /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
+  readonly concurrency: number;
+  /** How many of them may belong to one organization. */
+  readonly mostOf: (tx: Tx | undefined, organization_id: string) => Promise<number>;
+  /** Whether nothing can start because no runtime is up. */
+  readonly isHeld: (tx: Tx) => Promise<boolean>;
+}
+
+/**
+ * The deployment queue of each environment, and the limits over all queues. `start` begins a build; it answers false if
+ * no runtime can take it.
+ */
+export function createEnvironmentQueues(
+  { store, clock, queue, concurrency, mostOf, isHeld }: QueuePorts,
+  start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
+) {
+  const deployments = store.using(deploymentsRepository);
+  const inEnvironment = store.using(environmentDeploymentsRepository);
+
+  /**
+   * Adds the job that starts heads of queues. On PostgreSQL each organization has its own job: with a common row,
+   * organizations would wait for each other.
+   */
+  const scheduleStart = (tx: Tx, { organization_id }: OfOrganizationOrAll, wait_ms: number) =>
+    store.engine.hasRowLocks && organization_id !== undefined
+      ? queue.addUnique(tx, "deployments.turns", { organization_id }, `turns ${organization_id}`, wait_ms)
+      : queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
+
+  const admission = createAdmission({
+    ...{ store, queue: "deployments", concurrency, mostOf, start },
+    running: (tx) => deployments(tx).running({}),
+    nextReady: (tx, after) => deployments(tx).nextReadyHead({ after }),
+    startLater: (tx, head) => scheduleStart(tx, head, 0),
+  });
+
+  /** Starts ready heads, organization by organization, up to the limits. */
+  const startReady = async (tx: Tx, { organization_id }: OfOrganizationOrAll) => {
+    await tx.lockLimit("deployments");
+    await deployments(tx).markReady({ now: clock.iso() });
+    await admission.startReady(tx, organization_id);
+  };
+
+  /** An environment runs one deployment at a time, first in, first out (schema/README.md#deployments). */
+  const startNext = async (tx: Tx, environment: EnvironmentKey) => {
+    await tx.lockLimit("deployments");
+    const head = await deployments(tx).head(environment);
+    if (head && !head.lined_up && !(await deployments(tx).runningIn(environment))) {
+      await deployments(tx).markHead(head);
+      if (!isStepped(head)) await scheduleStart(tx, head, Math.max(0, Date.parse(head.ready_at) - clock.now()));
+    }
+    await startReady(tx, environment);
+  };
+
+  /** By commit group and environment: `isNext`, as long as no deployment leaves its state. */
+  const known = new WeakMap<object, Map<string, Promise<boolean>>>();
+  const nameOf = ({ project_id, environment }: Named) => `${project_id} ${environment}`;
+  const remember = (group: object, environment: Named, isNext: Promise<boolean>) => {
+    const ofGroup = known.get(group) ?? new Map<string, Promise<boolean>>();
+    known.set(group, ofGroup.set(nameOf(environment), isNext));
+    return isNext;
+  };
+
+  /** Whether a deployment queued now would be the next to start in its environment. */
+  const isNext = (tx: Tx, environment: Named): Promise<boolean> => {
+    const present = tx.group && known.get(tx.group)?.get(nameOf(environment));
+    if (present !== undefined) return present;
+    const read = inEnvironment(tx)
+      .unfinished(environment)
+      .then((found) => !found);
+    return tx.group ? remember(tx.group, environment, read) : read;
+  };
+
+  /** When the job of an organization runs again. */
+  const nextStartOf = async (tx: Tx, of: OfOrganization) => {
+    const head = await admission.next(tx);
+    const later = await deployments(tx).nextReadyAtOf(of);
+    if (head?.organization_id === of.organization_id && !(await isHeld(tx))) return clock.now();
+    return later && Date.parse(later.ready_at);
+  };
+
+  return {
+    isNext,
+    /**
+     * Called after a deployment was queued. `isNext` then needs no query for later ones of the same environment and
+     * commit group, so a POST does not wait for the database.
+     */
+    wasQueued: ({ group }: Tx, environment: EnvironmentKey) => void (group && remember(group, environment, waits)),
+    /** Called after a deployment left its state. */
+    hasMoved: ({ group }: Tx) => void (group && known.delete(group)),
+    startNext,
+    startReady,
+    scheduleStart,
+
+    /** Called when the service starts: the limit may have risen, and nothing else would start waiting deployments. */
+    resume: () =>
+      store.transaction("rows", async (tx) => {
+        await tx.lockLimit("deployments");
+        await deployments(tx).markReady({ now: clock.iso() });
+        const next = (await admission.next(tx)) ?? (await deployments(tx).nextReadyAt({}));
+        if (next) await scheduleStart(tx, next, 0);
+      }),
+
+    /**
+     * The job `deployments.turns`: one for all organizations, or on PostgreSQL one for each. It runs when the next head
+     * of a queue becomes ready.
+     */
+    async runStart(organization_id?: string): Promise<Outcome> {
+      // On PostgreSQL this only adds the job of the next organization with a ready head.
+      if (organization_id === undefined)
+        return snoozeUntil(async (tx) => {
+          await startReady(tx, {});
+          const next = await deployments(tx).nextReadyAt({});
+          return next && Date.parse(next.ready_at);
+        }, "rows");
+      const of = { organization_id };
+      await store.transaction(of, (tx) => startReady(tx, of));
+      return snoozeUntil((tx) => nextStartOf(tx, of), "rows");
+    },
+  };
+}

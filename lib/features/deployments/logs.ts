@@ -1,0 +1,112 @@
+import type { LogLine, Progress } from "../../drivers/deployment/contract.ts";
+import type { ChangeSubscription } from "../events/wait-for-change.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { notFound } from "../../kernel/errors.ts";
+import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
+import { hideValues } from "../../kernel/secrets/secret-values.ts";
+import { isTerminal } from "../../kernel/state-machine.ts";
+import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
+import type { Row } from "../../store/tables.ts";
+import type { deploymentsRepository } from "./repository.ts";
+import { lifecycle } from "./states.ts";
+
+type Rows = ReturnType<typeof deploymentsRepository>;
+
+/** The log of a deployment: 10,000 entries or 8 MiB at most. Then one entry says so (schema/records.md#deployments). */
+export const logLimits = { entries: 10_000, bytes: 8 * 1024 * 1024 } as const;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+
+/** A driver's text without control characters, which must reach neither a terminal nor a webhook. */
+export const withoutControlCharacters = (text: string): string =>
+  withoutEscapeSequences(text).replace(controlCharacters, "").toWellFormed();
+
+/** Every log shows the values of secret variables as `[redacted]` (schema/records.md#projects-and-environments). */
+export function withoutSecrets(answer: Progress, secrets: readonly string[]): Progress {
+  if (secrets.length === 0) return answer;
+  const hide = hideValues(secrets);
+  const logs = answer.logs.map(({ level, message }) => ({ level, message: hide(message) }));
+  return "message" in answer ? { ...answer, logs, message: hide(answer.message) } : { ...answer, logs };
+}
+
+/** One entry a line, without control characters other than tab, so that a log cannot overwrite a terminal. */
+const entriesOf = (lines: readonly LogLine[]): LogLine[] =>
+  lines.flatMap(({ level, message }) =>
+    message.split(/\r\n|\n|\r/).map((line) => ({ level, message: withoutControlCharacters(line) })),
+  );
+
+/** The limits of log lines. They leave room for one more entry, about the end of the deployment. */
+const room = { entries: logLimits.entries - 1, bytes: logLimits.bytes - 512 } as const;
+
+/**
+ * Appends lines to a deployment's log within its limits, in the transaction of the change. Stores `last` even if the
+ * log is full.
+ */
+export async function appendLogs(
+  rows: Rows,
+  deployment: Pick<Row<"deployments">, "id" | "organization_id" | "log_entries" | "log_bytes">,
+  lines: readonly LogLine[],
+  clock: Clock,
+  last: readonly LogLine[] = [],
+): Promise<void> {
+  if (lines.length + last.length === 0) return;
+  let { log_entries, log_bytes } = deployment;
+  const timestamp = clock.iso();
+  const write = async ({ level, message }: LogLine) => {
+    await rows.insertLog({
+      deployment_id: deployment.id,
+      seq: log_entries,
+      organization_id: deployment.organization_id,
+      timestamp,
+      level,
+      message,
+    });
+    log_entries += 1;
+    log_bytes += Buffer.byteLength(message);
+  };
+  for (const line of entriesOf(lines)) {
+    if (log_entries >= room.entries || log_bytes >= room.bytes) break;
+    const full = log_entries === room.entries - 1 || log_bytes + Buffer.byteLength(line.message) >= room.bytes;
+    await write(full ? { level: "warn", message: "The log is full; later lines are not stored" } : line);
+    if (full) log_bytes = room.bytes;
+  }
+  for (const line of last) await write(line);
+  const { id, organization_id } = deployment;
+  await rows.setLogSize({ id, organization_id, log_entries, log_bytes });
+}
+
+/** The number of entries to read at a time, and so the most in memory for a slow reader. */
+const batch = 100;
+
+/** Streams the log from after the entry `after`, and returns the final state of the deployment. */
+export async function* followLogs(
+  rows: Rows,
+  { organization_id, id }: { organization_id: string; id: string },
+  changesOf: () => ChangeSubscription,
+  after: string | undefined,
+  clock: Clock,
+): AsyncGenerator<StreamEntry, object | undefined> {
+  const changes = changesOf();
+  try {
+    const { log_entries = 0 } = (await rows.find({ organization_id, id })) ?? {};
+    let { last, told } = resumeLog(after, log_entries, clock.iso());
+    if (told) yield told;
+    for (;;) {
+      // Reads the state before the log: the log is complete once the deployment has ended.
+      const deployment = await rows.find({ organization_id, id });
+      if (!deployment) throw notFound("deployment");
+      const place = { after: last, page: 1, per_page: batch };
+      const found = await rows.logs.rows({ organization_id, deployment_id: id }, place);
+      for (const { seq, ...record } of found.slice(0, batch)) {
+        last = String(seq);
+        yield { id: last, record };
+      }
+      if (found.length > batch) continue;
+      if (isTerminal(lifecycle, deployment.status)) return { status: deployment.status };
+      if (!(await changes.next())) return undefined;
+    }
+  } finally {
+    changes.stop();
+  }
+}

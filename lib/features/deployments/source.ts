@@ -1,0 +1,148 @@
+import * as v from "valibot";
+import { isImageName } from "../../kernel/text/image-reference.ts";
+import { field } from "../../kernel/field.ts";
+import type { Maker } from "../../kernel/maker.ts";
+import { documentedAs, text } from "../../kernel/validation.ts";
+import type { Row } from "../../store/tables.ts";
+
+/** Every field is present; fields that do not apply are null. */
+export interface Source {
+  readonly type: "git" | "image";
+  readonly repo: string | null;
+  readonly branch: string | null;
+  readonly tag: string | null;
+  readonly image_url: string | null;
+}
+
+type Deployment = Row<"deployments">;
+
+/** A deployment to queue. */
+export type DeploymentOrder = Pick<Deployment, "organization_id" | "project_id" | "environment"> & {
+  readonly source: Source;
+  readonly by: Maker;
+} & Partial<Pick<Deployment, "id" | "version" | "restores" | "revision" | "pin" | "release" | "root">>;
+
+/** What to deploy for a push: a commit of a branch, or a tag. */
+export interface PushOrder {
+  readonly project_id: string | undefined;
+  readonly repo: string;
+  readonly branch: string | null;
+  readonly tag: string | null;
+  readonly commit: string | null;
+  readonly environment: string;
+  /** The folder to build, set by the integration; by default the folder of the environment. */
+  readonly root?: string | undefined;
+  /** The changed files; undefined if they are unknown. */
+  readonly paths?: readonly string[] | undefined;
+}
+
+/** Whether a push changes nothing in the folder to build; false if its changes are unknown. */
+export const changesNothingBelow = (root: string | null, paths: readonly string[] | undefined): boolean =>
+  root !== null && paths !== undefined && !paths.some((path) => path.startsWith(`${root}/`));
+
+const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
+const ownerAndRepo = new RegExp(`^${part}/${part}$`);
+
+/** The rule of `repo`. Rules return undefined, or a message that says what is allowed. */
+export function repoRule(repo: string): string | undefined {
+  if (/^[a-z+]+:\/\/|^git@/i.test(repo)) return 'must be in the form "owner/repo", not a URL';
+  if (repo.length > 140 || !ownerAndRepo.test(repo)) {
+    return 'must be in the form "owner/repo", each part of A-Z, a-z, 0-9, dot, underscore and hyphen, not starting with a dot or hyphen, 140 characters at most';
+  }
+  return undefined;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses them in a ref
+const refused = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|^\.|^\/|\/$|\.$|\.lock(\/|$)/;
+
+/** The rule of `branch` and `tag`: `git check-ref-format`, and no leading hyphen, which git reads as an option. */
+export function refRule(ref: string): string | undefined {
+  if (ref.length === 0 || Buffer.byteLength(ref) > 1000) return "must have 1 to 1000 bytes";
+  if (ref.startsWith("-")) return "must not start with a hyphen";
+  if (ref === "@" || refused.test(ref))
+    return "must be a name that git allows for a branch or tag: no space, no control character, none of ~^:?*[\\, no .., //, @{ or .lock at an end";
+  return undefined;
+}
+
+/** The rule of `image_url`: the name of a container image, with a tag or a digest. */
+export function imageRule(url: string): string | undefined {
+  const message = "must be an image with a tag or a digest, such as registry.example.com/team/app:1.4.2";
+  if (/^[a-z]+:\/\//i.test(url)) return `${message}, without a scheme`;
+  if (!isImageName(url)) return message;
+  return /@sha256:|:[^/:]+$/.test(url) ? undefined : message;
+}
+
+const optional = v.optional(v.nullable(text()));
+const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
+/** A source in a request. */
+export type NewSource =
+  | { readonly type: "git"; readonly repo: string; readonly branch?: string | null; readonly tag?: string | null }
+  | { readonly type: "image"; readonly image_url: string };
+const documented = v.variant("type", [
+  v.object({
+    type: field(v.literal("git"), "A Git repository."),
+    repo: field(v.string(), "The repository, as `owner/repo`, of 140 characters at most."),
+    branch: v.optional(
+      field(v.nullable(text()), "The branch, as git names it. Without it and without a tag, the default branch."),
+    ),
+    tag: v.optional(field(v.nullable(text()), "The tag, which wins over a branch. Without it, the branch counts.")),
+  }),
+  v.object({
+    type: field(v.literal("image"), "A container image."),
+    image_url: field(v.string(), "The image with its tag or digest, without a scheme."),
+  }),
+]);
+
+const fields = v.object({
+  type: v.picklist(["git", "image"], "must be git or image"),
+  repo: v.optional(v.nullable(v.unknown())),
+  branch: v.optional(v.nullable(v.unknown())),
+  tag: v.optional(v.nullable(v.unknown())),
+  image_url: v.optional(v.nullable(v.unknown())),
+});
+
+const rules = v.pipe(
+  v.custom<object>(isRecord, "must be an object"),
+  documentedAs(documented),
+  fields,
+  v.rawTransform(({ dataset, addIssue, NEVER }): Source => {
+    const given = dataset.value;
+    let broken = false;
+    const refuse = (key: keyof typeof given, message: string) => {
+      broken = true;
+      addIssue({
+        message,
+        path: [{ type: "object", origin: "value", input: given, key, value: given[key] }],
+      });
+    };
+    const read = (
+      key: "repo" | "branch" | "tag" | "image_url",
+      rule: (value: string) => string | undefined,
+      required = false,
+    ) => {
+      const parsed = v.safeParse(optional, given[key]);
+      if (!parsed.success) refuse(key, parsed.issues[0].message);
+      else if (parsed.output === null || parsed.output === undefined) {
+        if (required) refuse(key, `is required when type is ${given.type}`);
+        return null;
+      } else {
+        const message = rule(parsed.output);
+        if (message) refuse(key, message);
+        return parsed.output;
+      }
+      return null;
+    };
+    const git = given.type === "git";
+    const source: Source = {
+      type: given.type,
+      repo: git ? read("repo", repoRule, true) : null,
+      branch: git ? read("branch", refRule) : null,
+      tag: git ? read("tag", refRule) : null,
+      image_url: git ? null : read("image_url", imageRule, true),
+    };
+    return broken ? NEVER : source;
+  }),
+);
+/** The type decides which fields apply. Other fields are ignored, whatever their value, and become null. */
+// The rules take any object and check it field by field; an object that passes them is a NewSource.
+export const newSource = rules as v.GenericSchema<NewSource, Source>;

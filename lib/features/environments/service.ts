@@ -1,0 +1,198 @@
+import * as v from "valibot";
+import type { AppsService } from "../../platform/apps/service.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { isThere, Problem } from "../../kernel/errors.ts";
+import type { Caller } from "../../kernel/operation.ts";
+import { type EnvironmentRange, mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
+import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import { check } from "../../kernel/validation.ts";
+import type { ProjectsService } from "../projects/service.ts";
+import type { Encryption } from "../../store/encryption.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import { hashed, protectColumn, runView } from "./protection.ts";
+import { environmentsRepository } from "./repository.ts";
+import type { variables } from "./rules.ts";
+import { type environmentChanges, environmentName, type environmentPatch, type Preview } from "./schema.ts";
+import { shownVariables, storedOf, storedVariables } from "./stored-variables.ts";
+
+export type Variables = v.InferOutput<typeof variables>;
+type Changes = v.InferOutput<typeof environmentChanges>;
+type Patch = v.InferOutput<typeof environmentPatch>;
+
+type Copied = { readonly secrets: boolean; readonly root: string | undefined };
+type AppKey = Parameters<AppsService["ensure"]>[1];
+type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer More] ? More : never;
+
+const noneOfThisName = () => new Problem("not_found", "the project has no environment of this name");
+
+function requireName(name: string): void {
+  // A name with an encoded slash or `;x` belongs to another path.
+  if (/;|%2f/i.test(name)) throw new Problem("not_found", "this path does not exist");
+  check(v.object({ name: environmentName }), { name });
+}
+
+/** The environments of pull requests. */
+export interface PreviewsOfEnvironments {
+  ofRange(range: EnvironmentRange, tx?: Tx): Promise<ReadonlyMap<string, Preview>>;
+  environmentRemoved(tx: Tx, key: AppKey): Promise<unknown>;
+  projectRemoved(tx: Tx, project_id: string): Promise<unknown>;
+}
+
+export type EnvironmentsService = ReturnType<typeof environmentsService>;
+
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly encryption: Encryption;
+  readonly projects: Pick<ProjectsService, "get">;
+  readonly apps: AppsService;
+  readonly rollout: { environmentRemoved(tx: Tx, key: AppKey): Promise<void> };
+  readonly previews: PreviewsOfEnvironments;
+  readonly passwords: Pick<PasswordHashes, "hashPassword">;
+}
+
+/** Environments: named targets of a project with variables. */
+export function environmentsService({ store, feed, encryption, projects, apps, rollout, previews, passwords }: Ports) {
+  const environments = store.using(environmentsRepository);
+  const { serialize, copied } = storedVariables(encryption);
+
+  /** Returns the function that shows these environments of a project, which are in the order of their names. */
+  const viewFor = async (rows: readonly Row<"environments">[], tx?: Tx) => {
+    const { project_id = "", name: first = "" } = rows[0] ?? {};
+    const range = { project_id, first, last: rows.at(-1)?.name ?? "" };
+    const [appOf, its] = [await apps.ofRange(range, tx), await previews.ofRange(range, tx)];
+    return (row: Row<"environments">) => {
+      const app = appOf(row.name);
+      const shown = { ...runView(row, app.url !== undefined), name: row.name, variables: shownVariables(row) };
+      return { ...app, preview: its.get(row.name), ...shown };
+    };
+  };
+
+  /** Finds an environment by its path, in the caller's organization. */
+  const find = async (caller: Caller, id: string, name: string, tx?: Tx) => {
+    const { id: project_id, organization_id } = await projects.get(caller, id, tx);
+    const row = await environments(tx).find({ project_id, name });
+    if (!row) throw noneOfThisName();
+    return { row, key: { organization_id, project_id, environment: name } };
+  };
+
+  /** Removes an environment with its apps; returns whether it existed. */
+  const removeIn = async (tx: Tx, key: AppKey): Promise<boolean> => {
+    const { organization_id, project_id, environment: name } = key;
+    if ((await environments(tx).remove({ project_id, name })) === 0) return false;
+    if (await apps.removed(tx, key)) await rollout.environmentRemoved(tx, key);
+    await previews.environmentRemoved(tx, key);
+    feed.publish(tx, { kind: "record", organization_id, id: project_id });
+    return true;
+  };
+
+  const insert = (tx: Tx, key: { project_id: string; name: string }, given: Variables) =>
+    environments(tx).insert({ ...key, variables: serialize(key, given), protect: null, root: null });
+
+  /** Changes the given fields, and creates the environment if needed. With `keeps`, variables that are not named stay. */
+  const changing =
+    <T extends Patch>(keeping: { readonly keeps: boolean }) =>
+    async (caller: Caller, id: string, name: string, { variables, domains, protect, root }: T) => {
+      requireName(name);
+      const given = await hashed(protect, (password) => passwords.hashPassword(password, caller.organization_id));
+      return store.transaction(caller, async (tx) => {
+        const { id: project_id, organization_id } = await projects.get(caller, id, tx);
+        const key = { organization_id, project_id, environment: name };
+        const before = await environments(tx).find({ project_id, name });
+        const row = {
+          project_id,
+          name,
+          variables: serialize({ project_id, name }, variables, before && storedOf(before), keeping),
+          protect: protectColumn(given, before),
+          root: root === undefined ? (before?.root ?? null) : root,
+        };
+        await environments(tx).put(row);
+        await apps.ensure(tx, key);
+        if (domains) await apps.setDomains(tx, key, domains);
+        if (row.protect !== (before?.protect ?? null)) await apps.protectionChanged(tx, key);
+        feed.publish(tx, { kind: "record", organization_id, id: project_id });
+        return (await viewFor([row], tx))(row);
+      });
+    };
+
+  return {
+    /** Creates the environment at its first deployment. */
+    async ensure(tx: Tx, { organization_id, project_id, environment: name }: AppKey) {
+      if (!(await environments(tx).find({ project_id, name }))) await insert(tx, { project_id, name }, {});
+      await apps.ensure(tx, { organization_id, project_id, environment: name });
+    },
+
+    async insert(tx: Tx, { organization_id, project_id, environment: name }: AppKey, given: Variables = {}) {
+      await insert(tx, { project_id, name }, given);
+      await apps.ensure(tx, { organization_id, project_id, environment: name });
+    },
+
+    async list(caller: Caller, id: string, query: PageQuery) {
+      const { id: project_id } = await projects.get(caller, id);
+      // The variables of an environment may have a MiB.
+      const list = paginateLong(query, "environments", { project_id }, environments().list, { key: "name", first: 4 });
+      return mapLong(list, async (rows) => rows.map(await viewFor(rows)));
+    },
+
+    put: changing<Changes>({ keeps: false }),
+    update: changing<Patch>({ keeps: true }),
+
+    rootOf: async (tx: Tx, { project_id, environment: name }: Pick<AppKey, "project_id" | "environment">) =>
+      (await environments(tx).find({ project_id, name }))?.root ?? null,
+
+    exists: async (tx: Tx, { project_id, environment: name }: AppKey) =>
+      (await environments(tx).find({ project_id, name })) !== undefined,
+
+    /**
+     * Copies variables and root from another environment of the project. A new environment also gets its protection.
+     * Variables that only the target has stay; if these are too many or too large, it copies nothing and returns false.
+     */
+    async copy(tx: Tx, key: AppKey, from: string, { secrets, root }: Copied): Promise<boolean> {
+      const { project_id, environment: name } = key;
+      const target = { project_id, name };
+      const template = await environments(tx).find({ project_id, name: from });
+      const before = await environments(tx).find(target);
+      const variables = copied(template, target, { before, secrets });
+      if (variables === undefined) return false;
+      const { protect } = before ?? template ?? { protect: null };
+      const { root: own = null } = template ?? {};
+      await environments(tx).put({ ...target, variables, protect, root: root ?? own });
+      await apps.ensure(tx, key);
+      return true;
+    },
+
+    removeIn,
+
+    /** Removes an environment. Its deployments stay, and a later deployment creates it again. */
+    remove: (caller: Caller, id: string, name: string) =>
+      store.transaction(caller, async (tx) => {
+        const { id: project_id, organization_id } = await projects.get(caller, id, tx);
+        if (!(await removeIn(tx, { organization_id, project_id, environment: name }))) throw noneOfThisName();
+      }),
+
+    async logs(caller: Caller, id: string, name: string, ...more: LogsArguments) {
+      const { key } = await find(caller, id, name);
+      return apps.logs({ ...key, exists: () => isThere(find(caller, id, name)) }, ...more);
+    },
+
+    async runs(caller: Caller, id: string, name: string, query: PageQuery) {
+      const { key } = await find(caller, id, name);
+      return apps.runs(key, query);
+    },
+
+    /** Restarts the live release of an environment with its current variables. */
+    async restart(caller: Caller, id: string, name: string) {
+      let restarting: AppKey | undefined;
+      const answer = await store.transaction(caller, async (tx) => {
+        const { row, key } = await find(caller, id, name, tx);
+        await apps.requireLive(tx, key);
+        restarting = key;
+        return (await viewFor([row], tx))(row);
+      });
+      if (restarting) await apps.restart(restarting);
+      return answer;
+    },
+  };
+}

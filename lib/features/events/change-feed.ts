@@ -1,0 +1,248 @@
+import { type Log, reasonOf } from "../../kernel/log.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Cluster, OpenDatabase } from "../../store/engine.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import type { EventName } from "./catalog.ts";
+import { createEventReader } from "./event-reader.ts";
+
+/** An event, as stored and delivered. */
+export interface ServiceEvent {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly event: EventName;
+  readonly timestamp: string;
+  readonly data: object;
+}
+
+/** A committed change. It says that rows changed; listeners read the rows if they need more. */
+export type Change =
+  | ({ readonly kind: "event" } & ServiceEvent)
+  /** A deployment or a generation entered a state, including its first. */
+  | {
+      readonly kind: "deployment" | "generation";
+      readonly organization_id: string;
+      readonly id: string;
+      readonly status: string;
+      readonly at: string;
+      /** The completed part of a generation, 0 to 1, if its driver reports it. */
+      readonly progress?: number;
+    }
+  /** A delivery attempt ended. `at` is the start of the attempt. */
+  | {
+      readonly kind: "try";
+      readonly organization_id: string;
+      readonly delivery_id: string;
+      readonly endpoint_id: string;
+      readonly event: string;
+      readonly number: number;
+      readonly at: string;
+      readonly status: number | null;
+      readonly error: string | null;
+      readonly duration_ms: number;
+    }
+  /** A delivery reached its final state through an attempt. */
+  | {
+      readonly kind: "delivery";
+      readonly organization_id: string;
+      readonly id: string;
+      readonly status: "succeeded" | "abandoned";
+    }
+  /** A deployment's log grew. */
+  | { readonly kind: "log"; readonly organization_id: string; readonly id: string }
+  /** A record changed without an event. A change of an environment names its project. */
+  | { readonly kind: "record"; readonly organization_id: string; readonly id: string }
+  /** A process of an app ended by itself. It names the project. */
+  | { readonly kind: "crash"; readonly organization_id: string; readonly id: string }
+  /** A user's rights changed: a key was revoked, or the user was suspended, removed, or given another role. */
+  | { readonly kind: "rights"; readonly organization_id: string; readonly user_id: string }
+  /** Changes of other processes may have been missed, in any organization. Listeners must read their rows again. */
+  | { readonly kind: "missed"; readonly organization_id: "" };
+
+/** What other processes are told after a commit, so that they need not poll for it. */
+export type Topic =
+  /** Jobs are due. */
+  | "jobs"
+  /** Rows of runtimes or apps changed. */
+  | "runtimes"
+  /** An endpoint has deliveries to send. */
+  | "pump"
+  /** An endpoint was deleted: what is being sent to it stops. */
+  | "removed"
+  /** A generation was cancelled. */
+  | "cancelled"
+  /** A restart that another server ordered has ended. */
+  | "restarted";
+
+/** Publishes committed changes to listeners, so that nothing needs to poll. */
+export interface ChangeFeed {
+  /** Publishes once the transaction is durable, to other processes too. A rollback publishes nothing. */
+  publish(tx: Tx, change: Change): void;
+  /** Counts changes of rights in this process: once when made, once when committed. */
+  rightsChanges(): number;
+  /**
+   * Listens to the changes of all processes, in commit order within an organization. Returns a function that stops
+   * listening.
+   */
+  listen(listener: (change: Change) => void): () => void;
+  /** Listens to the changes of this process only; used for its metrics. */
+  listenHere(listener: (change: Change) => void): void;
+  /** Wakes work in all other processes after the commit; of one record, if `id` is given. */
+  wake(tx: Tx, topic: Topic, id?: string): void;
+  onWake(topic: Topic, listener: (id: string) => void): void;
+  /** Starts listening to other processes, if there are any. */
+  begin(): Promise<void>;
+}
+
+interface Ports {
+  readonly log: Log;
+  readonly store: Store;
+  readonly opened: Pick<OpenDatabase, "cluster">;
+}
+
+type Message =
+  | Exclude<Change, { kind: "event" }>
+  | { readonly kind: "events"; readonly organization_id: string }
+  /** `name` is a topic, followed by the id of a record if it is about one. */
+  | { readonly kind: "wake"; readonly name: string };
+
+/** The message to other processes. It must be short, so an event is only a hint to read the rows. */
+function messageOf(change: Change): Message {
+  if (change.kind === "event") return { kind: "events", organization_id: change.organization_id };
+  return change.kind === "try" ? { ...change, error: change.error?.slice(0, 500) ?? null } : change;
+}
+
+/** Returns undefined for messages of other programs. */
+function messageIn(text: string): Message | undefined {
+  try {
+    const message: Partial<Message & { kind: "wake" } & { organization_id: string }> | null = JSON.parse(text);
+    const about = message?.kind === "wake" ? message.name : message?.organization_id;
+    return typeof about === "string" ? (message as Message) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const changeOf = ({ event, data, ...row }: Row<"events">): Change => ({
+  kind: "event",
+  ...row,
+  event: event as EventName,
+  data: JSON.parse(data),
+});
+
+/** The listeners of this process. */
+function createListeners(log: Log) {
+  const all = new Set<(change: Change) => void>();
+  const wakers = new Map<string, Set<(id: string) => void>>();
+  const notify = <T extends { kind: string }>(listener: (change: T) => void, change: T) => {
+    try {
+      listener(change);
+    } catch (error) {
+      log.error("a listener failed", { kind: change.kind, reason: reasonOf(error) });
+    }
+  };
+  return {
+    all,
+    wakers,
+    notify,
+    notifyAll(change: Change) {
+      for (const listener of all) notify(listener, change);
+    },
+  };
+}
+
+type Listeners = ReturnType<typeof createListeners>;
+/** How changes reach the listeners. */
+type Publishing = Pick<ChangeFeed, "publish" | "listenHere" | "wake" | "begin">;
+
+const oneProcess = ({ all, notifyAll }: Listeners): Publishing => ({
+  publish(tx, change) {
+    // No listener can join before the commit: the group of transactions blocks the event loop until then.
+    if (all.size > 0) tx.afterCommit(() => notifyAll(change));
+  },
+  listenHere: (listener) => void all.add(listener),
+  wake() {},
+  async begin() {},
+});
+
+function createSharedPublishing({ log, store }: Ports, cluster: Cluster, listeners: Listeners): Publishing {
+  const { notify, notifyAll, wakers } = listeners;
+  const here = new Set<(change: Change) => void>();
+  const events = createEventReader({ log, store, publish: (row) => notifyAll(changeOf(row)) });
+
+  const hear = (text: string) => {
+    const message = messageIn(text);
+    if (!message) return;
+    if (message.kind === "events") events.read(message.organization_id);
+    else if (message.kind !== "wake") notifyAll(message);
+    else if (typeof message.name === "string") {
+      const [topic = "", id = ""] = message.name.split(" ");
+      for (const waker of wakers.get(topic) ?? []) notify(() => waker(id), message);
+    }
+  };
+  const lost = () => {
+    events.readAll();
+    notifyAll({ kind: "missed", organization_id: "" });
+  };
+  /** The last event of each open transaction or transaction group. */
+  const lastOf = new WeakMap<object, string>();
+
+  return {
+    /**
+     * Publishes an event at its commit, as in a single process. If an earlier event of another process has not arrived
+     * yet, the event waits for it: otherwise events would be published in the order of the messages.
+     */
+    publish(tx, change) {
+      tx.tell(JSON.stringify(messageOf(change)));
+      const { group = tx } = tx;
+      const before = lastOf.get(group) ?? tx.newest ?? "";
+      if (change.kind === "event") lastOf.set(group, change.id);
+      tx.afterCommit(() => {
+        for (const listener of here) notify(listener, change);
+        if (change.kind === "event") events.committed(change, before, () => notifyAll(change));
+        else notifyAll(change);
+      });
+    },
+    listenHere: (listener) => void here.add(listener),
+    wake(tx, topic, id) {
+      const name = id === undefined ? topic : `${topic} ${id}`;
+      tx.tell(JSON.stringify({ kind: "wake", name } satisfies Message));
+    },
+    async begin() {
+      await cluster.listen(hear, lost);
+      await events.begin();
+    },
+  };
+}
+
+export function createChangeFeed(ports: Ports): ChangeFeed {
+  const { log, opened } = ports;
+  const listeners = createListeners(log);
+  const { publish, ...publishing } = opened.cluster
+    ? createSharedPublishing(ports, opened.cluster, listeners)
+    : oneProcess(listeners);
+  let rightsChanges = 0;
+
+  return {
+    ...publishing,
+    rightsChanges: () => rightsChanges,
+    publish(tx, change) {
+      if (change.kind === "rights") {
+        rightsChanges += 1;
+        // Counted again: rows may have been read since the first count.
+        tx.afterCommit(() => {
+          rightsChanges += 1;
+        });
+      }
+      publish(tx, change);
+    },
+    listen(listener) {
+      listeners.all.add(listener);
+      return () => void listeners.all.delete(listener);
+    },
+    onWake(topic, listener) {
+      const { wakers } = listeners;
+      wakers.set(topic, (wakers.get(topic) ?? new Set()).add(listener));
+    },
+  };
+}

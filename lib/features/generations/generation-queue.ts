@@ -1,0 +1,75 @@
+import { createAdmission } from "../../jobs/admission.ts";
+import type { Queue } from "../../jobs/queue.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { done, type Outcome, snoozeUntil } from "../../kernel/job.ts";
+import { createRandom } from "../../kernel/random.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Store } from "../../store/store.ts";
+import { generationsRepository, type Movable } from "./repository.ts";
+
+export interface GenerationQueuePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly queue: Queue;
+  /** Option `generations.concurrency`: how many generations are in progress at a time, over all organizations. */
+  readonly concurrency: number;
+}
+
+/** The queued generations, and the limit over all of them. `begin` moves one to `in_progress`. */
+export function createGenerationQueue(
+  { store, clock, queue, concurrency }: GenerationQueuePorts,
+  begin: (tx: Tx, waiting: Movable) => Promise<void>,
+) {
+  const generations = store.using(generationsRepository);
+  const keys = new WeakMap<object, string>();
+  const oldestReady = (tx?: Tx) => generations(tx).oldestReady({ now: clock.iso() });
+  /**
+   * A job with a key draws no id, so that the same calls give the same ids on every engine. The key is random: with a
+   * fixed one the insert could wait for the row of a settling job, which is locked before the limit. Transactions of one
+   * group share it: with a job for each, 800 jobs that were due together became 6,000.
+   */
+  const keyOf = ({ group = {} }: Tx): string => {
+    const key = keys.get(group) ?? `turn ${createRandom().alphanumeric(16)}`;
+    keys.set(group, key);
+    return key;
+  };
+  const admission = createAdmission<Movable>({
+    ...{ store, queue: "generations", concurrency },
+    running: (tx) => generations(tx).running({}),
+    // Usually none is ready. `oldestReady` reads one entry of an index, `nextReady` passes all that are not ready.
+    nextReady: async (tx, after) =>
+      after !== "" && !(await oldestReady(tx)) ? undefined : generations(tx).nextReady({ after, now: clock.iso() }),
+    start: async (tx, waiting) => {
+      await begin(tx, waiting);
+      return true;
+    },
+    startLater: (tx) => queue.addUnique(tx, "generations.turn", {}, keyOf(tx)),
+  });
+
+  /** Starts ready generations up to the limit. */
+  const startReady = async (tx: Tx, { organization_id }: Pick<Movable, "organization_id">) => {
+    await tx.lockLimit("generations");
+    await admission.startReady(tx, organization_id);
+  };
+
+  return {
+    startReady,
+
+    /**
+     * The job `generations.turn`: the delay of a queued generation has passed, or a slot is free for the next
+     * organization.
+     */
+    async runStart(): Promise<Outcome> {
+      const next = (await admission.next()) ?? (await oldestReady());
+      if (next) return done((tx) => startReady(tx, next), next);
+      // In one transaction: the clock may be set between reading it and reading the rows.
+      return snoozeUntil(async (tx) => ((await oldestReady(tx)) ? clock.now() : undefined), "rows");
+    },
+
+    /** Called at start: the limit may have been raised, and nothing else would start the waiting generations. */
+    resume: () =>
+      store.transaction("rows", async (tx) => {
+        if (await oldestReady(tx)) await queue.add(tx, "generations.turn", {});
+      }),
+  };
+}

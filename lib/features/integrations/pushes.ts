@@ -1,0 +1,198 @@
+import type { Endpoints } from "../deliveries/service.ts";
+import type { DeploymentsService } from "../deployments/service.ts";
+import { foldCase } from "../../kernel/text/case-folding.ts";
+import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { codeHostHook, type Maker } from "../../kernel/maker.ts";
+import type { Caller } from "../../kernel/operation.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { CodeHostRights } from "../organizations/code-host-rights.ts";
+import { indexText } from "../../store/index-text.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import type { PreviewsService, PullRequest, RecordChange, Told } from "./previews.ts";
+import { pushesRepository } from "./repository.ts";
+
+/** How long delivery ids are kept: a code host may send the same push again. */
+const retention_ms = milliseconds("7d");
+
+/** A push to a repository, of this service or of any of the three code hosts. */
+export interface Push {
+  readonly repo: string;
+  /** The new target: a branch with its current commit, or a tag. */
+  readonly to: { readonly branch: string; readonly commit: string } | { readonly tag: string };
+  /** The changed files; undefined if not all of them are known. */
+  readonly paths?: readonly string[] | undefined;
+}
+
+export interface PushOrigin {
+  /** The integration that the hook was posted to; undefined for the connected app. */
+  readonly id: string | undefined;
+  /** The code host's delivery id. */
+  readonly delivery: string | undefined;
+  /** "An integration with a secret of its own is never served unsigned." */
+  readonly signed: boolean;
+  /**
+   * Whether the hook was signed by the connected app, not by an integration. The app serves the organizations that the
+   * operator names.
+   */
+  readonly byApp: boolean;
+  /** Who pushed; undefined for a hook. */
+  readonly by?: Maker;
+  /** Absent for a push to a repository of this service: there the pusher is the caller. */
+  readonly recordChange?: RecordChange;
+}
+
+type Hook = Push | PullRequest;
+type Integration = Row<"endpoints">;
+const isDefined = <T>(one: T | undefined): one is T => one !== undefined;
+
+type OwnPush = Pick<Push, "repo" | "paths"> & { readonly branch: string; readonly commit: string };
+type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
+
+/** A push to a repository of this service: its pusher may deploy. */
+const own = (by: Caller): PushOrigin => ({ id: undefined, delivery: undefined, signed: true, byApp: false, by });
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly endpoints: Endpoints;
+  readonly deployments: Pick<DeploymentsService, "push">;
+  readonly rights: Pick<CodeHostRights, "serve">;
+  readonly previews: Pick<PreviewsService, "receive">;
+}
+
+/** The deployment that a push created through an integration. */
+export interface Created {
+  readonly integration_id: string;
+  readonly deployment_id: string;
+}
+
+export type PushesService = ReturnType<typeof pushesService>;
+
+/**
+ * Inbound hooks. A push deploys through every integration of its repository and branch; a pull request gets its
+ * preview.
+ */
+export function pushesService({ store, clock, endpoints, deployments, rights, previews }: Ports) {
+  const pushes = store.using(pushesRepository);
+
+  /**
+   * Whether a hook for a repository may use an integration: checks its repository, its secret and the rights of the
+   * app.
+   */
+  const isReached = async (integration: Integration, of: string, { signed, byApp }: PushOrigin, tx?: Tx) => {
+    const { repo } = endpoints.configOf(integration) as Record<string, string>;
+    if (!repo || foldCase(repo) !== foldCase(of)) return false;
+    if (!signed && endpoints.settingsOf(integration).secrets.secret !== undefined) return false;
+    return !byApp || rights.serve(integration.organization_id, repo, tx);
+  };
+
+  /**
+   * The source that an integration deploys after a push: the repository and branch of its own configuration. Those of
+   * the push are only compared with it.
+   */
+  const orderOf = (integration: Integration, push: Push) => {
+    const { repo, branch, environment, project_id, root } = endpoints.configOf(integration) as Record<string, string>;
+    if (integration.status !== "active" || !repo || !branch || !environment) return undefined;
+    if ("branch" in push.to && push.to.branch !== branch) return undefined;
+    const ref =
+      "tag" in push.to
+        ? { branch: null, tag: push.to.tag, commit: null }
+        : { branch, tag: null, commit: push.to.commit };
+    return { project_id, repo, environment, root, paths: push.paths, ...ref };
+  };
+
+  /** Applies a hook to an integration, as stored in this transaction. */
+  const serve = async (
+    tx: Tx,
+    integration_id: string,
+    hook: Hook,
+    origin: PushOrigin,
+  ): Promise<Told | Created | undefined> => {
+    const integration = await endpoints.codeHost(integration_id, tx);
+    if (!integration || !(await isReached(integration, hook.repo, origin, tx))) return undefined;
+    if (!("to" in hook)) return previews.receive(tx, integration, hook, origin.recordChange);
+    const order = orderOf(integration, hook);
+    const deployment_id =
+      order && (await deployments.push(tx, integration.organization_id, order, origin.by ?? codeHostHook));
+    return deployment_id === undefined ? undefined : { integration_id, deployment_id };
+  };
+
+  return {
+    /** Finds the integration that a hook is posted to, with its secret, if any; undefined if there is none. */
+    async target(id: string) {
+      const found = await endpoints.codeHost(id);
+      if (!found) return undefined;
+      return { organization_id: found.organization_id, secret: endpoints.settingsOf(found).secrets.secret };
+    },
+
+    /**
+     * Applies a hook once; "a repeated delivery id creates nothing". A hook of the connected app is applied to one
+     * organization after another: if it fails halfway, the code host's next attempt covers the rest.
+     */
+    async receive(hook: Hook, origin: PushOrigin): Promise<readonly (Told | Created)[]> {
+      const { id, delivery } = origin;
+      const isNew = async (tx: Tx, name: string) =>
+        delivery === undefined ||
+        (await pushes(tx).insertOnce({ id: indexText(`${name} ${delivery}`), received_at: clock.iso() })) > 0;
+      const serveOnce = (organization_id: string, name: string, ids: readonly string[]) =>
+        store.transaction({ organization_id }, async (tx) => {
+          const served: (Told | Created)[] = [];
+          if (!(await isNew(tx, name))) return served;
+          for (const one of ids) served.push(...[await serve(tx, one, hook, origin)].filter(isDefined));
+          return served;
+        });
+      if (id !== undefined) {
+        const integration = await endpoints.codeHost(id);
+        return integration ? serveOnce(integration.organization_id, id, [id]) : [];
+      }
+      if (delivery !== undefined && (await pushes().find({ id: indexText(`app ${delivery}`) }))) return [];
+      const targets: Integration[] = [];
+      for (const one of await endpoints.codeHosts()) if (await isReached(one, hook.repo, origin)) targets.push(one);
+      const served: (Told | Created)[] = [];
+      for (const organization_id of new Set(targets.map((one) => one.organization_id))) {
+        const its = targets.filter((one) => one.organization_id === organization_id);
+        const ids = its.map((one) => one.id);
+        served.push(...(await serveOnce(organization_id, organization_id, ids)));
+      }
+      if (delivery !== undefined) await store.transaction("rows", (tx) => isNew(tx, "app"));
+      return served;
+    },
+
+    /** The integrations that deploy a repository of this service, by branch. A push may have thousands of branches. */
+    async ofOwn(caller: Caller, repo: string): Promise<ReadonlyMap<string, readonly string[]>> {
+      const byBranch = new Map<string, string[]>();
+      for (const one of await endpoints.codeHostsOf(caller)) {
+        const { repo: its, branch } = endpoints.configOf(one) as Record<string, string>;
+        if (!its || !branch || foldCase(its) !== foldCase(repo)) continue;
+        byBranch.set(branch, [...(byBranch.get(branch) ?? []), one.id]);
+      }
+      return byBranch;
+    },
+
+    /** Deploys a push to a repository of this service through these integrations. */
+    receiveOwn: (caller: Caller, { repo, branch, commit, paths }: OwnPush, integrations: readonly string[]) =>
+      store.transaction(caller, async (tx) => {
+        const push: Push = { repo, to: { branch, commit }, paths };
+        const created: Created[] = [];
+        for (const id of integrations) {
+          const served = await serve(tx, id, push, own(caller));
+          if (served?.deployment_id) created.push({ integration_id: id, deployment_id: served.deployment_id });
+        }
+        return created;
+      }),
+
+    /**
+     * Deploys a push to a project that the pusher names. Undefined if the project is archived or its folder does not
+     * change.
+     */
+    deployOwn: (caller: Caller, order: Deployed) =>
+      store.transaction(caller, (tx) => deployments.push(tx, caller.organization_id, order, caller)),
+
+    async prune() {
+      const before = isoOf(clock.now() - retention_ms);
+      while ((await store.transaction("rows", (tx) => pushes(tx).prune({ before }))) > 0);
+    },
+  };
+}

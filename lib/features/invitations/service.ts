@@ -1,0 +1,237 @@
+import type * as v from "valibot";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { foldCase } from "../../kernel/text/case-folding.ts";
+import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { notFound, Problem } from "../../kernel/errors.ts";
+import type { Ids } from "../../kernel/ids.ts";
+import type { Caller } from "../../kernel/operation.ts";
+import { type PageQuery, paginateLong } from "../../kernel/page.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { Role } from "../../kernel/roles.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import { hashOf } from "../keys/identities.ts";
+import type { KeysService } from "../keys/service.ts";
+import type { MailResult, MailsService } from "../mails/service.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import type { UsersService } from "../users/service.ts";
+import { invitationMail } from "./mail-content.ts";
+import { invitationsRepository, type Renewal } from "./repository.ts";
+import type { acceptance } from "./schema.ts";
+
+/** How long an invitation stays open. */
+const lifetime_ms = milliseconds("7d");
+type Invited = Pick<Row<"invitations">, "id" | "organization_id" | "email" | "role" | "expires_at">;
+/** How long an expired invitation stays in the list. */
+const retention_ms = milliseconds("30d");
+
+interface Ports {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: Random;
+  readonly users: UsersService;
+  readonly keys: KeysService;
+  readonly mails: MailsService;
+  readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
+  /** The address of the service: `https://svc.example.com`. */
+  readonly origin: () => string;
+  /** Whether the link in the mail opens a page of the dashboard. */
+  readonly hasDashboard: boolean;
+}
+
+export type InvitationsService = ReturnType<typeof invitationsService>;
+
+/** Invitations by mail, with a token that works once (schema/records.md#organizations-and-people). */
+export function invitationsService({
+  store,
+  bus,
+  feed,
+  clock,
+  ids,
+  random,
+  users,
+  keys,
+  mails,
+  organizationName,
+  origin,
+  hasDashboard,
+}: Ports) {
+  const invitations = store.using(invitationsRepository);
+
+  const get = async (organization_id: string, id: string, tx?: Tx) => {
+    const found = await invitations(tx).find({ organization_id, id });
+    if (!found) throw notFound("invitation");
+    return found;
+  };
+
+  const publish = (tx: Tx, { organization_id, id }: Pick<Row<"invitations">, "organization_id" | "id">) =>
+    feed.publish(tx, { kind: "record", organization_id, id });
+
+  const isPending = (row: Row<"invitations">) => row.expires_at > clock.iso();
+
+  const pendingWith = async (token: string, tx?: Tx) => {
+    const found = await invitations(tx).withToken({ token_hash: hashOf(token) });
+    if (!found || !isPending(found)) throw new Problem("not_found", "no pending invitation has this token");
+    return found;
+  };
+
+  /**
+   * A new token, and the fields that the sender determines. The invitee's first key gets the scopes of the sender's
+   * key; in `dev` the dashboard acts for a person without a key, with every scope.
+   */
+  const renewal = ({ user_id, key_id, scopes }: Caller): Renewal & { readonly token: string } => {
+    const token = random.alphanumeric(43);
+    return {
+      token,
+      token_hash: hashOf(token),
+      invited_at: clock.iso(),
+      expires_at: isoOf(clock.now() + lifetime_ms),
+      invited_by: user_id,
+      invited_by_key_id: key_id === "" ? null : key_id,
+      scopes: JSON.stringify(scopes),
+    };
+  };
+
+  const sendMail = async (tx: Tx, caller: Caller, row: Invited, token: string) => {
+    const { id: invitation_id, organization_id, email: to, role, expires_at } = row;
+    const link = `${origin()}/dashboard/accept#${token}`;
+    const organization = await organizationName(tx, organization_id);
+    const { name: inviter } = await users.get(caller, caller.user_id, tx);
+    const about = { organization, inviter, role, expires_at, token, link, origin: origin(), hasDashboard };
+    return mails.send(tx, organization_id, { to, token, link, invitation_id, ...invitationMail(about) });
+  };
+
+  /** Stops sending the mail of an invitation that is no longer open. */
+  const withdraw = async (tx: Tx, organization_id: string, id: string | null, reason: string) => {
+    if (id !== null) await mails.withdraw(tx, { organization_id, id }, reason);
+  };
+
+  return {
+    list: ({ organization_id }: Caller, query: PageQuery) =>
+      paginateLong(query, "invitations", { organization_id }, invitations().list),
+    get: (caller: Caller, id: string) => get(caller.organization_id, id),
+
+    invite: (caller: Caller, { email, role }: { email: string; role: Role }) => {
+      if (role === "owner") users.requireWholeOwner(caller, "invite as");
+      return store.transaction(caller, async (tx) => {
+        const { organization_id } = caller;
+        if (await users.withEmail(tx, organization_id, email))
+          throw new Problem("already_member", `${email} is already a member`);
+        const before = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
+        if (before && isPending(before)) {
+          throw new Problem(
+            "invitation_pending",
+            `${email} has an invitation until ${before.expires_at}; resend or revoke it, or wait until it expires`,
+          );
+        }
+        if (before) await invitations(tx).remove(before);
+        const { token, ...sent } = renewal(caller);
+        const made = {
+          id: ids.next("inv"),
+          organization_id,
+          email,
+          email_folded: foldCase(email),
+          role,
+          ...sent,
+        };
+        const row = { ...made, ...(await sendMail(tx, caller, made, token)) };
+        await invitations(tx).insert(row);
+        await bus.announce(tx, organization_id, "user.invited", {
+          invitation_id: row.id,
+          email,
+          role,
+          expires_at: row.expires_at,
+        });
+        return row;
+      });
+    },
+
+    /** Replaces the token with a new one for seven days. The caller becomes the sender. */
+    resend: (caller: Caller, id: string) =>
+      store.transaction(caller, async (tx) => {
+        const before = await get(caller.organization_id, id, tx);
+        if (before.role === "owner") users.requireWholeOwner(caller, "invite as");
+        const { token, ...sent } = renewal(caller);
+        await withdraw(tx, before.organization_id, before.mail_id, "the invitation was sent again");
+        const mailed = await sendMail(tx, caller, { ...before, ...sent }, token);
+        const row = await invitations(tx).renew({ ...before, ...sent, ...mailed });
+        // Deleted since the read.
+        if (!row) throw notFound("invitation");
+        publish(tx, row);
+        return row;
+      }),
+
+    revoke: (caller: Caller, id: string) =>
+      store.transaction(caller, async (tx) => {
+        const { organization_id, mail_id } = await get(caller.organization_id, id, tx);
+        await withdraw(tx, organization_id, mail_id, "the invitation was revoked");
+        await invitations(tx).remove({ organization_id, id });
+        publish(tx, { organization_id, id });
+      }),
+
+    /** Expired, used and unknown tokens get the same 404. */
+    async accept(caller: Caller, { token, name }: v.InferOutput<typeof acceptance>) {
+      // Before the transaction: this finds the organization, and an invalid token need not wait for a lock.
+      const { organization_id } = await pendingWith(token);
+      return store.transaction({ ...caller, organization_id }, async (tx) => {
+        const found = await pendingWith(token, tx);
+        const { email, role } = found;
+        await invitations(tx).remove(found);
+        publish(tx, found);
+        const user = await users.insert(tx, organization_id, { name, email, role });
+        const { key } = await keys.insert(tx, {
+          organization_id,
+          user_id: user.id,
+          name: "first key",
+          scopes: JSON.parse(found.scopes) as string[],
+        });
+        return { ...user, api_key: key };
+      });
+    },
+
+    /** Removes the invitation to an address whose owner became a member in another way. */
+    async withdraw(tx: Tx, organization_id: string, email: string) {
+      const found = await invitations(tx).toEmail({ organization_id, email_folded: foldCase(email) });
+      if (!found) return;
+      await withdraw(tx, organization_id, found.mail_id, "the person became a member in another way");
+      await invitations(tx).remove(found);
+      publish(tx, found);
+    },
+
+    /** Expires the open invitations of a person who leaves, so that others may invite the addresses again. */
+    async voidOf(tx: Tx, organization_id: string, invited_by: string) {
+      const at = clock.iso();
+      for (const { id, mail_id } of await invitations(tx).expireOf({ organization_id, invited_by, at })) {
+        await withdraw(tx, organization_id, mail_id, "the invitation expired, because its sender left");
+        publish(tx, { organization_id, id });
+      }
+    },
+
+    /** Expires the open invitations sent with keys that a cascade revoked. */
+    async voidSentWith(tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) {
+      const at = clock.iso();
+      for (const { id, mail_id, invited_by_key_id } of await invitations(tx).openWithKeys({ organization_id, at })) {
+        if (!key_ids.has(invited_by_key_id ?? "")) continue;
+        await invitations(tx).expire({ organization_id, id, at });
+        await withdraw(tx, organization_id, mail_id, "the invitation expired, because the key that sent it ended");
+        publish(tx, { organization_id, id });
+      }
+    },
+
+    /** Stores the result of the newest mail of an invitation. */
+    async mailed(tx: Tx, organization_id: string, mail_id: string, result: MailResult) {
+      const found = await invitations(tx).mailed({ organization_id, mail_id, ...result });
+      if (found) publish(tx, { organization_id, id: found.id });
+    },
+
+    async prune() {
+      const before = isoOf(clock.now() - retention_ms);
+      while ((await store.transaction("rows", (tx) => invitations(tx).prune({ before }))) > 0);
+    },
+  };
+}

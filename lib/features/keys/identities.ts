@@ -1,0 +1,169 @@
+import * as crypto from "node:crypto";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
+import type { Caller } from "../../kernel/operation.ts";
+import type { Snapshotable } from "../../kernel/snapshotable.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Store } from "../../store/store.ts";
+import { keysRepository } from "./repository.ts";
+
+/** The caller that a key belongs to, with the limits of the key. */
+export interface Identity {
+  readonly caller: Caller;
+  readonly rate_limit: number | null;
+  /** The key whose rate window counts the requests, if it is another one. */
+  readonly window_key_id?: string | null;
+  readonly expires_at: string | null;
+  /** Whether no rights have changed since in any process, so that nothing has to be read again. */
+  isCurrent(): boolean;
+}
+
+interface Known extends Identity {
+  /** When the last use of the key was noted. */
+  noted_ms: number;
+}
+
+const minute_ms = milliseconds("1m");
+/** The maximum number of cached callers. Exceeding it clears the cache. */
+const mostKnown = 1_000;
+
+/** Keys are long and random, so one round of SHA-256 suffices; a slow hash would slow down every request. */
+export const hashOf = (secret: string): string => crypto.hash("sha256", secret, "hex");
+
+interface Use {
+  readonly organization_id: string;
+  readonly at: string;
+}
+
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+}
+
+/** Finds the callers of keys and notes when keys were last used. Revocation takes effect at once, in all processes. */
+export function createIdentities({ store, feed, clock }: Ports) {
+  const keys = store.using(keysRepository);
+  const pendingUses = new Map<string, Use>();
+  /** The time of the last use, written or pending. */
+  const lastUse = (id: string, written: string | null) => pendingUses.get(id)?.at ?? written;
+  const hasExpired = (expires_at: string | null) => expires_at !== null && expires_at <= clock.iso();
+
+  /** Notes a use at most once a minute. The next flush writes it, so that a read needs no commit. */
+  const noteUse = (identity: Known) => {
+    const now = clock.now();
+    if (now < identity.noted_ms + minute_ms) return;
+    identity.noted_ms = now;
+    const { organization_id, key_id } = identity.caller;
+    pendingUses.set(key_id, { organization_id, at: isoOf(now) });
+  };
+
+  /**
+   * Cache by token, filled only by reads outside of a transaction, so all of it is committed. `isCurrent` says whether
+   * an entry is still valid; on PostgreSQL it never is. With the cache a GET takes 0.86 of the processor time, a list
+   * 0.92.
+   */
+  const known = new Map<string, Known>();
+
+  /**
+   * Cache by transaction group and token, with the number of rights changes at the time of the read. Changes of other
+   * processes wait until the group has ended. It saves a statement of each POST at 32 connections.
+   */
+  const inGroups = new WeakMap<object, Map<string, { rights: number; found: Promise<Identity | undefined> }>>();
+  const readInGroup = async (token: string, tx: Tx): Promise<Identity | undefined> => {
+    const { group } = tx;
+    if (group?.organization_id === undefined) return read(token, tx);
+    const known = inGroups.get(group) ?? new Map<string, { rights: number; found: Promise<Identity | undefined> }>();
+    inGroups.set(group, known);
+    const rights = feed.rightsChanges();
+    const present = known.get(token);
+    const before = present?.rights === rights ? await present.found : undefined;
+    if (before?.caller.organization_id === group.organization_id && !hasExpired(before.expires_at)) return before;
+    const found = read(token, tx);
+    known.set(token, { rights, found });
+    return found;
+  };
+
+  /** Combines the reads of the same key in one tick into a single statement, sent after the tick. */
+  const asked = new Map<string, Promise<Identity | undefined>>();
+  const readOnce = (token: string): Promise<Identity | undefined> => {
+    const present =
+      asked.get(token) ??
+      yieldToEventLoop().then(() => {
+        asked.delete(token);
+        return read(token);
+      });
+    asked.set(token, present);
+    return present;
+  };
+
+  const read = async (token: string, tx?: Tx): Promise<Identity | undefined> => {
+    const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
+    const row = await keys(tx).identify({ hash: hashOf(token) });
+    if (row?.status !== "active" || hasExpired(row.expires_at)) return undefined;
+    const { organization_id, user_id, role, key_id, expires_at, rate_limit, window_key_id } = row;
+    const last = lastUse(key_id, row.last_used_at);
+    const identity: Known = {
+      caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
+      rate_limit,
+      window_key_id,
+      expires_at,
+      isCurrent: () =>
+        feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(expires_at),
+      noted_ms: last === null ? Number.NEGATIVE_INFINITY : Date.parse(last),
+    };
+    noteUse(identity);
+    if (!tx && identity.isCurrent()) {
+      if (known.size >= mostKnown) known.clear();
+      known.set(token, identity);
+    }
+    return identity;
+  };
+
+  return {
+    lastUse,
+
+    /** The caller of a bearer token; undefined if the token is invalid for any reason. */
+    identify(token: string, tx?: Tx): Identity | undefined | Promise<Identity | undefined> {
+      const found = tx ? undefined : known.get(token);
+      if (found?.isCurrent()) {
+        noteUse(found);
+        return found;
+      }
+      if (tx) return readInGroup(token, tx);
+      return readOnce(token);
+    },
+
+    /** The id of a token's key, if the key is currently valid. Does not count as a use. */
+    async findId(token: string): Promise<string | undefined> {
+      const row = await keys().identify({ hash: hashOf(token) });
+      return row?.status === "active" && !hasExpired(row.expires_at) ? row.key_id : undefined;
+    },
+
+    /**
+     * The owner of a token, even if the key has expired or its user is suspended; undefined if no key has this token.
+     */
+    async owner(token: string) {
+      const row = await keys().identify({ hash: hashOf(token) });
+      return row && { organization_id: row.organization_id, user_id: row.user_id, key_id: row.key_id };
+    },
+
+    /** Writes the pending uses. Called at most once a second, and before closing. */
+    async flush(tx: Tx) {
+      // In the same order in all processes: otherwise two could deadlock on each other's rows.
+      for (const [id, pending] of [...pendingUses].sort()) {
+        await keys(tx).used({ id, organization_id: pending.organization_id, last_used_at: pending.at });
+        tx.afterCommit(() => pendingUses.get(id) === pending && pendingUses.delete(id));
+      }
+    },
+
+    save: (): unknown => [...pendingUses],
+    load(saved: unknown) {
+      known.clear();
+      pendingUses.clear();
+      for (const [id, use] of saved as [string, Use][]) pendingUses.set(id, use);
+    },
+  } satisfies Snapshotable & Record<string, unknown>;
+}

@@ -1,0 +1,163 @@
+import type * as v from "valibot";
+import { type Clock, parseInstant } from "../../kernel/clock.ts";
+import { invalid, notFound, Problem } from "../../kernel/errors.ts";
+import type { Ids } from "../../kernel/ids.ts";
+import type { Caller } from "../../kernel/operation.ts";
+import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
+import type { Random } from "../../kernel/random.ts";
+import { rolesFor } from "../../kernel/roles.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Row } from "../../store/tables.ts";
+import { createKeyEnds, type EndsPorts } from "./ends.ts";
+import { createIdentities, hashOf } from "./identities.ts";
+import { expiryOf, rateLimitOf, refuseScopes, windowOf } from "./made-key.ts";
+import { keysRepository } from "./repository.ts";
+import type { keyRevocation, newApiKey } from "./schema.ts";
+
+/** A new key. `key` is the secret: it is shown once and never stored. */
+export interface NewKey {
+  readonly user_id: string;
+  readonly organization_id: string;
+  readonly name: string;
+  readonly scopes: readonly string[];
+  readonly key?: string | undefined;
+  readonly expires_at?: string | undefined;
+  readonly rate_limit?: number | undefined;
+  /** The calling key, if there is one. */
+  readonly made_by?: string | undefined;
+  /** The key whose rate window counts its requests, if it is another one. */
+  readonly window_key_id?: string | null;
+}
+
+/** Each key has its own rate-limit window, so the number of keys is limited. */
+const maxKeys = 100;
+
+export type KeysService = ReturnType<typeof keysService>;
+
+/** API keys. Only the SHA-256 hash of a key is stored. */
+export function keysService({
+  store,
+  feed,
+  clock,
+  ids,
+  random,
+  rateLimit,
+  onEnded,
+}: EndsPorts & {
+  clock: Clock;
+  ids: Ids;
+  random: Random;
+  /** Option `rateLimit`, for keys without a limit of their own. */
+  rateLimit: number;
+}) {
+  const keys = store.using(keysRepository);
+  const ends = createKeyEnds({ store, feed, onEnded });
+  const { lastUse, ...saved } = createIdentities({ store, feed, clock });
+  /** The row without its hash and without the columns for cascades and windows. */
+  const view = ({ hash: _, maker_key_id: _maker, window_key_id: _window, scopes, ...row }: Row<"api_keys">) => {
+    return { scopes: JSON.parse(scopes) as string[], ...row, last_used_at: lastUse(row.id, row.last_used_at) };
+  };
+  /** Callers who manage users manage all keys; others manage their own. */
+  const managesAll = ({ role }: Caller) => rolesFor("users:write").includes(role);
+
+  const find = async (organization_id: string, id: string, tx?: Tx) => {
+    const row = await keys(tx).find({ organization_id, id });
+    if (!row) throw notFound("key");
+    return row;
+  };
+  /** Another user's key is a 404, like an unknown key. */
+  const findManaged = async (caller: Caller, id: string, tx?: Tx) => {
+    const row = await find(caller.organization_id, id, tx);
+    if (row.user_id !== caller.user_id && !managesAll(caller)) throw notFound("key");
+    return row;
+  };
+
+  const insert = async (
+    tx: Tx,
+    { user_id, organization_id, name, scopes, key, expires_at, rate_limit, made_by, window_key_id = null }: NewKey,
+  ) => {
+    const secret = key ?? `sk_live_${random.alphanumeric(40)}`;
+    const row: Row<"api_keys"> = {
+      id: ids.next("key"),
+      organization_id,
+      user_id,
+      name,
+      hash: hashOf(secret),
+      scopes: JSON.stringify(scopes),
+      rate_limit: rate_limit ?? null,
+      expires_at: expires_at ?? null,
+      last_used_at: null,
+      created_at: clock.iso(),
+      created_by_key_id: made_by ?? null,
+      maker_key_id: made_by ?? null,
+      window_key_id,
+    };
+    try {
+      await keys(tx).insert(row);
+    } catch (error) {
+      if (!store.engine.isDuplicate(error)) throw error;
+      throw new Error("this API key is already in use; choose another one", { cause: error });
+    }
+    return { row, key: secret };
+  };
+
+  return {
+    insert,
+    ...saved,
+
+    /** The key of the request. */
+    current: async ({ organization_id, key_id }: Caller) => view(await find(organization_id, key_id)),
+
+    get: async (caller: Caller, id: string) => view(await findManaged(caller, id)),
+
+    async list(caller: Caller, query: PageQuery) {
+      const { organization_id, user_id } = caller;
+      const filters = managesAll(caller) ? { organization_id } : { organization_id, user_id };
+      return mapLong(paginateLong(query, "api-keys", filters, keys().list), (rows) => rows.map(view));
+    },
+
+    /** Creates a key for the caller. Its scopes, rate limit and expiry do not exceed those of the calling key. */
+    async create(caller: Caller, { name, scopes, expires_at: given, ...limits }: v.InferOutput<typeof newApiKey>) {
+      const { organization_id, user_id, key_id } = caller;
+      refuseScopes(caller.scopes, scopes ?? []);
+      const wanted = parseInstant(given ?? "");
+      if (wanted !== undefined && wanted <= clock.now()) throw invalid("expires_at", "must be in the future");
+      return store.transaction(caller, async (tx) => {
+        // In `dev` the dashboard acts for a person without a key.
+        const maker = key_id === "" ? undefined : await find(organization_id, key_id, tx);
+        const expires_at = expiryOf(maker, wanted);
+        if ((await keys(tx).count({ organization_id, user_id })) >= maxKeys)
+          throw new Problem("limit_reached", `a user has at most ${maxKeys} keys; revoke one first`);
+        const { row, key } = await insert(tx, {
+          organization_id,
+          user_id,
+          name,
+          scopes: [...new Set(scopes ?? caller.scopes)],
+          expires_at,
+          rate_limit: rateLimitOf(maker, limits.rate_limit, rateLimit),
+          made_by: maker?.id,
+          window_key_id: windowOf(maker),
+        });
+        feed.publish(tx, { kind: "record", organization_id, id: row.id });
+        return { ...view(row), key };
+      });
+    },
+
+    /** Revokes a key; with `cascade`, also everything created with it. */
+    revoke: (caller: Caller, id: string, { cascade }: v.InferOutput<typeof keyRevocation>) =>
+      store.transaction(caller, async (tx) => {
+        const row = await findManaged(caller, id, tx);
+        await (cascade ? ends.removeWithMade(tx, row) : ends.remove(tx, row));
+      }),
+
+    async all(organization_id: string) {
+      return (
+        await keys().list.rows({ organization_id }, { after: undefined, page: 1, per_page: Number.POSITIVE_INFINITY })
+      ).map(view);
+    },
+
+    remove: async (tx: Tx, organization_id: string, id: string) => ends.remove(tx, await find(organization_id, id, tx)),
+    removeOf: ends.removeOf,
+    endSignIns: ends.endSignIns,
+  };
+}

@@ -1,0 +1,12 @@
+import { machine } from "../../kernel/state-machine.ts";
+
+/** A project is active or archived. */
+export const lifecycle = machine({
+  states: ["active", "archived"],
+  initial: "active",
+  terminal: [],
+  moves: {
+    archive: { from: ["active", "archived"], to: "archived" },
+    unarchive: { from: ["active", "archived"], to: "active" },
+  },
+});

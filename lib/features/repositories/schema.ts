@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { refRule } from "../deployments/source.ts";
+import { field } from "../../kernel/field.ts";
+import { datetime, text } from "../../kernel/validation.ts";
+
+export const repository = field(
+  v.object({
+    name: field(v.string(), "The name, as `owner/repo`: the `repo` of a source.", "acme/web"),
+    default_branch: field(
+      v.nullable(v.string()),
+      "The branch that a push deploys without further rules; null until it exists.",
+      "main",
+    ),
+    size: field(v.number(), "The size of its packs, in bytes."),
+    pushed_at: field(
+      v.nullable(datetime()),
+      "When it was last pushed; null if that was to an earlier version of the service.",
+    ),
+  }),
+  "A git repository that was pushed to this service.",
+);
+
+const branch = v.pipe(
+  text(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const rule = dataset.typed ? refRule(dataset.value) : undefined;
+    if (rule !== undefined) addIssue({ message: rule });
+  }),
+);
+
+export const repositoryChanges = v.object({
+  default_branch: field(branch, "The new default branch, which must exist.", "main"),
+});
+
+/** The path parameters of a repository. */
+export const byOwnerAndName = v.object({
+  owner: field(v.string(), "The owner of the repository: the part of its name before the `/`."),
+  name: field(v.string(), "The name of the repository: the part after the `/`."),
+});

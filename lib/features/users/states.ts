@@ -1,0 +1,12 @@
+import { machine } from "../../kernel/state-machine.ts";
+
+/** A user is active or suspended. */
+export const lifecycle = machine({
+  states: ["active", "suspended"],
+  initial: "active",
+  terminal: [],
+  moves: {
+    suspend: { from: ["active", "suspended"], to: "suspended" },
+    reactivate: { from: ["active", "suspended"], to: "active" },
+  },
+});

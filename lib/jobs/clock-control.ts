@@ -1,0 +1,88 @@
+import type { Loop } from "./loop.ts";
+import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
+import { invalid, Problem } from "../kernel/errors.ts";
+
+/** The result of moving the clock: the time that it now shows, and how many jobs ran. */
+export interface Advanced {
+  readonly now: string;
+  readonly ran: number;
+}
+
+/** Moves a manual clock and runs the work that falls due. The library and the control interface share it. */
+export interface ClockControl {
+  advanceBy(ms: number): Promise<Advanced>;
+  advanceTo(at: number): Promise<Advanced>;
+  advanceToNext(): Promise<Advanced>;
+  runUntilIdle(): Promise<Advanced>;
+  /** Runs all due work, under any clock. */
+  settle(): Promise<Advanced>;
+  /** Turns a running clock into a manual one. */
+  freeze(): void;
+}
+
+/**
+ * Every function but `settle` rejects with a 422 unless the clock is manual. All of them reject if called within a sink
+ * (`sink` returns its name), because they would wait for the delivery that waits for them.
+ */
+export function createClockControl({
+  clock,
+  loop,
+  sink,
+  moved,
+}: {
+  clock: Clock;
+  loop: Loop;
+  sink: () => string | undefined;
+  /** Called after each move. */
+  moved: () => void;
+}): ClockControl {
+  const advanced = (ran: number): Advanced => {
+    moved();
+    return { now: clock.iso(), ran };
+  };
+  const requireOutsideSink = () => {
+    const name = sink();
+    if (name === undefined) return;
+    const right = "do that once the call that delivers to it has resolved";
+    throw invalid("clock", `cannot be moved or settled within the sink "${name}"; ${right}`);
+  };
+  const requireManual = (path: string) => {
+    requireOutsideSink();
+    if (clock.mode !== "manual")
+      throw new Problem(
+        "validation_failed",
+        'only a manual clock can be moved, and this one runs by itself: start with --clock manual, or in the library with clock: "manual" or clock.freeze()',
+        { details: [{ path, message: "needs a manual clock" }] },
+      );
+  };
+  const advance = async (path: "by" | "to", target: (now: number) => number): Promise<Advanced> => {
+    requireManual(path);
+    const ran = await loop.advance((now) => {
+      const at = target(now);
+      if (at < now) throw invalid(path, `must not be before ${isoOf(now)}: the clock never goes back`);
+      if (!(at <= latestInstant)) throw invalid(path, `must not be after ${isoOf(latestInstant)}`);
+      return at;
+    });
+    return advanced(ran);
+  };
+  return {
+    advanceBy: (ms) => advance("by", (now) => now + ms),
+    advanceTo: (at) => advance("to", () => at),
+    async advanceToNext() {
+      requireManual("clock");
+      return advanced(await loop.advanceToNext());
+    },
+    async runUntilIdle() {
+      requireManual("clock");
+      return advanced(await loop.runUntilIdle());
+    },
+    async settle() {
+      requireOutsideSink();
+      return advanced(await loop.settle());
+    },
+    freeze() {
+      clock.freeze();
+      moved();
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { yieldToEventLoop } from "./event-loop.ts";
+import { type LogSink, lineSink } from "../log.ts";
+
+/** Lines that wait for the end of their tick, and how many they are. */
+let lines = "";
+let count = 0;
+/** The lines that could not be written since the last ones that were. */
+let lost = 0;
+let isWatched = false;
+
+/** In characters, nearly all of one byte. A pipe that processes share takes 4,096 bytes as a whole, so no line is torn. */
+const atOnce = 4096;
+/** The most bytes that wait for a reader that is slow, such as a pager. */
+const mostWaiting = 1024 * 1024;
+
+function flush(lossOf: (lines: number) => string): void {
+  const [text, of] = [lines, count];
+  lines = "";
+  count = 0;
+  if (of === 0) return;
+  const { stderr } = process;
+  if (stderr.writableLength > mostWaiting) {
+    lost += of;
+    return;
+  }
+  const told = lost;
+  lost = 0;
+  try {
+    stderr.write(told > 0 ? `${lossOf(told)}\n${text}` : text, (error) => {
+      if (error) lost += told + of;
+    });
+  } catch {
+    // A program that embeds the service may have replaced it. No request must fail because of that.
+  }
+}
+
+/**
+ * Writes a line to stderr, after all earlier ones: at once, or with the other lines of this tick. Node would write each
+ * line by itself: with their requests logged, 30,000 GETs a second take 0.84 of the processor time this way. Only an end
+ * that runs no code, such as SIGKILL, loses the lines of its tick.
+ *
+ * If stderr cannot be written, because its reader has gone or is slow or the disk is full, lines are lost and nothing
+ * else. Before the next line that can be written, `lossOf` says how many.
+ */
+export function writeLine(line: string, mayWait: boolean, lossOf: (lines: number) => string): void {
+  const flushNow = () => flush(lossOf);
+  if (!isWatched) process.on("exit", flushNow).stderr.on("error", () => {});
+  isWatched = true;
+  if (lines.length + line.length >= atOnce) flushNow();
+  if (count === 0 && mayWait) void yieldToEventLoop().then(flushNow);
+  lines += `${line}\n`;
+  count += 1;
+  if (!mayWait) flushNow();
+}
+
+/** Writes entries to stderr: as JSON, or as text on a terminal. */
+export const standardErrorSink = (now: () => string): LogSink =>
+  lineSink({ json: !process.stderr.isTTY, now, write: writeLine });

@@ -1,0 +1,59 @@
+import type { Crash } from "../../drivers/deployment/contract.ts";
+import type { Bus } from "../../features/events/bus.ts";
+import type { ChangeFeed } from "../../features/events/change-feed.ts";
+import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { type Log, reasonOf } from "../../kernel/log.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import { appsRepository } from "./repository.ts";
+import type { AppKey } from "./supervisor.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly bus: Pick<Bus, "announce">;
+  readonly feed: Pick<ChangeFeed, "publish">;
+}
+
+const hour_ms = 3_600_000;
+/** Of a crash loop, the event tells the first crash of a release, and each of these within an hour. */
+const toldEvery = 10;
+
+type Counts = Pick<Row<"apps">, "restarts" | "restarts_since" | "hour_restarts" | "hour_since">;
+
+/** Counts one more crash; `isTold` if it is an event. */
+export function countCrash(before: Counts, now: number): Counts & { readonly isTold: boolean } {
+  const isSameHour = before.hour_since !== null && now - Date.parse(before.hour_since) < hour_ms;
+  const restarts = Number(before.restarts) + 1;
+  const hour_restarts = isSameHour ? Number(before.hour_restarts) + 1 : 1;
+  return {
+    restarts,
+    restarts_since: before.restarts_since ?? isoOf(now),
+    hour_restarts,
+    hour_since: isSameHour ? before.hour_since : isoOf(now),
+    isTold: restarts === 1 || hour_restarts % toldEvery === 0,
+  };
+}
+
+/** Returns the function that counts a crash of a process of a live release. */
+export function createCrashes({ store, clock, log, bus, feed }: Ports) {
+  const rows = store.using(appsRepository);
+  const count = ({ organization_id, project_id, environment }: AppKey, deployment_id: string, crash: Crash) =>
+    store.transaction({ organization_id }, async (tx) => {
+      const app = await rows(tx).find({ project_id, environment });
+      // The environment was deleted, or another release is live by now.
+      if (app?.deployment_id !== deployment_id) return;
+      const { isTold, ...counts } = countCrash(app, clock.now());
+      await rows(tx).setRestarts({ project_id, environment, ...counts });
+      feed.publish(tx, { kind: "crash", organization_id, id: project_id });
+      const data = { project_id, environment, ...crash, restarts: counts.restarts };
+      if (isTold) await bus.announce(tx, organization_id, "app.crashed", data);
+    });
+  return (key: AppKey, deployment_id: string, crash: Crash): void => {
+    if (store.retired) return;
+    count(key, deployment_id, crash).catch((error) =>
+      log.warn("the crash of an app could not be counted", { reason: reasonOf(error) }),
+    );
+  };
+}

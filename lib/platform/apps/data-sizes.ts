@@ -1,0 +1,100 @@
+import type { Runtime } from "../../drivers/deployment/contract.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { type Log, reasonOf } from "../../kernel/log.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import type { AppLogs } from "./logs.ts";
+import type { Placement } from "./placement.ts";
+import { appsRepository } from "./repository.ts";
+import type { AppKey } from "./supervisor.ts";
+
+const pause = "60s";
+/** A start of `du` takes 10 ms, for which the switch to a new release would have to wait. */
+const afterSwitch = "1s";
+/** The log must not repeat this line every minute, which would drown out other lines. */
+const looksBetweenWarnings = 60;
+
+interface Ports {
+  readonly store: Store;
+  readonly log: Log;
+  readonly logs: Pick<AppLogs, "append">;
+  readonly runtime: Runtime | undefined;
+  /** Option `deployments.dataLimit`. */
+  readonly dataLimit: number;
+  readonly placement: Pick<Placement, "isHere">;
+}
+
+/** Measures each minute, and after each deployment, how much data environments store in `/data`. */
+export function createDataSizes({ store, log, logs, runtime, dataLimit, placement }: Ports) {
+  const rows = store.using(appsRepository);
+  const looks = new Map<string, number>();
+  let hasEnded = false;
+  let cancel = () => {};
+
+  const look = async (app: Row<"apps">): Promise<void> => {
+    const { organization_id, project_id, environment, data_bytes } = app;
+    const key = { organization_id, project_id, environment };
+    const bytes = await runtime?.dataBytes?.(key);
+    if (bytes === undefined) return;
+    if (bytes !== Number(data_bytes ?? -1))
+      await store.transaction(key, async (tx) => void (await rows(tx).setDataBytes({ ...key, data_bytes: bytes })));
+    const name = `${project_id} ${environment}`;
+    if (bytes <= dataLimit) return void looks.delete(name);
+    const count = looks.get(name) ?? 0;
+    looks.set(name, count + 1);
+    if (count % looksBetweenWarnings !== 0) return;
+    const limit = `deployments.dataLimit (${byteSizeText(dataLimit)})`;
+    const message = `/data is full: it holds ${byteSizeText(bytes)}, more than ${limit}; remove files, or raise the limit`;
+    logs.append(key, [{ level: "error", message }]);
+  };
+
+  const lookAll = async (): Promise<void> => {
+    for (const app of (await rows().live({})).filter(placement.isHere)) {
+      if (hasEnded || store.retired) return;
+      await look(app);
+    }
+  };
+
+  const unread = (error: unknown) =>
+    !hasEnded && log.warn("the size of data could not be read", { reason: reasonOf(error) });
+
+  const begin = (): void => {
+    if (!runtime?.dataBytes || hasEnded) return;
+    void lookAll()
+      .catch(unread)
+      .finally(() => {
+        if (!hasEnded) cancel = systemTimer(pause, begin);
+      });
+  };
+
+  /** The environments whose releases went live a moment ago. */
+  const recent = new Map<string, AppKey>();
+  let looking: Promise<unknown> = Promise.resolve();
+  const lookAtRecent = async (): Promise<void> => {
+    const keys = [...recent.values()];
+    recent.clear();
+    for (const key of keys) {
+      if (hasEnded || store.retired) return;
+      const app = await rows().find(key);
+      if (app && placement.isHere(app)) await look(app);
+    }
+  };
+
+  return {
+    begin,
+    /** Call when a release goes live: it may store a lot at its start. */
+    goesLive(key: AppKey): void {
+      if (!runtime?.dataBytes || hasEnded) return;
+      recent.set(`${key.project_id} ${key.environment}`, key);
+      if (recent.size > 1) return;
+      systemTimer(afterSwitch, () => {
+        looking = looking.then(lookAtRecent).catch(unread);
+      });
+    },
+    end(): void {
+      hasEnded = true;
+      cancel();
+    },
+  };
+}

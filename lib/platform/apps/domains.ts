@@ -1,0 +1,148 @@
+import type { TextRecords } from "../../drivers/outbound/text-records.ts";
+import type { Queue } from "../../jobs/queue.ts";
+import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { invalid, Problem } from "../../kernel/errors.ts";
+import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Store } from "../../store/store.ts";
+import { appsRepository } from "./repository.ts";
+import type { AppKey } from "./supervisor.ts";
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly queue: Queue;
+  /** The parent domains of the hosts that the service itself assigns. */
+  readonly domains: readonly string[];
+  /** The hosts of the service itself, which no app may use. */
+  readonly ownHosts: readonly string[];
+  readonly textRecords: TextRecords;
+  /** Whether a domain of this organization must be verified before it serves. */
+  readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
+  /** Called when the domains that serve an environment have changed. */
+  readonly changed: (tx: Tx, key: AppKey) => Promise<void>;
+}
+
+/** A domain to verify, and the number of look-ups so far. */
+export type Check = AppKey & { readonly name: string; readonly tries: number };
+
+/** A released host stays reserved for its organization for 7 days (fixtures/hosting/apps.md#hosts). */
+const kept_ms = milliseconds("7d");
+const [firstWait_ms, longestWait_ms] = [milliseconds("30s"), milliseconds("6h")];
+/** Seven days of look-ups. Afterwards, the next PUT starts again. */
+const mostTries = 38;
+const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
+
+export const recordOf = (name: string) => `_svc.${name}`;
+/** Public, like everything in DNS. It names the organization that may use the domain. */
+export const tokenOf = (organization_id: string) => `svc-domain=${organization_id}`;
+/** The end of the reservation for a host that is released now. */
+export const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
+
+/** The host names of environments. Several environments may wait for one name; it serves one of them. */
+export function createDomains(ports: Ports) {
+  const { store, clock, queue, domains, ownHosts, textRecords, verifies, changed } = ports;
+  const rows = store.using(appsRepository);
+
+  /** The end of another organization's reservation of a host; undefined if there is none. */
+  const keptFor = async (tx: Tx | undefined, { organization_id }: Pick<AppKey, "organization_id">, name: string) => {
+    const before = await rows(tx).givenUp({ name, now: clock.iso() });
+    return before && before.organization_id !== organization_id ? before.until : undefined;
+  };
+
+  /** The reason why an environment cannot have a host now; undefined if it can. */
+  const obstacle = async (key: AppKey, name: string, tx?: Tx) => {
+    if (await rows(tx).domainOfOther({ ...key, name }))
+      return `the domain ${name} belongs to another environment; remove it there first`;
+    const until = await keptFor(tx, key, name);
+    if (until === undefined) return undefined;
+    return `another organization gave up the domain ${name}, and keeps it reserved until ${until}`;
+  };
+
+  const refuse = async (tx: Tx, key: AppKey, name: string, i: number) => {
+    const domain = domains.find((one) => name === one || name.endsWith(`.${one}`));
+    if (domain !== undefined)
+      throw invalid(`domains.${i}`, `must not be ${domain} or below it: the service assigns those hosts itself`);
+    if (ownHosts.includes(name)) throw invalid(`domains.${i}`, "must not be the host of this service");
+    const reason = await obstacle(key, name, tx);
+    if (reason !== undefined) throw new Problem("domain_taken", reason);
+  };
+
+  const lookUp = (tx: Tx, check: Check, wait_ms = 0) =>
+    queue.addUnique(
+      tx,
+      "apps.verify-domain",
+      check,
+      `domain ${check.project_id} ${check.environment} ${check.name}`,
+      wait_ms,
+    );
+
+  /**
+   * Activates a verified domain. If another environment was faster, the domain stays pending and is tried again,
+   * because the other environment may still release it.
+   */
+  const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
+    const reason = await obstacle(key, name, tx);
+    if (reason !== undefined && tries < mostTries)
+      await lookUp(tx, { ...key, name, tries: tries + 1 }, waitAfter(tries));
+    await rows(tx).setDomainStatus({
+      ...key,
+      name,
+      status: reason === undefined ? "active" : "pending",
+      reason: reason ?? null,
+    });
+    await changed(tx, key);
+  };
+
+  return {
+    keptFor,
+
+    /** Replaces an environment's domains. New and pending domains are looked up at once. */
+    async set(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
+      for (const [i, name] of names.entries()) await refuse(tx, key, name, i);
+      const { organization_id, project_id, environment } = key;
+      const before = await rows(tx).domainsOf({ project_id, environment });
+      const mustVerify = await verifies(tx, organization_id);
+      for (const { name, status } of before) {
+        if (names.includes(name)) continue;
+        if (status === "active") await rows(tx).giveUp({ name, organization_id, until: keptUntil(clock) });
+        await rows(tx).removeDomain({ project_id, environment, name });
+      }
+      for (const name of new Set(names)) {
+        const known = before.find((one) => one.name === name);
+        const status = known?.status === "active" || !mustVerify ? "active" : "pending";
+        const row = { name, project_id, environment, organization_id, status, reason: null } as const;
+        if (!known) await rows(tx).insertDomain(row);
+        else if (known.status !== status) await rows(tx).setDomainStatus(row);
+        if (status === "pending") await lookUp(tx, { ...key, name, tries: 0 });
+      }
+    },
+
+    /** The job `apps.verify-domain`: looks for the organization's token in DNS, at growing intervals for seven days. */
+    async verify(check: Check): Promise<Outcome> {
+      const { tries, name, ...key } = check;
+      const row = (await rows().domainsOf(key)).find((one) => one.name === name);
+      if (row?.status !== "pending") return discard("the domain was removed, or is already active");
+      const token = tokenOf(key.organization_id);
+      const found = await textRecords(recordOf(name)).catch((error: Error) => error);
+      const taken = await obstacle(key, name);
+      const isProven = !(found instanceof Error) && found.includes(token);
+      if (isProven && taken === undefined) return done((tx) => activate(tx, check), key);
+      const reason =
+        found instanceof Error
+          ? `the TXT record ${recordOf(name)} could not be looked up: ${found.message}`
+          : isProven
+            ? (taken ?? "")
+            : `no TXT record ${recordOf(name)} with the value ${token} was found`;
+      const write = async (tx: Tx) => void (await rows(tx).setDomainReason({ ...key, name, reason }));
+      if (tries >= mostTries) return done(write, key);
+      return snooze(waitAfter(tries), write, key, { ...check, tries: tries + 1 });
+    },
+
+    /** Deletes expired reservations of hosts. */
+    async prune(): Promise<void> {
+      await store.transaction("rows", (tx) => rows(tx).forgetGivenUp({ before: clock.iso() }));
+    },
+  };
+}

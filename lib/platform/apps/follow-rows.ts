@@ -1,0 +1,152 @@
+import type { ChangeFeed } from "../../features/events/change-feed.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { isLogged } from "../../kernel/errors.ts";
+import { type Log, reasonOf } from "../../kernel/log.ts";
+import type { Store } from "../../store/store.ts";
+import { appsRepository } from "./repository.ts";
+import type { Registry } from "./runtime-leases.ts";
+import type { AppKey, Live, Supervisor } from "./supervisor.ts";
+import { protectionOf } from "./urls.ts";
+
+const pause = "5s";
+
+interface Ports {
+  readonly store: Store;
+  readonly log: Log;
+  readonly feed: ChangeFeed;
+  readonly registry: Registry;
+  /** Undefined without a runtime. */
+  readonly supervisor: Supervisor | undefined;
+  /** The hosts that the service assigned to an environment, without its custom domains. */
+  readonly ownHostsOf: (slug: string) => readonly string[];
+  /** Called when this server takes over environments of another server. */
+  readonly onTaken: () => Promise<unknown>;
+}
+
+export const noneUp = "no server with a runtime is up, so deployments wait";
+
+/**
+ * Runs every five seconds and when another server requests it. Renews the lease of this server's runtime, takes over
+ * from runtimes that are gone, and reconciles the local apps with the rows.
+ */
+export function createRowFollower({ store, log, feed, registry, supervisor, ownHostsOf, onTaken }: Ports) {
+  const rows = store.using(appsRepository);
+  let hasBegun = false;
+  let hasEnded = false;
+  let cancel = () => {};
+  let looking: Promise<void> | undefined;
+  let again = false;
+  let isWaiting = false;
+  let onBack: () => Promise<unknown> = async () => {};
+  /**
+   * Live releases that were not running here at the last check. They start only if still missing at the next one,
+   * because a deployment that has just ended starts its own release.
+   */
+  let missed: ReadonlySet<string> = new Set();
+
+  const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
+
+  /**
+   * Reads this runtime's rows, and reads again if anything changed in this process meanwhile. Reads from PostgreSQL
+   * take time, and outdated rows would bring an earlier release back.
+   */
+  const readRows = async (runtime_id: string, run: Supervisor) => {
+    for (;;) {
+      const changes = run.changes();
+      const live = new Map((await rows().liveOn({ runtime_id })).map((one) => [nameOf(one), one]));
+      const domains = await rows().domainsOn({ runtime_id });
+      const elsewhere: AppKey[] = [];
+      for (const key of run.running())
+        if (!live.has(nameOf(key)) && (await rows().find(key))?.runtime_id !== runtime_id) elsewhere.push(key);
+      if (run.changes() === changes) return { live, domains, elsewhere };
+    }
+  };
+
+  const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
+    const { live, domains, elsewhere } = await readRows(runtime_id, run);
+    // Not awaited: stopping may take longer than this runtime's lease.
+    for (const key of elsewhere)
+      run.stop(key).catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
+    const missing = new Set<string>();
+    for (const [name, { organization_id, project_id, environment, slug, deployment_id, protect }] of live) {
+      const key = { organization_id, project_id, environment };
+      const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
+      const access = { hosts: [...ownHostsOf(slug), ...own], protection: protectionOf(protect) };
+      const found: Live = { deployment_id: deployment_id ?? "", slug, ...access };
+      const current = run.liveIn(key);
+      if (current?.deployment_id === found.deployment_id) run.setAccess(key, access);
+      else if (missed.has(name) && current) run.promote(key, found);
+      else if (missed.has(name) || (hasTaken && !current)) void run.resume(key, found);
+      else missing.add(name);
+    }
+    missed = missing;
+  };
+
+  const report = () => {
+    const known = registry.known();
+    const waits = known.length > 0 && !known.some(registry.isUp);
+    if (waits !== isWaiting)
+      log.warn(waits ? noneUp : "a server with a runtime is up again", {
+        servers: known.map(({ host }) => host).join(", "),
+      });
+    isWaiting = waits;
+  };
+
+  const lookOnce = async () => {
+    const wasDown = await registry.renew();
+    await registry.look();
+    if (registry.own !== undefined && supervisor) {
+      const taken = await registry.takeOver();
+      if (taken.length > 0) {
+        log.warn("apps of other servers run here now", { servers: taken.join(", ") });
+        await registry.look();
+        await onTaken();
+      }
+      await runWhatRowsSay(registry.own, supervisor, taken.length > 0);
+    }
+    report();
+    if (wasDown) await onBack();
+  };
+
+  const look = (): Promise<void> => {
+    hasBegun = true;
+    if (looking !== undefined) {
+      again = true;
+      return looking;
+    }
+    cancel();
+    looking = lookOnce()
+      .catch((error) => {
+        if (!isLogged(error) && !hasEnded)
+          log.error("the runtimes could not be looked up", { reason: reasonOf(error) });
+      })
+      .finally(() => {
+        looking = undefined;
+        if (hasEnded) return;
+        cancel = systemTimer(again ? 0 : pause, () => void look());
+        again = false;
+      });
+    return looking;
+  };
+
+  feed.onWake("runtimes", () => {
+    // This server must get no work until its start is complete.
+    if (hasBegun && !hasEnded) void look();
+  });
+
+  return {
+    look,
+    /** Sets what runs if the other servers saw this runtime as down, because deployments may have waited for it. */
+    onBack(resume: () => Promise<unknown>): void {
+      onBack = resume;
+    },
+    /** The reason why deployments are waiting; undefined if they are not. */
+    obstacle: () => (isWaiting ? noneUp : undefined),
+    async end(): Promise<void> {
+      hasEnded = true;
+      cancel();
+      await looking;
+      await registry.unregister().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import * as v from "valibot";
+import { jobsOf } from "../../kernel/job.ts";
+import type { AppsService } from "./service.ts";
+
+const job = jobsOf<{ apps: AppsService }>();
+const key = { organization_id: v.string(), project_id: v.string(), environment: v.string() };
+const names = v.array(v.string());
+
+/**
+ * Orders to the server that runs an environment. Their kind ends with the id of its runtime. Domain look-ups may run on
+ * any server.
+ */
+export const appsJobs = [
+  job({
+    kind: "apps.restart",
+    args: v.object({ ...key, restart_id: v.string() }),
+    run: (order, { apps }) => apps.runRestart(order),
+  }),
+  job({
+    kind: "apps.verify-domain",
+    args: v.object({ ...key, name: v.string(), tries: v.number() }),
+    run: (check, { apps }) => apps.verifyDomain(check),
+  }),
+  job({
+    kind: "apps.schedule",
+    args: v.object({ ...key, name: v.string() }),
+    run: (of, { apps }) => apps.runSchedule(of),
+  }),
+  job({
+    kind: "apps.clear",
+    args: v.object({
+      keys: v.array(v.object(key)),
+      running: names,
+      releases: names,
+      project_id: v.nullable(v.string()),
+    }),
+    run: (leftovers, { apps }) => apps.runClear(leftovers),
+  }),
+];

@@ -1,0 +1,126 @@
+import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
+import type { Runtime } from "../../drivers/deployment/contract.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Store } from "../../store/store.ts";
+import type { Row } from "../../store/tables.ts";
+import type { Comeback, Returning } from "./crash-restart.ts";
+import type { createDataSizes } from "./data-sizes.ts";
+import type { AppLogs } from "./logs.ts";
+import type { Placement } from "./placement.ts";
+import { appsRepository } from "./repository.ts";
+import type { Schedules } from "./schedules.ts";
+import type { Access, AppKey, Supervisor } from "./supervisor.ts";
+
+interface Ports {
+  readonly log: Log;
+  readonly store: Store;
+  readonly runtime: Runtime | undefined;
+  readonly supervisor: Supervisor | undefined;
+  readonly placement: Placement;
+  readonly comeback: Comeback;
+  /** Whether live releases stay stopped when the service starts: option `deployments.apps`. */
+  readonly areStopped: boolean;
+  readonly schedules: Pick<Schedules, "recover">;
+  readonly sizes: ReturnType<typeof createDataSizes>;
+  readonly logs: Pick<AppLogs, "end">;
+  readonly deployments: StoredReleases;
+  /** How many releases of an environment are kept. */
+  readonly keep: number;
+  readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
+  readonly accessOf: (key: AppKey, slug: string) => Promise<Access>;
+}
+
+/** Starts and stops this server's apps. */
+export function createAppLifecycle(ports: Ports) {
+  const {
+    log,
+    store,
+    runtime,
+    supervisor,
+    placement,
+    comeback,
+    deployments,
+    keep,
+    ensure,
+    accessOf,
+    schedules,
+    sizes,
+  } = ports;
+  const rows = store.using(appsRepository);
+
+  /** The live releases that this server has to restart. */
+  const returning = async (live: readonly Row<"apps">[]): Promise<Returning[]> => {
+    const found: Returning[] = [];
+    for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
+      const key = { organization_id, project_id, environment };
+      if (deployment_id !== null) found.push([key, { deployment_id, slug, ...(await accessOf(key, slug)) }]);
+    }
+    return found;
+  };
+  const ownLive = async () => (await rows().live({})).filter(placement.isHere);
+
+  return {
+    /** Runs before the first job: checks that the runtime works here, and removes leftovers. */
+    async begin(): Promise<void> {
+      await placement.begin();
+      if (!runtime) return;
+      await comeback.begin();
+      const live = ports.areStopped ? [] : await ownLive();
+      await runtime.begin({
+        async release(name) {
+          const of = await deployments.ofRelease(name);
+          if (!of) return false;
+          if (of.isRunning) return true;
+          const app = await rows().find(of);
+          return !!app && placement.isHere(app) && (await deployments.releases(of)).slice(0, keep).includes(name);
+        },
+        environment: async (of) => (await rows().find(of)) !== undefined,
+        project: async (project_id) => (await rows().ofProject({ project_id })).some(placement.isHere),
+        mayFetch: deployments.mayFetch,
+        warn: (message) => log.warn(message),
+        async live(deployment_id) {
+          const app = live.find((one) => one.deployment_id === deployment_id);
+          return app && { since_ms: Date.parse((await rows().lastLog(app))?.timestamp ?? "1970-01-01T00:00:00Z") };
+        },
+      });
+      // Covers environments made while deployments were simulated.
+      for (const organization_id of new Set((await rows().withoutApp({})).map((one) => one.organization_id)))
+        await store.transaction({ organization_id }, async (tx) => {
+          for (const key of await rows(tx).withoutApp({}))
+            if (key.organization_id === organization_id) await ensure(tx, key);
+        });
+    },
+
+    /**
+     * Call when the apps' port is open and before any job runs: from now on, other servers may count on this one.
+     * Registers the apps that stay stopped.
+     */
+    async open(): Promise<void> {
+      await placement.open();
+      if (supervisor && ports.areStopped)
+        for (const [key, one] of await returning(await ownLive())) supervisor.leave(key, one);
+    },
+
+    /** Restarts the live releases in the background, unless they stay stopped. */
+    async resume(): Promise<void> {
+      if (!supervisor) return;
+      const live = await ownLive();
+      if (!ports.areStopped) comeback.bring(await returning(live), supervisor);
+      await schedules.recover(live);
+      sizes.begin();
+    },
+
+    /** Stops builds at once, and apps after they have answered their requests. The next start restarts the apps. */
+    async close(drained: Promise<unknown>): Promise<void> {
+      // Apps stop even if the database hangs.
+      const unregistered = placement.end();
+      supervisor?.pause();
+      sizes.end();
+      await runtime?.close(drained);
+      await ports.logs.end();
+      if (runtime) await comeback.end();
+      await unregistered;
+    },
+  };
+}

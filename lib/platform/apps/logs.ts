@@ -1,0 +1,152 @@
+import type { LogLine } from "../../drivers/deployment/contract.ts";
+import type { ChangeFeed } from "../../features/events/change-feed.ts";
+import type { ChangeSubscription } from "../../features/events/wait-for-change.ts";
+import { type Clock, systemTimer } from "../../kernel/clock.ts";
+import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
+import { type Log, reasonOf } from "../../kernel/log.ts";
+import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
+import type { Store } from "../../store/store.ts";
+import { appsRepository } from "./repository.ts";
+
+/** The log of an environment keeps its last 10,000 lines (fixtures/hosting/apps.md#hosts). */
+export const keptLines = 10_000;
+const batch = 100;
+/** What an organization's logs may add per pause, so that output without end leaves the server its time. */
+const perTurn = 1_000;
+const pause = "100ms";
+/** A transaction costs about as much as this many lines. */
+const ofTransaction = 10;
+
+interface AppKey {
+  readonly organization_id: string;
+  readonly project_id: string;
+  readonly environment: string;
+}
+
+/** An environment whose followed log continues while it exists. */
+export interface FollowedKey extends AppKey {
+  exists(): Promise<boolean>;
+}
+
+/** The name under which changes of an environment's log are published. */
+export const logNameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) =>
+  `${project_id} ${environment}`;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
+const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
+const clean = (text: string) => withoutEscapeSequences(text).replace(controlCharacters, "").toWellFormed();
+
+type Lane = Map<string, { readonly key: AppKey; readonly lines: LogLine[] }>;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly feed: ChangeFeed;
+}
+
+export type AppLogs = ReturnType<typeof createAppLogs>;
+
+/** The output of live releases. */
+export function createAppLogs({ store, clock, log, feed }: Ports) {
+  const rows = store.using(appsRepository);
+
+  const write = (key: AppKey, lines: readonly LogLine[]) =>
+    store.transaction(key, async (tx) => {
+      const app = await rows(tx).find(key);
+      // The environment was deleted in the meantime.
+      if (!app) return;
+      const { organization_id, project_id, environment } = app;
+      const timestamp = clock.iso();
+      let seq = Number(app.log_entries);
+      for (const { level, message } of lines) {
+        const entry = { project_id, environment, seq, organization_id, timestamp, level, message: clean(message) };
+        await rows(tx).insertLog(entry);
+        seq += 1;
+      }
+      await rows(tx).setLogEntries({ project_id, environment, log_entries: seq });
+      await rows(tx).pruneLog({ project_id, environment, before: seq - keptLines });
+      feed.publish(tx, { kind: "log", organization_id, id: logNameOf(app) });
+    });
+
+  /** The lines that wait, by organization and environment. */
+  const waiting = new Map<string, Lane>();
+
+  const tryWrite = (key: AppKey, lines: readonly LogLine[]) =>
+    write(key, lines).catch((error) => log.warn("an app's log could not be stored", { reason: reasonOf(error) }));
+
+  /** Writes what waits, turn by turn. An environment with more lines than its turn takes goes behind the others. */
+  const writeAll = async (organization_id: string, lane: Lane): Promise<void> => {
+    while (lane.size > 0) {
+      let room = perTurn;
+      for (const name of [...lane.keys()]) {
+        const its = lane.get(name);
+        if (room <= 0 || !its) break;
+        lane.delete(name);
+        const { key, lines } = its;
+        const now = lines.splice(0, room);
+        if (lines.length > 0) lane.set(name, { key, lines });
+        room -= now.length + ofTransaction;
+        await tryWrite(key, now);
+      }
+      await new Promise<void>((resolve) => systemTimer(pause, resolve));
+    }
+    waiting.delete(organization_id);
+  };
+
+  return {
+    /** Adds lines. If the store refuses them, they are missing from the log, and nothing else fails. */
+    append(key: AppKey, lines: readonly LogLine[]): void {
+      if (store.retired) return;
+      const { organization_id } = key;
+      const name = logNameOf(key);
+      const lane: Lane = waiting.get(organization_id) ?? new Map();
+      const its = lane.get(name) ?? { key, lines: [] };
+      lane.set(name, its);
+      for (const line of lines) its.lines.push(line);
+      // Dropped in bulk, because removing one line from the front moves all others.
+      if (its.lines.length > 2 * keptLines) its.lines.splice(0, its.lines.length - keptLines);
+      if (waiting.has(organization_id)) return;
+      waiting.set(organization_id, lane);
+      void writeAll(organization_id, lane);
+    },
+
+    /** Writes the last lines that wait. */
+    async end(): Promise<void> {
+      const left = [...waiting.values()].flatMap((lane) => [...lane.values()]);
+      for (const lane of waiting.values()) lane.clear();
+      if (store.retired) return;
+      await Promise.all(left.map(({ key, lines }) => tryWrite(key, lines.slice(-perTurn))));
+    },
+
+    /** Follows the log after the entry `after`. Ends when the environment is deleted. */
+    async *follow(
+      key: FollowedKey,
+      changesOf: () => ChangeSubscription,
+      after: string | undefined,
+    ): AsyncGenerator<StreamEntry, object | undefined> {
+      const changes = changesOf();
+      try {
+        const { log_entries = 0 } = (await rows().find(key)) ?? {};
+        let { last, told } = resumeLog(after, Number(log_entries), clock.iso());
+        if (told) yield told;
+        for (;;) {
+          const place = { after: last, page: 1, per_page: batch };
+          const { organization_id, project_id, environment } = key;
+          const found = await rows().logs.rows({ organization_id, project_id, environment }, place);
+          for (const { seq, timestamp, level, message } of found.slice(0, batch)) {
+            last = String(seq);
+            yield { id: last, record: { timestamp, level, message } };
+          }
+          if (found.length > batch) continue;
+          if (!(await key.exists())) return { status: "deleted" };
+          // Where deployments are simulated, no app will ever print.
+          if (!(await rows().find(key))) return { status: "simulated" };
+          if (!(await changes.next())) return undefined;
+        }
+      } finally {
+        changes.stop();
+      }
+    },
+  };
+}

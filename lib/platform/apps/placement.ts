@@ -1,0 +1,98 @@
+import type { Runtime } from "../../drivers/deployment/contract.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Row } from "../../store/tables.ts";
+import type { AppKey, Supervisor } from "./supervisor.ts";
+
+export type Environment = Omit<AppKey, "organization_id">;
+
+/** Files on a runtime that belong to deleted environments and ended deployments. */
+export interface Leftovers {
+  readonly keys: readonly AppKey[];
+  /** Deployments that build or roll out. */
+  readonly running: readonly string[];
+  readonly releases: readonly string[];
+  /** A deleted project. */
+  readonly project_id: string | null;
+}
+
+/** Orders to another server. Each order is a job, so it survives a crash of either server. */
+export interface OtherServer {
+  clear(tx: Tx, leftovers: Leftovers): Promise<unknown>;
+  /** Resolves once the restart has ended, successful or not. Throws 503 while that server is down. */
+  restart(key: AppKey): Promise<void>;
+}
+
+/** Where environments run: all on this server, or each on one of the servers that share the database. */
+export interface Placement {
+  /** The id of this server's runtime, by which jobs and rows name it; undefined if they need not. */
+  readonly runtimeId: string | undefined;
+  /** The driver of deployments, here or on other servers; undefined if they are simulated. */
+  runtimeName(): string | undefined;
+  /** The runtimes of all servers, as last read; empty if there is one server. */
+  runtimes(): readonly Row<"runtimes">[];
+  /** Whether an environment runs here, or nowhere yet. */
+  isHere(app: Pick<Row<"apps">, "runtime_id">): boolean;
+  /** The server of a runtime. */
+  server(runtime_id: string): OtherServer;
+  /** The other server that runs an environment; undefined if this one does, or none yet. */
+  elsewhere(key: Environment, tx?: Tx): Promise<OtherServer | undefined>;
+  /** The app at a host that another server runs; undefined for this server's hosts and for unknown hosts. */
+  appElsewhere(host: string): Promise<Row<"apps"> | undefined>;
+  /** The URL of the apps on the server with this runtime. */
+  appsUrl(runtime_id: string | null): string | undefined;
+  /** Whether a release is live in an environment. Throws 503 while the server that runs it is down. */
+  isLive(tx: Tx, key: AppKey): Promise<boolean>;
+  /** The live releases of environments, by deployment, from the rows; undefined if this server knows them itself. */
+  readonly live: ((environments: readonly Environment[]) => Promise<ReadonlyMap<string, Row<"apps">>>) | undefined;
+
+  /** The runtime for a deployment; null if it needs none, undefined if none is up. */
+  assign(tx: Tx, key: AppKey): Promise<string | null | undefined>;
+  /** Whether deployments wait because no runtime is up. */
+  isHeld(tx: Tx): Promise<boolean>;
+  /** The reason why deployments wait; undefined if they do not. */
+  obstacle(): string | undefined;
+  /** Sets what runs when deployments may go on, because this runtime is back. */
+  onBack(resume: () => Promise<unknown>): void;
+
+  /** Tells the other servers that rows of apps or runtimes changed. */
+  tellOthers(tx: Tx): void;
+  tellRestarted(tx: Tx, restart_id: string): void;
+
+  /** Runs before anything else. Throws if this server does not fit the others. */
+  begin(): Promise<void>;
+  /** From now on, other servers may count on this one. */
+  open(): Promise<void>;
+  end(): Promise<void>;
+}
+
+interface Ports {
+  /** Undefined if deployments are simulated. */
+  readonly runtime: Pick<Runtime, "name"> | undefined;
+  readonly supervisor: Pick<Supervisor, "liveIn"> | undefined;
+  readonly appsUrl: () => string | undefined;
+}
+
+/** One server runs everything. Rows that were copied from PostgreSQL may still name a runtime. */
+export const oneServer = ({ runtime, supervisor, appsUrl }: Ports): Placement => ({
+  runtimeId: undefined,
+  runtimeName: () => runtime?.name,
+  runtimes: () => [],
+  isHere: () => true,
+  server: (runtime_id) => {
+    throw new Error(`there is no server with the runtime ${runtime_id}`);
+  },
+  elsewhere: async () => undefined,
+  appElsewhere: async () => undefined,
+  appsUrl,
+  isLive: async (_, key) => supervisor?.liveIn(key) !== undefined,
+  live: undefined,
+  assign: async () => null,
+  isHeld: async () => false,
+  obstacle: () => undefined,
+  onBack() {},
+  tellOthers() {},
+  tellRestarted() {},
+  async begin() {},
+  async open() {},
+  async end() {},
+});

@@ -1,0 +1,60 @@
+import * as v from "valibot";
+import { version } from "../../kernel/version.ts";
+import type { Outbound } from "../../drivers/outbound/outbound.ts";
+import { addressOf, type CodeHostOptions } from "./address.ts";
+import { type CommitStatus, formOf } from "./forms.ts";
+
+/** The result of sending a status. A failed one may succeed later; a refused one never will. */
+export type Taken = { readonly kind: "taken" } | { readonly kind: "failed" | "refused"; readonly reason: string };
+
+export type CodeHost = NonNullable<ReturnType<typeof createCodeHost>>;
+
+const limits = { max_bytes: 1_048_576, timeout_ms: 10_000 };
+/** HTTP statuses of a code host that is busy or down, or whose token must be renewed. A retry may succeed. */
+const mayPass = [401, 403, 408, 425, 429];
+/** HTTP statuses for a request that the token cannot see: its repository is gone, moved or private. */
+const unseen = [301, 302, 307, 308, 403, 404, 410, 451];
+const request = v.pipe(v.string(), v.parseJson(), v.object({ state: v.string() }));
+
+/** The API client of the code host; undefined if it has no API. Results never contain the token. */
+export function createCodeHost(options: CodeHostOptions, outbound: Pick<Outbound, "callBackend">) {
+  const api = addressOf(options);
+  if (api === undefined) return undefined;
+  const form = formOf(api);
+  const headers = {
+    ...{ accept: "application/json", "content-type": "application/json", "user-agent": `svc-server/${version()}` },
+    ...(options.token !== undefined && form.authorization(options.token)),
+  };
+  const trustedOrigins = [new URL(api).origin];
+  const ask = (method: "GET" | "POST", path: string, body?: object) => {
+    const more = body && { body: JSON.stringify(body) };
+    return outbound.callBackend({ method, url: `${api}${path}`, headers, trustedOrigins, ...limits, ...more });
+  };
+
+  return {
+    async setStatus(status: CommitStatus): Promise<Taken> {
+      const { path, body } = form.status(status);
+      const answer = await ask("POST", path, body);
+      if (answer.status === null) return { kind: "failed", reason: `it did not answer: ${answer.error}` };
+      if (answer.status >= 200 && answer.status < 300) return { kind: "taken" };
+      // GitLab refuses to set the status that a commit already has.
+      if (answer.status === 400 && answer.bytes.includes("Cannot transition status")) return { kind: "taken" };
+      const kind = answer.status >= 500 || mayPass.includes(answer.status) ? "failed" : "refused";
+      return { kind, reason: `it answered ${answer.status}` };
+    },
+
+    /**
+     * Whether a pull or merge request is open; undefined if the token cannot see it. Throws if the code host does not
+     * answer.
+     */
+    async isOpen(repo: string, number: number): Promise<boolean | undefined> {
+      const answer = await ask("GET", form.request(repo, number));
+      if (answer.status !== null && unseen.includes(answer.status)) return undefined;
+      const found = v.safeParse(request, answer.bytes.toString());
+      if (answer.status === 200 && found.success) return found.output.state === form.open;
+      throw new Error(
+        answer.status === null ? `it did not answer: ${answer.error}` : `it answered ${answer.status} without a state`,
+      );
+    },
+  };
+}

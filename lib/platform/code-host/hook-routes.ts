@@ -1,0 +1,97 @@
+import type { AuditService } from "../../features/audit/service.ts";
+import type { Writer } from "../../http/answer.ts";
+import { type Authenticator, unauthenticated } from "../../http/authenticate.ts";
+import { largeBody, parseBody, readBody } from "../../http/body.ts";
+import { cancellationOf } from "../../http/cancellation.ts";
+import { wholeAddress } from "../../http/client-address.ts";
+import type { RequestContext } from "../../http/request-context.ts";
+import { type Route, unnamed, withOtherMethods } from "../../http/route.ts";
+import type { Throttle } from "../../http/throttle.ts";
+import type { RecordChange } from "../../features/integrations/previews.ts";
+import type { PushesService } from "../../features/integrations/pushes.ts";
+import { notFound, Problem } from "../../kernel/errors.ts";
+import { isSigned, pushOf } from "./push-payload.ts";
+import { requestOf } from "./request-payload.ts";
+
+interface Ports {
+  readonly authenticator: Pick<Authenticator, "byAddress">;
+  readonly pushes: PushesService;
+  readonly writer: Writer;
+  /** Option `codeHost.secret`: the secret of the connected app, for integrations without their own. */
+  readonly secret: string | undefined;
+  /** In the mode `dev`, pushes need no signature if no secret is set. */
+  readonly mode: "dev" | "start";
+  readonly audit: Pick<AuditService, "record">;
+  readonly behindProxy: boolean;
+  readonly throttle: Throttle;
+}
+
+const prefix = "/hooks/code-host";
+/** The size limit of a push body. */
+const bodyLimit = 5 * 1024 * 1024;
+
+const unauthorized = () =>
+  new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
+
+/** Reads a large body in the turns of an account: to parse 5 MiB takes 0.1 to 0.5 s. */
+const inTurns = ({ waitForTurn, work }: Throttle) =>
+  async function readInTurn<T>(request: RequestContext, account: string, bytes: Buffer, read: () => T): Promise<T> {
+    if (!request.incoming || bytes.length <= largeBody) return read();
+    const turn = waitForTurn(account, () => cancellationOf(request, undefined, () => () => {}));
+    if (turn !== undefined) await turn;
+    return work(account, read);
+  };
+
+/**
+ * The routes that code hosts post to: a path for each integration, and one for the connected app
+ * (schema/webhooks.md#hooks-of-a-code-host). A request counts toward its address's rate limit before its body is read,
+ * so that no client can make the service read 5 MiB again and again.
+ */
+export function hookRoutes({
+  authenticator,
+  pushes,
+  writer,
+  secret,
+  mode,
+  audit,
+  behindProxy,
+  throttle,
+}: Ports): Route[] {
+  const readInTurn = inTurns(throttle);
+  /** Records the changes of a request in the audit log. */
+  const recorderOf =
+    ({ incoming, auditId }: RequestContext): RecordChange =>
+    (tx, change) => {
+      const address = incoming && wholeAddress(incoming, behindProxy);
+      return audit.record(tx, { ...change, via: "hook", address, request_id: auditId() });
+    };
+  const answer = async (request: RequestContext) => {
+    const { params, header } = request;
+    const { id } = params;
+    const integration = id === undefined ? undefined : await pushes.target(id);
+    if (id !== undefined && !integration) throw notFound("integration");
+    const bytes = await readBody(request, bodyLimit);
+    const expected = integration?.secret ?? secret;
+    if (expected === undefined ? mode === "start" : !isSigned(expected, bytes, header)) throw unauthorized();
+    const event = header("x-gitea-event") || header("x-github-event") || header("x-gitlab-event");
+    const read = () => {
+      const body = parseBody(bytes, true);
+      return pushOf(event, body) ?? requestOf(event, body);
+    };
+    const hook = await readInTurn(request, `${integration?.organization_id ?? request.address()} hooks`, bytes, read);
+    if (!hook) return writer.list([], request.id);
+    const delivery = header("x-github-delivery") ?? header("x-gitea-delivery") ?? header("x-gitlab-event-uuid");
+    const byApp = expected !== undefined && integration?.secret === undefined;
+    const origin = { id, delivery, signed: expected !== undefined, byApp, recordChange: recorderOf(request) };
+    const made = await pushes.receive(hook, origin);
+    return writer.list(made, request.id, 202);
+  };
+  const post = { method: "POST", name: unnamed, access: authenticator.byAddress, answer } as const;
+  return withOtherMethods(
+    [
+      { ...post, path: prefix },
+      { ...post, path: `${prefix}/{id}` },
+    ],
+    () => unauthenticated,
+  );
+}

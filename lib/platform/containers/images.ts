@@ -1,0 +1,218 @@
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as v from "valibot";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { AbortController } from "../../kernel/node/web.ts";
+import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { Failure } from "../runtime/failure.ts";
+import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
+import { type ImageReference, nameOf } from "../../kernel/text/image-reference.ts";
+import { createPullProgress } from "./pull-progress.ts";
+
+const nothing = v.nullish(v.record(v.string(), v.unknown()));
+const inspected = v.object({
+  Id: v.string(),
+  Architecture: v.optional(v.string(), ""),
+  Os: v.optional(v.string(), ""),
+  Size: v.optional(v.number(), 0),
+  Config: v.nullish(
+    v.object({
+      ExposedPorts: nothing,
+      Volumes: nothing,
+      Labels: v.nullish(v.record(v.string(), v.string())),
+      OnBuild: v.nullish(v.array(v.string())),
+    }),
+  ),
+});
+const listed = v.array(v.object({ RepoTags: v.nullish(v.array(v.string())) }));
+
+/** The run settings of an image. */
+export interface Image {
+  readonly id: string;
+  readonly platform: string;
+  readonly bytes: number;
+  readonly ports: readonly number[];
+  readonly volumes: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** ONBUILD instructions. They run when another image is built on this one. */
+  readonly triggers: readonly string[];
+}
+
+export interface Pull {
+  readonly log: (line: LogLine) => void;
+  readonly signal: AbortSignal;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly most_bytes: number;
+}
+
+/** A registry that sends no data for this long has stalled. */
+const longestSilence = "60s";
+const plainHttp =
+  "; give the registry TLS, or name it in the engine's settings: insecure-registries of Docker, registries.conf of Podman";
+const releaseName = /^dep_[0-9A-Z]{26}$/;
+
+/**
+ * The images of releases. Each gets a tag with the deployment that made it. A pulled image has no other name, so
+ * removing the tag removes the image. An image that somebody else pulled stays.
+ */
+export function createImages(api: EngineApi, repository: string, pullsFolder: string) {
+  const tagOf = (release: string) => {
+    if (!releaseName.test(release)) throw new Error(`${release} is not the name of a release`);
+    return `${repository}:${release}`;
+  };
+  /** The last pull of each image. A pull must not remove a name that another pull still needs. */
+  const inUse = new Map<string, Promise<unknown>>();
+
+  const inspect = async (name: string, signal?: AbortSignal): Promise<Image | undefined> => {
+    const path = `/images/${encodeURIComponent(name)}/json`;
+    try {
+      const { Id, Architecture, Os, Size, Config } = await api.call(inspected, "GET", path, signal && { signal });
+      return {
+        id: Id,
+        platform: `${Os}/${Architecture}`,
+        bytes: Size,
+        ports: Object.keys(Config?.ExposedPorts ?? {}).flatMap((port) =>
+          /^\d+(\/tcp)?$/.test(port) ? Number.parseInt(port, 10) : [],
+        ),
+        volumes: Object.keys(Config?.Volumes ?? {}),
+        labels: Config?.Labels ?? {},
+        triggers: Config?.OnBuild ?? [],
+      };
+    } catch (error) {
+      if (error instanceof EngineError && error.status === 404) return undefined;
+      throw error;
+    }
+  };
+
+  /**
+   * Removes a name from an image. Removing the last name also removes the image, unless a foreign container uses it.
+   */
+  const untag = (name: string) => api.tellIfThere("DELETE", `/images/${encodeURIComponent(name)}`);
+
+  const exclusively = <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const result = (inUse.get(name) ?? Promise.resolve()).then(work, work);
+    const ended = result
+      .catch(() => {})
+      .then(() => {
+        if (inUse.get(name) === ended) inUse.delete(name);
+      });
+    inUse.set(name, ended);
+    return result;
+  };
+
+  const download = async (image: ImageReference, digest: string, { log, signal, headers, most_bytes }: Pull) => {
+    const silence = new AbortController();
+    const abort = () => silence.abort();
+    signal.addEventListener("abort", abort);
+    if (signal.aborted) abort();
+    let hasStalled = false;
+    const watch = () =>
+      systemTimer(longestSilence, () => {
+        hasStalled = true;
+        silence.abort();
+      });
+    let cancel = watch();
+    try {
+      const query = { fromImage: nameOf(image), tag: digest };
+      const call = { query, signal: silence.signal, timeout: null, ...(headers && { headers }) };
+      const progress = createPullProgress(log, most_bytes);
+      const response = await api.open("POST", "/images/create", call);
+      for await (const line of jsonLines(response)) {
+        cancel();
+        cancel = watch();
+        progress(line);
+      }
+    } catch (error) {
+      if (hasStalled) throw new Failure(`the registry sent nothing for ${longestSilence}`);
+      if (!(error instanceof EngineError)) throw error;
+      const hint = /server gave HTTP response to HTTPS client/.test(error.message) ? plainHttp : "";
+      throw new EngineError(`the image cannot be pulled: ${error.message}${hint}`, error.status);
+    } finally {
+      cancel();
+      signal.removeEventListener("abort", abort);
+      // Aborts a response that was not read to its end. That also ends the pull.
+      silence.abort();
+    }
+  };
+
+  return {
+    tagOf,
+    inspect,
+
+    /** The image of a release; undefined if it is no longer stored. */
+    find: (release: string) => inspect(tagOf(release)),
+
+    /** Pulls an image by its digest and tags it with a release. */
+    pull(image: ImageReference, digest: string, release: string, pull: Pull): Promise<void> {
+      const name = `${nameOf(image)}@${digest}`;
+      const note = join(pullsFolder, release);
+      return exclusively(name, async () => {
+        if (pull.signal.aborted) throw new Failure("it was ended");
+        const isOthers = (await inspect(name, pull.signal)) !== undefined;
+        if (!isOthers) {
+          await mkdir(pullsFolder, { recursive: true });
+          await writeFile(note, name);
+        }
+        try {
+          await download(image, digest, pull);
+          const [repo = "", tag = ""] = tagOf(release).split(":");
+          await api.tell("POST", `/images/${encodeURIComponent(name)}/tag`, { query: { repo, tag } });
+        } finally {
+          if (!isOthers) {
+            await untag(name).catch(() => {});
+            await rm(note, { force: true });
+          }
+        }
+      });
+    },
+
+    /** Pulls a base image by its digest. It stays in the engine as a cache. */
+    pullBase(image: ImageReference, digest: string, pull: Pull): Promise<Image> {
+      const name = `${nameOf(image)}@${digest}`;
+      return exclusively(name, async () => {
+        const stored = await inspect(name, pull.signal);
+        if (stored) return stored;
+        await download(image, digest, pull);
+        const pulled = await inspect(name, pull.signal);
+        if (pulled) return pulled;
+        throw new Failure("the image was removed as soon as it was stored");
+      });
+    },
+
+    /** Removes what interrupted pulls left behind after a crash. */
+    async removeInterrupted(): Promise<void> {
+      if (!existsSync(pullsFolder)) return;
+      for (const file of await readdir(pullsFolder)) {
+        await untag(await readFile(join(pullsFolder, file), "utf8"));
+        await rm(join(pullsFolder, file), { force: true });
+      }
+    },
+
+    remove: (release: string) => untag(tagOf(release)),
+
+    /** The releases whose images are in the engine. */
+    async names(): Promise<string[]> {
+      const filters = JSON.stringify({ reference: [`${repository}:*`] });
+      const all = await api.call(listed, "GET", "/images/json", { query: { filters } });
+      return all
+        .flatMap(({ RepoTags }) => RepoTags ?? [])
+        .flatMap((tag) => {
+          const release = tag.slice(tag.lastIndexOf(":") + 1);
+          return releaseName.test(release) && tag.includes(repository) ? [release] : [];
+        });
+    },
+  };
+}
+export type Images = ReturnType<typeof createImages>;
+
+/** Throws if the engine cannot run an image, or if the image is too large. */
+export function checkImage({ platform, bytes }: Image, own: string, most_bytes: number): void {
+  const runs = [own, ...(own === "linux/amd64" ? ["linux/386"] : own === "linux/arm64" ? ["linux/arm"] : [])];
+  if (!runs.includes(platform)) throw new Failure(`the image is for ${platform}, and the engine runs ${own}`);
+  if (bytes > most_bytes)
+    throw new Failure(
+      `the image is larger than deployments.buildDisk (${byteSizeText(most_bytes)}): ${byteSizeText(bytes)}`,
+    );
+}

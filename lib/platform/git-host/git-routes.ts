@@ -1,0 +1,242 @@
+import { repoRule } from "../../features/deployments/source.ts";
+import type { BackendRequest } from "../repositories/http-backend.ts";
+import { createPushReader } from "../repositories/push-request.ts";
+import type { Repositories } from "../repositories/repositories.ts";
+import type { Answer } from "../../http/answer.ts";
+import type { Audit, Entries } from "../../http/audited.ts";
+import type { Authentication, Authenticator } from "../../http/authenticate.ts";
+import { cancellationOf } from "../../http/cancellation.ts";
+import type { RequestContext } from "../../http/request-context.ts";
+import { type Route, unnamed } from "../../http/route.ts";
+import { allowLongBody } from "../../http/server.ts";
+import { whileRead } from "../../http/unread-stream.ts";
+import { Problem } from "../../kernel/errors.ts";
+import { authorize, type Caller, type Operation } from "../../kernel/operation.ts";
+import { createReadableStream } from "../../kernel/node/web.ts";
+import type { Store } from "../../store/store.ts";
+import { createDeploymentsOfPush } from "./deployments-of-push.ts";
+import { isLfs, lfsRefusal } from "./lfs.ts";
+import { pushAnswer } from "./push-answer.ts";
+
+type PushPorts = Parameters<typeof createDeploymentsOfPush>[0];
+
+interface Ports extends Omit<PushPorts, "creator" | "record"> {
+  readonly store: Store;
+  /** Records the project that a push creates in the audit log. */
+  readonly audited: Audit;
+  /** Records what a push changes in the repository. */
+  readonly entries: (request: RequestContext, by: Caller) => Entries;
+  readonly authenticator: Pick<Authenticator, "byLateKey" | "confirmed" | "watch">;
+  readonly operations: readonly Operation[];
+  /** Undefined if no runtime is on. */
+  readonly repositories: Repositories | undefined;
+  /** A sentence that names another server of the service with a runtime, if there is one. */
+  readonly elsewhere: () => string | undefined;
+  readonly closing: AbortSignal;
+}
+
+export const gitPath = "/git/";
+const form = /^\/git\/([^/]+\/[^/]+)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
+const realm = 'Basic realm="any user name, and an API key as the password", charset="UTF-8"';
+
+/** A plain-text response, because git shows the text of a refusal to its user. */
+const plain = (
+  status: number,
+  text: string,
+  request_id: string,
+  headers: Readonly<Record<string, string>> = {},
+): Answer => ({
+  status,
+  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },
+  body: `${text}\n`,
+  request_id,
+});
+
+const passwordOf = (authorization: string | undefined): string => {
+  const [, given = ""] = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization ?? "") ?? [];
+  const text = Buffer.from(given, "base64").toString("utf8");
+  return text.slice(text.indexOf(":") + 1);
+};
+
+interface Wanted {
+  readonly repo: string;
+  readonly service: BackendRequest["service"];
+  /** The query for git. The client may name several services. */
+  readonly query: string;
+  readonly isPush: boolean;
+}
+
+/**
+ * The repository and the git service that a request names. Throws for any other path, so that no name leads out of its
+ * folder.
+ */
+function wantedIn({ path, method, query, header }: RequestContext, repositories: Repositories): Wanted {
+  const [, repo = "", service] = form.exec(path) ?? [];
+  const rule = repoRule(repo) ?? repositories.refuses(repo);
+  if (service === undefined || rule !== undefined)
+    throw new Problem("not_found", "repositories are at /git/OWNER/REPO.git, by smart HTTP, with names as in a source");
+  const asked = service === "info/refs" ? query().get("service") : service;
+  if (asked !== "git-upload-pack" && asked !== "git-receive-pack")
+    throw new Problem("not_found", "this service speaks smart HTTP only; use git 1.6.6 or later");
+  if (method !== (service === "info/refs" ? "GET" : "POST"))
+    throw new Problem("method_not_allowed", `this path takes ${service === "info/refs" ? "GET" : "POST"}`);
+  const isPush = asked === "git-receive-pack";
+  if (isPush && (header("content-encoding") ?? "identity") !== "identity")
+    throw new Problem("unsupported_media_type", "send a push without a Content-Encoding");
+  return {
+    repo,
+    service: service as Wanted["service"],
+    query: service === "info/refs" ? `service=${asked}` : "",
+    isPush,
+  };
+}
+
+async function* bodyOf({ incoming, body }: RequestContext): AsyncGenerator<Uint8Array> {
+  if (incoming) yield* incoming;
+  else yield new Uint8Array(await body());
+}
+
+/** The body of a push. If its key stops being valid, the connection is cut, and git stores nothing. */
+async function* whileValid(request: RequestContext, watch: (lost: () => void) => () => void) {
+  const unwatch = watch(() => void request.incoming?.socket.destroy());
+  try {
+    yield* bodyOf(request);
+  } finally {
+    unwatch();
+  }
+}
+
+const streamOf = (chunks: AsyncGenerator<Buffer, void>, end: () => void) => {
+  let hasBegun = false;
+  return createReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        hasBegun = true;
+        const { value, done } = await chunks.next();
+        if (done) controller.close();
+        else if (value.length > 0) controller.enqueue(value);
+        else await this.pull?.(controller);
+      },
+      async cancel() {
+        end();
+        // A generator that has not begun would run no `finally`.
+        if (!hasBegun) await chunks.next().catch(() => {});
+        await chunks.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+};
+
+/** The rights that a key needs to push, to fetch and to create a project. */
+function rightsOf(operations: readonly Operation[]) {
+  const needs = (id: string) => (caller: Caller) => {
+    const found = operations.find((one) => one.id === id);
+    if (!found) throw new Error(`there is no operation ${id}`);
+    authorize(found, caller);
+    return found;
+  };
+  return { push: needs("deployments.create"), fetch: needs("deployments.get"), make: needs("projects.create") };
+}
+
+/** The entries of one transaction. A push may change thousands of branches. */
+const entryBatch = 200;
+
+/** Records the changes of branches. Git has made them, so the rights of the pusher no longer matter. */
+const branchRecorder =
+  (store: Store, organization_id: string, add: Entries): PushPorts["record"] =>
+  async (repo, changes) => {
+    for (let at = 0; at < changes.length; at += entryBatch)
+      await store.transaction({ organization_id }, async (tx) => {
+        for (const { branch, change } of changes.slice(at, at + entryBatch))
+          await add(tx, organization_id, `branches.${change}`, `${repo}:${branch}`);
+      });
+  };
+
+/** Serves a repository to an authenticated caller. */
+function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
+  const { authenticator, audited, closing } = ports;
+
+  return async (
+    request: RequestContext,
+    hosts: Repositories,
+    { repo, service, query, isPush }: Wanted,
+    authentication: Authentication,
+  ): Promise<Answer> => {
+    const { id: request_id, method, header, incoming, outgoing } = request;
+    const name = { organization_id: authentication.caller.organization_id, repo };
+    const isUpload = service === "git-receive-pack";
+    if (isUpload && incoming) allowLongBody(incoming);
+    const reader = createPushReader();
+    const watch = (lost: () => void) => authenticator.watch(authentication, lost);
+    const given = { service, method, query, header, body: bodyOf(request) };
+    const push = { ...given, body: whileValid(request, watch), seen: reader.take };
+    const answer = await hosts.serve(name, isUpload ? push : given, isPush);
+    if (!answer) throw new Problem("not_found", `there is no repository ${repo} here; the first push makes it`);
+    const { status, headers, body, end, closed } = answer;
+    if (!isUpload) {
+      void closed.then(watch(end));
+      return { status, headers, body: whileRead(streamOf(body, end), outgoing), request_id };
+    }
+    const cancellation = cancellationOf(request, closing, watch);
+    // The answer follows the deployments.
+    cancellation.count(name.organization_id);
+    const confirmed = authenticator.confirmed(authentication);
+    const { caller } = audited(rights.push(confirmed), request, confirmed);
+    const creator = (by: Caller) => audited(rights.make(by), request, by).caller;
+    const record = branchRecorder(ports.store, name.organization_id, ports.entries(request, caller));
+    const deploy = createDeploymentsOfPush({ ...ports, creator, record });
+    async function* lines() {
+      try {
+        yield* deploy(hosts, name, reader.request, caller, cancellation.signal);
+      } finally {
+        cancellation.end();
+      }
+    }
+    const whole = pushAnswer(body, () => reader.request.showsText, lines);
+    return { status, headers, body: whileRead(streamOf(whole, end), outgoing), request_id };
+  };
+}
+
+/** A refusal in the form that git shows to its user. */
+function refusalOf({ code, status, message, headers }: Problem, request_id: string): Answer {
+  if (code !== "unauthorized") return plain(status, message, request_id, headers);
+  const text = "send an API key as the password, with any user name: it is missing, wrong, revoked or expired";
+  return plain(status, text, request_id, { "www-authenticate": realm });
+}
+
+/** The routes of the service's own git repositories: smart HTTP with an API key as the password. */
+export function gitRoutes(ports: Ports): Route[] {
+  const { authenticator, operations, repositories, elsewhere } = ports;
+  const rights = rightsOf(operations);
+  const serve = createGitServing(ports, rights);
+  const refusals = new WeakMap<Authentication, Problem>();
+
+  const access: Route["access"] = async (request) => {
+    const found = await authenticator.byLateKey(request, passwordOf(request.header("authorization")));
+    const open = { ...found, refusal: undefined };
+    if (found.refusal) refusals.set(open, found.refusal);
+    return open;
+  };
+
+  const answer: Route["answer"] = async (request, authentication) => {
+    try {
+      const refusal = refusals.get(authentication);
+      if (refusal) throw refusal;
+      if (!repositories) {
+        const place = elsewhere();
+        if (place !== undefined) throw new Problem("misdirected_request", place);
+        throw new Problem("not_found", "this service hosts no repositories: it has no runtime (option --runtime)");
+      }
+      if (isLfs(request.path)) return lfsRefusal(request.id);
+      const wanted = wantedIn(request, repositories);
+      (wanted.isPush ? rights.push : rights.fetch)(authentication.caller);
+      return await serve(request, repositories, wanted, authentication);
+    } catch (error) {
+      if (error instanceof Problem) return refusalOf(error, request.id);
+      throw error;
+    }
+  };
+
+  return [{ method: "*", path: `${gitPath}**`, name: unnamed, access, answer }];
+}

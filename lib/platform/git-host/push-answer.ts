@@ -1,0 +1,51 @@
+import { shownLine, stillHere } from "../repositories/push-request.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+
+/** Shorter than the half minute after which some proxies drop an idle connection. */
+const heartbeat = "15s";
+const end = "0000";
+
+/**
+ * Git's answer to a push. Before its end it inserts `lines`, which the pusher's git shows as they arrive. `lines`
+ * creates the deployments, so it runs to its end even if the client shows no text or has left.
+ */
+export async function* pushAnswer(
+  answer: AsyncGenerator<Buffer, void>,
+  showsText: () => boolean,
+  lines: () => AsyncGenerator<string, void>,
+): AsyncGenerator<Buffer, void> {
+  let held = Buffer.alloc(0);
+  let all: AsyncGenerator<string, void> | undefined = lines();
+  try {
+    for await (const chunk of answer) {
+      const bytes = Buffer.concat([held, chunk]);
+      const cut = Math.max(0, bytes.length - end.length);
+      if (cut > 0) yield bytes.subarray(0, cut);
+      held = bytes.subarray(cut);
+    }
+    if (showsText() && held.toString("latin1") === end) {
+      for (let next = all.next(); ; next = all.next()) {
+        while (await isSlow(next)) yield stillHere;
+        const { value, done } = await next;
+        if (done) break;
+        yield shownLine(value);
+      }
+      all = undefined;
+    }
+    yield held;
+  } finally {
+    void runToEnd(all);
+  }
+}
+
+async function isSlow(next: Promise<unknown>): Promise<boolean> {
+  let cancel = () => {};
+  const beat = new Promise<true>((resolve) => {
+    cancel = systemTimer(heartbeat, () => resolve(true));
+  });
+  return Promise.race([next.then(() => false), beat]).finally(() => cancel());
+}
+
+async function runToEnd(lines: AsyncGenerator<string, void> | undefined): Promise<void> {
+  for await (const _ of lines ?? []);
+}

@@ -1,0 +1,201 @@
+import { join } from "node:path";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { hideValues } from "../../kernel/secrets/secret-values.ts";
+import { quoted } from "../../kernel/text/shell-words.ts";
+import { rootWithin } from "../runtime/app-settings.ts";
+import type { Order, Run } from "../runtime/background-steps.ts";
+import { type BuildLimits, withinLimits } from "../runtime/build-limits.ts";
+import { folderBytes, writtenTo } from "../runtime/disk.ts";
+import { Declined, Failure, Lacking } from "../runtime/failure.ts";
+import type { Git } from "../runtime/git.ts";
+import type { ProjectCaches } from "../runtime/project-caches.ts";
+import type { Releases, StoredRelease } from "../runtime/releases.ts";
+import { fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
+import { createEngineReader } from "./build-advice.ts";
+import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
+import { detect, type Plan } from "./detect.ts";
+import { provideLanguages } from "./language-versions.ts";
+import type { Machine } from "./probe.ts";
+import { programFault, programOf } from "./program-faults.ts";
+import { prune } from "./prune.ts";
+import type { Box } from "./sandbox.ts";
+import { fallbackOf, keepFolder, served, siteProgram } from "./static-folder.ts";
+import { provideTools, toolsFolder } from "./tools.ts";
+
+/** The components that a build needs. */
+export interface BuildPorts {
+  readonly git: Git;
+  readonly releases: Releases;
+  readonly machine: Machine;
+  readonly folder: string;
+  readonly caches: ProjectCaches;
+  readonly limits: BuildLimits & { readonly timeout_ms: number };
+  /** Option `deployments.buildVariables`. */
+  readonly variables: Readonly<Record<string, string>>;
+  readonly leavesDockerfiles: boolean;
+}
+
+/** Builds a release from a commit: fetches the commit, detects its kind, then installs and builds it in a sandbox. */
+export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ release: StoredRelease }> =>
+  withinLimits(run, ports, async (limited) => {
+    const { releases } = ports;
+    await releases.create(order.deployment_id);
+    const { commit, missing } = await fetchSource(order, limited, ports);
+    const release = await make(order, commit, limited, ports).catch((error) => {
+      if (missing.length === 0 || !(error instanceof Failure) || error instanceof Declined) throw error;
+      throw new Failure(`${error.message}. ${missing.join(". ")}`);
+    });
+    const made = { ...release, missing: [...missing] };
+    await releases.complete(order.deployment_id, made);
+    return { release: made };
+  });
+
+function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<Omit<StoredRelease, "missing">> {
+  const { caches, limits } = ports;
+  return caches.withPackages(order, limits.disk_bytes / 2, (cache, stored_bytes) =>
+    runBuild({ order, commit, cache, stored_bytes }, run, ports),
+  );
+}
+
+interface Given {
+  readonly order: Order;
+  readonly commit: string;
+  /** The folder of packages that an environment's builds share, and its size before this build. */
+  readonly cache: string;
+  readonly stored_bytes: number;
+}
+
+/** Refuses a repository that another runtime must run. */
+function decline({ start, folder, steps, hasDockerfile, runtime }: Plan, leavesDockerfiles: boolean): void {
+  if (runtime === "engine") {
+    if (leavesDockerfiles) throw new Declined("svc.json asks for the runtime engine");
+    throw new Failure("svc.json asks for the runtime engine, which is not among deployments.runtime");
+  }
+  const saysNothing = start === undefined && folder === undefined && steps.length === 0;
+  if (leavesDockerfiles && saysNothing && hasDockerfile && runtime === undefined)
+    throw new Declined("the repository has a Dockerfile, but does not say how to run it as a process");
+}
+
+async function runBuild(
+  { order, commit, cache, stored_bytes }: Given,
+  run: Run,
+  { releases, machine, limits, variables: ofBuilds, leavesDockerfiles }: BuildPorts,
+): Promise<Omit<StoredRelease, "missing">> {
+  const app = releases.appOf(order.deployment_id);
+  const temporary = releases.temporaryOf(order.deployment_id);
+  const root = order.root ?? "";
+  const plan = detect(rootWithin(app, order.root), app);
+  if (root !== "") run.log({ level: "info", message: `Building the folder ${root}` });
+  decline(plan, leavesDockerfiles);
+  if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
+  const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
+  const hide = hideValues([...order.secrets, ...secretsIn(ofBuilds)]);
+  const folders = [app, temporary, cache];
+  const { sandbox, files, userOf } = machine;
+  const user = await userOf(order.organization_id);
+  const places = { name: order.deployment_id, packages: cache, app, temporary, user, bytes: limits.disk_bytes };
+  const disk = plan.steps.length === 0 ? undefined : await machine.disks?.open(places);
+  if (!disk) for (const path of folders) await files.own(path, user);
+  const written = disk?.written ?? writtenTo(folders, stored_bytes);
+  const steps: Build = { ...run, ...order, sandbox, limits, hide, written, engines: createEngineReader() };
+  const at = disk ?? places;
+  const building: Box = {
+    app: at.app,
+    root,
+    user,
+    build: { cache: at.packages, temporary: at.temporary },
+    ...(disk && { within: disk.within }),
+    env: { NO_COLOR: "1", ...ofBuilds, ...variables },
+    memory_bytes: limits.memory_bytes,
+  };
+  let runs: Awaited<ReturnType<typeof runSteps>>;
+  try {
+    runs = await runSteps(plan, building, steps, leavesDockerfiles);
+    if (disk)
+      await releases
+        .replaceApp(order.deployment_id, (to) => disk.copyApp(to, run.signal))
+        .catch(({ message }: Error) => {
+          throw new Failure(`what was built could not be copied: ${message.slice(-300)}`);
+        });
+  } finally {
+    disk?.close();
+  }
+  if (plan.release !== undefined) {
+    run.log({ level: "info", message: `Running the release command: ${hide(plan.release)}` });
+    // The disk is closed. Only the app's folder contains the result of the build.
+    const after: Build = disk ? { ...steps, written: writtenTo([app], await folderBytes(app)) } : steps;
+    const env = { NODE_ENV: "production", ...plan.variables, ...variables };
+    const box: Box = { app, root, user, env, hasLayer: true, memory_bytes: limits.memory_bytes };
+    await runStep({ name: "The release command", command: plan.release }, box, after);
+  }
+  const bytes = await folderBytes(app);
+  run.log({ level: "info", message: `Built a release of ${byteSizeText(bytes)}` });
+  const { health, port, workers, schedules, hasInstalled, variables: own } = plan;
+  return {
+    commit,
+    root,
+    ...runs,
+    health: health ?? null,
+    port: port ?? null,
+    hasInstalled,
+    variables: { ...own },
+    bytes,
+    workers,
+    schedules,
+  };
+}
+
+/** Refuses commands that cannot run: a file of the repository, or a program of a language that is not built here. */
+async function checkPrograms(plan: Plan, start: string | undefined, look: (script: string) => Promise<string>) {
+  const { workers, schedules, release, otherLanguage } = plan;
+  const commands = [start, release, ...[...workers, ...schedules].map(({ command }) => command)];
+  for (const command of commands.filter((one) => one !== undefined)) {
+    const fault = await programFault(command, look);
+    if (fault !== undefined) throw new Failure(fault);
+    const program = programOf(command);
+    if (otherLanguage === undefined || program === undefined) continue;
+    const found = await look(`command -v ${quoted(program)} || true`);
+    if (found.trim() === "") throw new Lacking(`the command ${program} was not found: ${otherLanguage}`);
+  }
+}
+
+/** Runs the steps of a build. Their result decides what the release runs. */
+async function runSteps(
+  plan: Plan,
+  building: Box,
+  build: Build,
+  leavesDockerfiles: boolean,
+): Promise<Pick<StoredRelease, "start" | "folder" | "fallback" | "isPruned">> {
+  const { log, hide } = build;
+  const isElsewhere = leavesDockerfiles && plan.hasDockerfile && plan.runtime === undefined;
+  const look = (script: string) => printed(script, building, build);
+  let found: Awaited<ReturnType<typeof served>>;
+  try {
+    await provideLanguages(plan, building, build);
+    const env = { ...(await provideTools(plan, building, build)), ...building.env };
+    for (const step of plan.steps) {
+      log({ level: "info", message: `${step.name}: ${hide(firstLine(step.command))}` });
+      await runStep(step, { ...building, env }, build);
+    }
+    found = await served(plan, look);
+    await checkPrograms(plan, "start" in found ? found.start : undefined, look);
+  } catch (error) {
+    throw error instanceof Lacking && isElsewhere ? new Declined(error.message) : error;
+  }
+  if ("start" in found) {
+    const isPruned = await prune(plan, found.start, building, build);
+    return { start: found.start, folder: null, fallback: null, isPruned };
+  }
+  if (plan.start !== undefined)
+    log({ level: "info", message: `The static folder ${found.folder} replaces the development server: ${plan.start}` });
+  const fallback = await fallbackOf(plan, found.folder, look);
+  const isAlone = plan.release === undefined && plan.workers.length + plan.schedules.length === 0;
+  // A site's sources are many times larger than the site, so only its folder is kept.
+  const folder = join(building.root ?? "", found.folder);
+  const keep = folder === "." ? `rm -rf ${toolsFolder}` : keepFolder(folder);
+  if (isAlone) await printed(keep, { ...building, root: "" }, build);
+  const { command, reads } = siteProgram("--compress", found.folder);
+  // A site works without compressed files.
+  await printed(`${command} || true`, { ...building, reads }, build);
+  return { start: null, folder: found.folder, fallback, isPruned: false };
+}

@@ -1,0 +1,195 @@
+import { systemTimer } from "../../kernel/clock.ts";
+import { hideValues } from "../../kernel/secrets/secret-values.ts";
+import { loopbackRelay } from "../box/loopback-relay.ts";
+import type { App, Instance, LogLine, Schedule } from "../../drivers/deployment/contract.ts";
+import { type AppInstance, type Program, startApp } from "../runtime/app-instance.ts";
+import type { Ending } from "../../kernel/node/child-process.ts";
+import type { DataFolders } from "../runtime/data-folders.ts";
+import { createLineReader, createPacing } from "../runtime/lines.ts";
+import { allProcesses, killStrays, type ProcessEntry } from "../../kernel/node/process-table.ts";
+import { replacingShell } from "../runtime/procfile.ts";
+import type { Releases, StoredRelease } from "../runtime/releases.ts";
+import { variablesOf } from "../runtime/source.ts";
+import { createWorkers, runScheduled } from "../runtime/workers.ts";
+import { adviceOf, errorIn } from "./failure-advice.ts";
+import { installCommand, notFoundIn } from "./missing-programs.ts";
+import type { Machine } from "./probe.ts";
+import { deniedIn, notExecutable } from "./program-faults.ts";
+import type { Box } from "./sandbox.ts";
+import { siteProgram } from "./static-folder.ts";
+
+export interface InstanceSettings {
+  readonly appMemory_bytes: number;
+  readonly healthTimeout_ms: number;
+  /** Option `deployments.dataLimit`. */
+  readonly dataLimit_bytes: number;
+}
+
+type TakeLine = (line: LogLine) => void;
+type StartRun = Parameters<typeof startApp>[1];
+
+/** The command of a release, and the files outside it that the command reads. */
+interface Started {
+  readonly command: string;
+  readonly reads: readonly string[];
+  /** Whether it may write below the folder of its release. */
+  readonly hasLayer: boolean;
+}
+
+/** The shell exits with 127 if it cannot find a command. */
+function notFound(command: string, hasInstalled: boolean, printed: readonly LogLine[]): string {
+  const program = printed.map(({ message }) => notFoundIn(message)).findLast((one) => one !== undefined);
+  const installing = installCommand(program ?? "");
+  const what = `: the command ${program ?? command} was not found`;
+  if (installing !== undefined) return `${what}; install it for all users: ${installing}`;
+  if (hasInstalled) return what;
+  return `${what}; nothing was installed: the repository has no package.json, requirements.txt, pyproject.toml or go.mod`;
+}
+
+/** The shell exits with 126 if it may not execute a file. */
+function deniedAdvice(printed: readonly LogLine[]): string {
+  const program = printed.map(({ message }) => deniedIn(message)).find((one) => one !== undefined);
+  return program === undefined ? "" : `: ${notExecutable(program)}`;
+}
+
+const memoryWatch_ms = 1_000;
+
+/** All running instances, both programs and static sites. */
+export function createInstances(
+  releases: Releases,
+  { sandbox, files, userOf }: Pick<Machine, "sandbox" | "files" | "userOf">,
+  data: DataFolders,
+  { appMemory_bytes: memory_bytes, healthTimeout_ms, dataLimit_bytes }: InstanceSettings,
+) {
+  const all = new Set<AppInstance>();
+  const paced = createPacing();
+  let closed = false;
+
+  const watchMemory = () => {
+    if (all.size === 0 || closed) return;
+    let processes: readonly ProcessEntry[] | undefined;
+    const read = () => {
+      processes ??= allProcesses();
+      return processes;
+    };
+    systemTimer(memoryWatch_ms, watchMemory);
+    try {
+      for (const one of all) one.checkMemory(read);
+    } catch {
+      // The process may lack descriptors for a moment. The next look is in a second.
+    }
+  };
+
+  /** The box of a release, with its environment's data folder. */
+  const boxOf = async (app: App, root: string) => {
+    const folder = releases.appOf(app.release);
+    const user = await userOf(app.organization_id);
+    // An earlier version of the service created releases as its own user.
+    await files.own(folder, user);
+    return {
+      app: folder,
+      root,
+      user,
+      env: {},
+      data: { folder: await data.open(app, user), bytes: dataLimit_bytes },
+      memory_bytes,
+    };
+  };
+
+  /** Starts a worker or a scheduled command. It has no port. */
+  const startCommand = (app: App, box: Box, command: string, take: TakeLine) => {
+    const reader = createLineReader(take, hideValues(app.secrets));
+    const env = { NODE_ENV: "production", ...box.env, ...variablesOf(app) };
+    const within = { ...box, env, hasLayer: true };
+    const child = sandbox.start(replacingShell(command), within, paced(app.organization_id, reader.write));
+    void child.ended.then(reader.end);
+    return child;
+  };
+
+  const startProgram = async (
+    app: App,
+    { command, reads, hasLayer }: Started,
+    {
+      health,
+      root,
+      workers,
+      port: own,
+      hasInstalled,
+      isPruned,
+      missing,
+      variables,
+    }: Omit<StoredRelease, "start" | "folder">,
+    run: StartRun,
+  ) => {
+    const { deployment_id } = app;
+    const common = await boxOf(app, root);
+    const hide = hideValues(app.secrets);
+    const start: Parameters<typeof startApp>[0]["start"] = ({ port, inside, isOnlyIpv6 }, take) => {
+      const told = String(inside);
+      const env = { HOST: "127.0.0.1", NODE_ENV: "production", ...variables, ...variablesOf(app), PORT: told };
+      const reader = createLineReader(take, hide);
+      const box = { ...common, port, inside, reads, hasLayer, env };
+      const script = (isOnlyIpv6 ? loopbackRelay(inside) : "") + replacingShell(command);
+      const child = sandbox.start(script, box, paced(app.organization_id, reader.write));
+      void child.ended.then(() => {
+        reader.end();
+        // A deployment may have a second instance at the same time. The port tells them apart.
+        if (sandbox.name === "none") killStrays((of) => of.deployment_id === deployment_id && of.port === told);
+      });
+      return child;
+    };
+    const onStopped = () => all.delete(instance);
+    // The box's relay accepts a connection before it knows whether the app listens.
+    const refusal = (port: number) => `nothing listens on port ${port}, which the variable PORT names`;
+    const beside: Program["workers"] = (tell) =>
+      createWorkers(workers, {
+        start: (worker, take) => startCommand(app, { ...common, env: variables }, worker.command, take),
+        ...tell,
+        memory_bytes,
+      });
+    const program = {
+      ...{ deployment_id, start, health, url: app.url, healthTimeout_ms, memory_bytes, onStopped, refusal },
+      workers: beside,
+      ...(hasLayer && sandbox.layerOf && { layerOf: sandbox.layerOf }),
+      ...(sandbox.listening && { listening: sandbox.listening, ...(own !== null && { port: own }) }),
+      explain: (ending: Ending | undefined, printed: readonly LogLine[]) => {
+        const about = { reachesLoopback: sandbox.listening === undefined, isPruned, variables: app.variables };
+        const denied = ending?.code === 126 ? deniedAdvice(printed) : "";
+        const advice =
+          ending?.code === 127
+            ? notFound(command, hasInstalled, printed)
+            : denied || adviceOf(printed, about) || (ending === undefined ? "" : errorIn(printed));
+        return [advice, ...missing].join(". ");
+      },
+    };
+    const instance = await startApp(program, run);
+    all.add(instance);
+    if (all.size === 1) systemTimer(memoryWatch_ms, watchMemory);
+    return instance;
+  };
+
+  return {
+    /** Starts a release; resolves once it is healthy. */
+    start: (app: App, release: StoredRelease, run: StartRun): Promise<Instance> => {
+      const { start, folder, fallback } = release;
+      const started =
+        start === null
+          ? { ...siteProgram(folder ?? ".", ...(fallback === null ? [] : [fallback])), hasLayer: false }
+          : { command: start, reads: [], hasLayer: true };
+      return startProgram(app, started, release, run);
+    },
+
+    /** Runs a scheduled command and waits for its end. */
+    async command(app: App, schedule: Schedule, take: TakeLine, signals: readonly AbortSignal[]) {
+      const { root = "", variables = {} } = (await releases.find(app.release)) ?? {};
+      const box = { ...(await boxOf(app, root)), env: variables };
+      return runScheduled(schedule, take, signals, (marked) => startCommand(app, box, schedule.command, marked));
+    },
+
+    async close(grace_ms: number): Promise<void> {
+      closed = true;
+      await Promise.all([...all].map((one) => one.stop(grace_ms)));
+    },
+  };
+}
+export type Instances = ReturnType<typeof createInstances>;

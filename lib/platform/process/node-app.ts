@@ -1,0 +1,113 @@
+import * as v from "valibot";
+import { quoted } from "../../kernel/text/shell-words.ts";
+import { hasFileWithin, parseFile } from "../runtime/app-settings.ts";
+import type { Step } from "./build-steps.ts";
+import { type Install, installOf, workspaceOf } from "./installs.ts";
+import { wantedNode } from "./wanted-versions.ts";
+
+const scripts = v.optional(v.record(v.string(), v.string()), {});
+const named = v.optional(v.record(v.string(), v.unknown()), {});
+const manifest = v.object({
+  scripts,
+  main: v.optional(v.string()),
+  dependencies: named,
+  devDependencies: named,
+  optionalDependencies: named,
+  workspaces: v.optional(v.unknown()),
+  packageManager: v.optional(v.string()),
+  engines: v.optional(v.unknown()),
+});
+const engine = v.object({ node: v.optional(v.string()), npm: v.optional(v.string()) });
+type Manifest = v.InferOutput<typeof manifest>;
+
+/** The install of a package; undefined if it has nothing to install. */
+function installIn(
+  root: string,
+  top: string,
+  { scripts, workspaces, packageManager, ...lists }: Manifest,
+  npm: string | undefined,
+): Install | undefined {
+  const { dependencies, devDependencies, optionalDependencies } = lists;
+  const hooks = ["preinstall", "install", "postinstall", "prepare"].some((name) => name in scripts);
+  const count = [dependencies, devDependencies, optionalDependencies].flatMap(Object.keys).length;
+  const isNeeded = count > 0 || hooks || workspaces !== undefined;
+  return isNeeded ? installOf(root, packageManager, top, npm) : undefined;
+}
+
+/**
+ * The command of a package.json script. It avoids `npm run` where possible, because npm hides the program from signals.
+ */
+function scriptOf(scripts: Readonly<Record<string, string>>, name: string): string | undefined {
+  const hasHooks = `pre${name}` in scripts || `post${name}` in scripts;
+  return hasHooks ? `npm run --silent ${name}` : scripts[name];
+}
+
+/** The script that builds. */
+const buildOf = (scripts: Readonly<Record<string, string>>) =>
+  ["svc-build", "heroku-postbuild", "build"].find((name) => name in scripts);
+
+/**
+ * Default programs. They do not apply to packages with a build or an index.html, where such files may be for browsers.
+ */
+const unnamed = ["index.js", "app.js", "src/index.js", "src/server.js"];
+
+function programOf(root: string, { main, scripts }: Manifest): string | undefined {
+  const isPlain = buildOf(scripts) === undefined && !hasFileWithin(root, "index.html");
+  const program = [main, "server.js", ...(isPlain ? unnamed : [])].find(
+    (name) => name !== undefined && hasFileWithin(root, name),
+  );
+  return program === undefined ? undefined : `node ${quoted(program)}`;
+}
+
+/** A build before the start. It has already run, and a running app cannot write to its release. */
+const buildBefore = /^\s*(npm run|(yarn|pnpm|bun)( run)?) build\s*(&&|$)/;
+
+/** The scripts without a build before the start. */
+function withoutBuildBefore(scripts: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (!("build" in scripts) || buildOf(scripts) === "heroku-postbuild") return scripts;
+  const rest = (script = "") => script.replace(buildBefore, "").trim();
+  const { prestart, start, ...others } = scripts;
+  return {
+    ...others,
+    ...(prestart !== undefined && rest(prestart) !== "" && { prestart }),
+    ...(start !== undefined && rest(start) !== "" && { start: rest(start) }),
+  };
+}
+
+/** Bundlers of single-page apps: a sign of each in the dependencies or the scripts, and its output folder. */
+const singlePage = {
+  vite: "dist",
+  "react-scripts": "build",
+  "vue-cli-service": "dist",
+  "@vue/cli-service": "dist",
+  ng: "dist",
+  "@angular/core": "dist",
+} as const;
+
+/** How a package is installed, built and started. */
+export function nodeApp(root: string, text: string, top: string) {
+  const its = parseFile(manifest, "package.json", text);
+  const { scripts, dependencies, devDependencies } = its;
+  const start = scriptOf(withoutBuildBefore(scripts), "start");
+  const asked = v.is(engine, its.engines) ? its.engines : {};
+  const install = installIn(root, top, its, asked.npm);
+  const isAlone = its.workspaces === undefined && workspaceOf(root, top) === undefined;
+  const uses = (name: string) =>
+    name in dependencies ||
+    name in devDependencies ||
+    Object.values(scripts).some((script) => script.split(/\s+/).includes(name));
+  return {
+    install: install === undefined ? [] : [{ name: "Installing dependencies", ...install } satisfies Step],
+    manager: install?.wanted,
+    /**
+     * The command that removes development dependencies. Packages of a workspace share them, so there it is undefined.
+     */
+    prune: isAlone ? install?.prune : undefined,
+    node: wantedNode(root, asked.node),
+    scripts,
+    build: scriptOf(scripts, buildOf(scripts) ?? "build"),
+    start: start ?? programOf(root, its),
+    /** Output folders with a single page that answers all paths. */
+    singlePages: Object.entries(singlePage).flatMap(([name, folder]) => (uses(name) ? [folder] : [])),
+  };
+}

@@ -1,0 +1,106 @@
+import { isInRange } from "../../kernel/text/version-range.ts";
+import { beginningWithin } from "../runtime/app-settings.ts";
+
+/** A program and the versions of it that an app accepts. */
+export interface Wanted {
+  readonly name: "node" | "npm" | "pnpm" | "yarn" | "bun" | "python" | "go";
+  /** The accepted versions, as an npm range. */
+  readonly range: string;
+  /** The version to fetch if none of them is present. */
+  readonly fetches: string;
+  /** The file or field that requests it. */
+  readonly from: string;
+}
+
+/** The names of long-term support lines and their major versions. */
+const lines: Readonly<Record<string, string>> = {
+  ...{ argon: "4", boron: "6", carbon: "8", dubnium: "10", erbium: "12", fermium: "14", gallium: "16" },
+  ...{ hydrogen: "18", iron: "20", jod: "22", krypton: "24" },
+};
+
+/**
+ * Converts a version manager's version to an npm range. `lts/*`, `node` and `system` give undefined: any version works.
+ */
+function rangeOf(text: string): string | undefined {
+  const name = /^lts[/-](\w+)$/i.exec(text)?.[1]?.toLowerCase();
+  const range = name === undefined ? text : lines[name];
+  return range !== undefined && isInRange("0.0.0", range) !== undefined ? range : undefined;
+}
+
+const firstWord = (line: string) => line.trim().split(/[\s#]/, 1)[0] || undefined;
+const ofTools =
+  (...names: readonly string[]) =>
+  (line: string) => {
+    const [tool = "", version = ""] = line.trim().split(/\s+/);
+    return names.includes(tool) ? firstWord(version) : undefined;
+  };
+
+const byLine = (read: (line: string) => string | undefined) => (text: string) =>
+  text.split("\n").map(read).find(Boolean);
+
+/** Each file that may name a Node version, and how to read it. */
+const files = [
+  [".nvmrc", byLine(firstWord)],
+  [".node-version", byLine(firstWord)],
+  [".tool-versions", byLine(ofTools("node", "nodejs"))],
+] as const;
+
+/** The Node version that an app requests. The first source with a usable version wins. */
+export function wantedNode(root: string, engines: string | undefined): Wanted | undefined {
+  const given = [
+    ["engines of package.json", engines?.trim()] as const,
+    ...files.map(([name, read]) => [name, read(beginningWithin(root, name))] as const),
+  ];
+  for (const [from, text] of given) {
+    const range = text && rangeOf(text);
+    if (range) return { name: "node", range, fetches: range, from };
+  }
+  return undefined;
+}
+
+/** Converts a range of Python, such as `>=3.9,<4` or `~=3.9`, to an npm range. It drops excluded versions. */
+const rangeOfPython = (text: string) =>
+  text
+    .replace(/!=\s*[\w.*]+/g, "")
+    .replace(/~=\s*(\d+)\.\d+\.\d+/g, (all) => `~${all.slice(2).trim()}`)
+    .replace(/~=\s*/g, "^")
+    .replace(/={2,3}\s*/g, "")
+    .replaceAll(",", " ")
+    .trim();
+
+/** The Python in a table of `pyproject.toml`. Other tables have a key `python` for environments of tests. */
+const inTable = (table: string) =>
+  (/^\[tool\.poetry\.dependencies\]/.test(table)
+    ? /^python\s*=\s*["']([^"']+)["']/m
+    : /^requires-python\s*=\s*["']([^"']+)["']/m
+  ).exec(table)?.[1];
+
+/** Each file that may name a Python version, and how to read it. */
+const filesOfPython = [
+  [".python-version", byLine((line) => firstWord(line)?.replace(/^(cpython|python)-?/, ""))],
+  ["runtime.txt", byLine((line) => /^python-(\S+)/.exec(line.trim())?.[1])],
+  [".tool-versions", byLine(ofTools("python"))],
+  [
+    "pyproject.toml",
+    (text: string) =>
+      text
+        .split(/^(?=\[)/m)
+        .map(inTable)
+        .find(Boolean),
+  ],
+] as const;
+
+/** The Python version that an app requests. */
+export function wantedPython(root: string): Wanted | undefined {
+  for (const [from, read] of filesOfPython) {
+    const range = rangeOfPython(read(beginningWithin(root, from)) ?? "");
+    if (range !== "" && rangeOf(range) !== undefined) return { name: "python", range, fetches: range, from };
+  }
+  return undefined;
+}
+
+/** The Go version that an app requests. */
+export function wantedGo(root: string): Wanted | undefined {
+  const version = /^go\s+(\d+\.\d+(?:\.\d+)?)/m.exec(beginningWithin(root, "go.mod"))?.[1];
+  return version === undefined ? undefined : { name: "go", range: `>=${version}`, fetches: version, from: "go.mod" };
+}

@@ -1,0 +1,241 @@
+import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
+import type { Duplex } from "node:stream";
+import { mostHeaders, mostInterim } from "../../kernel/answers-of-apps.ts";
+import { https } from "../../kernel/node/late-modules.ts";
+import type { JoinSmallChunks } from "../../kernel/node/small-chunks.ts";
+import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
+
+/** The target of a request, and how to send it. */
+export interface Upstream {
+  readonly port: number;
+  readonly agent: Agent;
+  /** The agent of requests that cannot be sent twice; false for Node's own. */
+  readonly single: Agent | false;
+  readonly behindProxy: boolean;
+  /** Whether to drop the Authorization header, because it is for the proxy and not for the app. */
+  readonly hidesAuthorization: boolean;
+  readonly joinSmallChunks: JoinSmallChunks;
+  /** Set if the target is another service instead of an app on this machine. */
+  readonly service?: Service;
+}
+
+/** A service that requests are forwarded to. */
+export interface Service {
+  readonly host: string;
+  readonly isSecure: boolean;
+  readonly path: string;
+  /** Sent instead of the headers that an app would get. */
+  readonly headers: string[];
+  /** Calls `late` if no response begins in time. Returns a function that cancels this. */
+  readonly timer: (late: (error: Error) => void) => () => void;
+  /** Called with each response as it begins. */
+  readonly onAnswer: (answer: IncomingMessage) => void;
+  /** Called with the reason if the result is `failed`. */
+  readonly onFailure: (error: Error) => void;
+}
+
+/**
+ * `failed`: the app gave no response, and the request may be sent again. `overflow`: the headers of its response are
+ * too large. `done`: the client has its response, or has disconnected.
+ */
+export type Result = "done" | "failed" | "overflow";
+
+const failureOf = ({ code }: NodeJS.ErrnoException): Result => (code === "HPE_HEADER_OVERFLOW" ? "overflow" : "failed");
+
+const safeToRepeat = /^(GET|HEAD|OPTIONS|TRACE|PUT|DELETE)$/;
+/** Whether a request may be sent again: it is idempotent and has no body. */
+export const isRepeatable = (request: IncomingMessage): boolean =>
+  safeToRepeat.test(request.method ?? "") && !hasBody(request);
+
+const options = (request: IncomingMessage, headers: string[], { port, agent, single, service }: Upstream) => ({
+  host: service?.host ?? "127.0.0.1",
+  port,
+  method: request.method,
+  path: service?.path ?? request.url,
+  headers: headers as unknown as Record<string, string>,
+  // A kept-alive connection may be closing right now. A request that cannot be sent twice gets a new one.
+  agent: isRepeatable(request) ? agent : single,
+  maxHeaderSize: mostHeaders,
+});
+
+/**
+ * Streams a request to an app or a service, and the response to the client. Not through `drivers/outbound`, which
+ * refuses 127.0.0.1 and has a timeout.
+ */
+export function forward(request: IncomingMessage, response: ServerResponse, upstream: Upstream): Promise<Result> {
+  // The client left while its request waited for the app.
+  if (response.destroyed) return Promise.resolve("done");
+  return new Promise((resolve) => {
+    const { service } = upstream;
+    const headers = service?.headers ?? requestHeaders(request, upstream);
+    const repeatable = isRepeatable(request);
+    // Told to close, an app may answer before it has read the body, and close: its answer would be lost.
+    if (!repeatable) headers.push("Connection", "keep-alive");
+    const asked = (service?.isSecure ? https().request : send)(options(request, headers, upstream));
+    const stopTimer = service?.timer((error) => asked.destroy(error)) ?? (() => {});
+    asked.once("close", stopTimer);
+    const leave = () => {
+      if (!response.writableEnded) asked.destroy();
+      resolve("done");
+    };
+    response.once("close", leave);
+    const fail = (answered: { destroy(): void }, result: Result = "failed") => {
+      answered.destroy();
+      response.off("close", leave);
+      resolve(response.destroyed ? "done" : result);
+    };
+    // The app switched protocols unasked. Without this listener, Node closes the connection silently.
+    asked.on("upgrade", (_, socket) => fail(socket));
+    let isAnswered = () => false;
+    asked.on("response", (answer) => {
+      isAnswered = () => answer.complete;
+      upstream.joinSmallChunks(answer);
+      stopTimer();
+      answer.on("error", () => response.headersSent && response.destroy());
+      service?.onAnswer(answer);
+      if (!begin(response, answer)) return fail(answer);
+      // The client must not take half a response for a whole one.
+      answer.on("aborted", () => response.destroy());
+      answer.pipe(response);
+      // Nobody waits for the rest of a body that has its answer.
+      answer.once("end", () => {
+        if (repeatable || request.complete) return;
+        request.unpipe(asked).resume();
+        asked.destroy();
+      });
+    });
+    let interim = 0;
+    asked.on("information", ({ statusCode, rawHeaders }) => {
+      if (++interim > mostInterim) return fail(asked);
+      if (statusCode !== 103 || rawHeaders.length === 0 || interim > mostHints) return;
+      try {
+        response.writeEarlyHints(pairs(rawHeaders));
+      } catch {
+        // Node refuses malformed links. The response is sent without these hints.
+      }
+    });
+    asked.on("error", (error) => {
+      // An app that took the rest of a body for its next request has answered that too.
+      if (isAnswered()) return;
+      if (response.headersSent) return void response.destroy();
+      service?.onFailure(error);
+      fail(asked, failureOf(error));
+    });
+    if (repeatable) asked.end();
+    else request.pipe(asked);
+  });
+}
+
+/** How many early hints reach the client. They have no backpressure: an app could fill the memory with them. */
+const mostHints = 16;
+
+/**
+ * Begins the response to the client. Returns false if Node cannot write it: an app may send any status and any reason.
+ */
+function begin(response: ServerResponse, answer: IncomingMessage): boolean {
+  const { statusCode = 0, statusMessage = "" } = answer;
+  if (statusCode < 200) return false;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Node throws for a reason that contains them
+  const reason = statusMessage.replaceAll(/[\u0000-\u001f\u007f]/g, " ");
+  response.writeHead(statusCode, reason, passedHeaders(answer));
+  return true;
+}
+
+function pairs(raw: readonly string[]): Record<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] ?? "").toLowerCase();
+    const values = found.get(name) ?? [];
+    values.push(raw[i + 1] ?? "");
+    found.set(name, values);
+  }
+  return Object.fromEntries(found);
+}
+
+/** A client should wait for the answer (RFC 6455). Some send their first frames at once. */
+const mostEarly = 65_536;
+
+/**
+ * Reads from a client that waits for an answer, because only a reader learns that the client has left. Then, or if the
+ * client sends too much, its socket is destroyed. The returned function stops this, and puts back what was read.
+ */
+function untilAnswered(socket: Duplex): () => void {
+  const early: Buffer[] = [];
+  let size = 0;
+  const leave = () => socket.destroy();
+  const keep = (chunk: Buffer) => {
+    early.push(chunk);
+    size += chunk.length;
+    if (size > mostEarly) leave();
+  };
+  socket.on("data", keep).once("end", leave).resume();
+  return () => {
+    socket.off("data", keep).off("end", leave).pause();
+    if (size > 0) socket.unshift(Buffer.concat(early));
+  };
+}
+
+/** Connects a client's WebSocket to the app's. */
+export function forwardUpgrade(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  upstream: Upstream,
+  opened: (end: () => void) => void,
+): Promise<Result> {
+  // The client left while its request waited for the app.
+  if (socket.readableEnded) socket.destroy();
+  if (socket.destroyed) return Promise.resolve("done");
+  return new Promise((resolve) => {
+    const headers = upstream.service?.headers ?? requestHeaders(request, upstream);
+    headers.push("Connection", "Upgrade", "Upgrade", request.headers.upgrade ?? "websocket");
+    const asked = (upstream.service?.isSecure ? https().request : send)({
+      ...options(request, headers, upstream),
+      agent: false,
+    });
+    const leave = () => asked.destroy();
+    socket.once("close", leave);
+    const stop = untilAnswered(socket);
+    asked.on("upgrade", (answer, app, first) => {
+      stop();
+      socket.off("close", leave);
+      socket.write(headOf(answer, ["Connection: Upgrade", `Upgrade: ${answer.headers.upgrade ?? "websocket"}`]));
+      if (first.length > 0) socket.write(first);
+      if (head.length > 0) app.write(head);
+      const end = () => {
+        app.destroy();
+        socket.destroy();
+      };
+      for (const one of [app, socket]) one.on("error", end).on("close", end);
+      app.pipe(socket).pipe(app);
+      opened(end);
+      app.once("close", () => resolve("done"));
+    });
+    // The app did not switch protocols: forward its response, then close the connection.
+    asked.on("response", (answer) => {
+      upstream.joinSmallChunks(answer);
+      socket.write(headOf(answer, ["Connection: close"]));
+      answer.on("error", () => {}).pipe(socket);
+      answer.on("close", () => {
+        // After a whole response, the pipe closes the connection. After half a response, it does not.
+        if (!answer.complete) socket.destroy();
+        resolve("done");
+      });
+    });
+    let interim = 0;
+    asked.on("information", () => ++interim > mostInterim && asked.destroy());
+    asked.on("error", (error) => {
+      stop();
+      upstream.service?.onFailure(error);
+      resolve(socket.destroyed ? "done" : failureOf(error));
+    });
+    asked.end();
+  });
+}
+
+function headOf(answer: IncomingMessage, more: readonly string[]): string {
+  const passed = passedHeaders(answer);
+  const lines = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`];
+  for (let i = 0; i < passed.length; i += 2) lines.push(`${passed[i]}: ${passed[i + 1]}`);
+  return `${[...lines, ...more].join("\r\n")}\r\n\r\n`;
+}

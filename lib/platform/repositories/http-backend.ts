@@ -1,0 +1,146 @@
+import { once } from "node:events";
+import { systemTimer } from "../../kernel/clock.ts";
+import { Problem } from "../../kernel/errors.ts";
+import { AbortController } from "../../kernel/node/web.ts";
+import { type GitGroup, startGit } from "../runtime/limited-git.ts";
+import { signalProcess } from "../../kernel/node/process-table.ts";
+import { fetchBody } from "./fetch-body.ts";
+
+/** A git client's request, in the form that CGI needs. */
+export interface BackendRequest {
+  /** The repository's folder. */
+  readonly repository: string;
+  readonly method: string;
+  readonly service: "info/refs" | "git-upload-pack" | "git-receive-pack";
+  /** Without the question mark. */
+  readonly query: string;
+  readonly header: (name: string) => string | undefined;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Called with each chunk of the body. */
+  readonly seen?: (chunk: Buffer) => void;
+}
+
+export interface BackendAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncGenerator<Buffer, void>;
+  /** Resolves when git has ended. */
+  readonly closed: Promise<void>;
+  /** Ends git if the client stops reading the response. */
+  end(): void;
+}
+
+/** A client that sends no data for this long counts as gone. */
+const silence = "60s";
+
+/** A request as CGI variables. */
+function variablesOf({ repository, service, method, query, header }: BackendRequest): Record<string, string> {
+  const cut = repository.lastIndexOf("/");
+  // The body of a fetch is decompressed on its way.
+  const length = service === "git-upload-pack" ? undefined : header("content-length");
+  return {
+    GIT_PROJECT_ROOT: repository.slice(0, cut),
+    PATH_INFO: `${repository.slice(cut)}/${service}`,
+    GIT_HTTP_EXPORT_ALL: "1",
+    REQUEST_METHOD: method,
+    QUERY_STRING: query,
+    CONTENT_TYPE: header("content-type") ?? "",
+    ...(length !== undefined && { CONTENT_LENGTH: length }),
+    GIT_PROTOCOL: header("git-protocol") ?? "",
+    REMOTE_USER: "svc",
+    REMOTE_ADDR: "127.0.0.1",
+  };
+}
+
+/** Runs `git http-backend`. Request and response are streamed, so a push of any size needs little memory. */
+export async function httpBackend(
+  request: BackendRequest,
+  { env, group }: { readonly env: Readonly<Record<string, string>>; readonly group: GitGroup | undefined },
+  ending: AbortSignal,
+): Promise<BackendAnswer> {
+  const child = startGit(["http-backend"], { ...env, ...variablesOf(request) }, group);
+  child.stderr.resume();
+  const kill = () => {
+    if (child.pid !== undefined && child.exitCode === null) signalProcess(-child.pid, "SIGKILL");
+  };
+  ending.addEventListener("abort", kill);
+  const closed = new Promise<void>((resolve) => {
+    child.once("error", () => resolve());
+    child.once("close", () => resolve());
+  }).finally(() => ending.removeEventListener("abort", kill));
+  if (ending.aborted) kill();
+  if (request.service === "git-upload-pack") {
+    // Git answers a fetch after it has read all of the body. A push can be answered before its end.
+    const body = fetchBody(request.body, request.header("content-encoding"));
+    await sendBody({ body }, child.stdin, kill);
+  } else void sendBody(request, child.stdin, kill);
+
+  const chunks = child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let head = Buffer.alloc(0);
+  let end = -1;
+  while (end < 0) {
+    const { value, done } = await chunks.next();
+    if (done) throw new Error("git http-backend ended without an answer");
+    head = Buffer.concat([head, value]);
+    end = head.indexOf("\r\n\r\n");
+  }
+  const { status = "200", ...headers } = headersIn(head.toString("latin1", 0, end));
+  async function* body() {
+    try {
+      yield head.subarray(end + 4);
+      for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+      await closed;
+    } finally {
+      // A process counts as ended once its output was read or dropped. A client that goes leaves a rest.
+      await chunks.return?.();
+    }
+  }
+  return { status: Number.parseInt(status, 10), headers, body: body(), closed, end: kill };
+}
+
+const headersIn = (head: string): Record<string, string> =>
+  Object.fromEntries(
+    head.split("\r\n").map((line) => {
+      const [name = "", ...value] = line.split(":");
+      return [name.toLowerCase(), value.join(":").trim()];
+    }),
+  );
+
+/** Resolves when git accepts more input or has closed it. */
+async function taken(stdin: NodeJS.WritableStream): Promise<void> {
+  const over = new AbortController();
+  const one = (event: string) => once(stdin, event, { signal: over.signal });
+  await Promise.race([one("drain"), one("close")]).catch(() => {});
+  // The other one would leave its listeners.
+  over.abort();
+}
+
+/**
+ * Streams the body to git. If git stops reading, the rest is dropped, so the client can read the response. Rejects if the
+ * body is refused.
+ */
+async function sendBody(
+  { body, seen }: Pick<BackendRequest, "body" | "seen">,
+  stdin: NodeJS.WritableStream & { readonly destroyed?: boolean; readonly writable: boolean },
+  kill: () => void,
+): Promise<void> {
+  let cancel = systemTimer(silence, kill);
+  try {
+    for await (const given of body) {
+      cancel();
+      const chunk = Buffer.from(given.buffer, given.byteOffset, given.byteLength);
+      seen?.(chunk);
+      if (stdin.writable && !stdin.write(chunk)) await taken(stdin);
+      cancel = systemTimer(silence, kill);
+    }
+  } catch (error) {
+    if (error instanceof Problem) {
+      kill();
+      throw error;
+    }
+    // The client is gone. Git detects the incomplete pack and changes nothing.
+  } finally {
+    cancel();
+    stdin.end();
+  }
+}

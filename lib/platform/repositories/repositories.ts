@@ -1,0 +1,215 @@
+import { setMaxListeners } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Problem } from "../../kernel/errors.ts";
+import { AbortController } from "../../kernel/node/web.ts";
+import { lackOfDisk } from "../runtime/disk.ts";
+import { createGitCommand } from "../runtime/git-command.ts";
+import type { GitGroup } from "../runtime/limited-git.ts";
+import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
+import { gitSettings, settleRepository } from "./settings.ts";
+import { type RepositoryName, storedRepositories } from "./stored-repositories.ts";
+
+/** Leftovers of a killed git: locks, which block the next push, and partial packs. */
+const leftover = /\.lock$|^(tmp_|\.tmp-)/;
+/** Each push adds a pack. Above this number, packs are merged. */
+const mostPacks = 20;
+/** The concurrent git requests per organization. Each takes several processes. */
+const mostRequests = 16;
+const refusedEnd = /\.lock$|\.$/;
+
+export type Repositories = ReturnType<typeof createRepositories>;
+
+/** The git repositories that the service hosts: bare, one folder per organization, served by `git http-backend`. */
+export function createRepositories(folder: string, { pushLimit }: { readonly pushLimit: number }, group?: GitGroup) {
+  const own = join(folder, ".host");
+  const template = join(own, "empty.git");
+  const settings = join(own, "settings");
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // One for each running request of git.
+  /** Running pushes per repository, and running requests per organization. */
+  const pushing = new Map<string, number>();
+  const serving = new Map<string, number>();
+  /** The cleanup by the first of several concurrent pushes. The others wait for it. */
+  const tidied = new Map<string, Promise<void>>();
+  let halves = 0;
+  /** The settings of a new repository. */
+  let newSettings: Buffer;
+  let begun: Promise<ReturnType<typeof createGitCommand>> | undefined;
+
+  const env: Record<string, string> = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: own,
+    LC_ALL: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: settings,
+    // A push may name replacements (refs/replace), and a commit that replaces itself would stop all later pushes.
+    GIT_NO_REPLACE_OBJECTS: "1",
+  };
+
+  /** Repositories that exist share the template's settings, so its formats must not change with git's version. */
+  const formats = ["-c", "init.defaultObjectFormat=sha1", "-c", "init.defaultRefFormat=files"];
+
+  const begin = async () => {
+    mkdirSync(own, { recursive: true, mode: 0o700 });
+    writeFileSync(settings, gitSettings(pushLimit));
+    const git = createGitCommand(join(own, "git"), { url: "file:" }, group);
+    await rm(template, { recursive: true, force: true });
+    const made = await git(
+      [...formats, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template],
+      {
+        signal: closing.signal,
+        timeout: "30s",
+      },
+    );
+    if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
+    newSettings = await readFile(join(template, "config"));
+    return git;
+  };
+  const ready = () => {
+    begun ??= begin().catch((error) => {
+      begun = undefined;
+      throw error;
+    });
+    return begun;
+  };
+
+  const pathOf = ({ organization_id, repo }: RepositoryName) =>
+    join(folder, organization_id, `${repo.toLowerCase()}.git`);
+
+  const find = (name: RepositoryName): string | undefined => {
+    const path = pathOf(name);
+    return existsSync(join(path, "HEAD")) ? path : undefined;
+  };
+
+  /** Two concurrent first pushes share one repository: the rename of the second fails, and it uses the first one's. */
+  const make = async (name: RepositoryName): Promise<string> => {
+    const path = pathOf(name);
+    if (existsSync(path)) return path;
+    halves += 1;
+    const half = `${path}.${process.pid}-${halves}.half`;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await cp(template, half, { recursive: true });
+    await rename(half, path).catch((error) => {
+      if (!existsSync(path)) throw error;
+    });
+    await rm(half, { recursive: true, force: true });
+    return path;
+  };
+
+  const removeLeftovers = async (path: string) => {
+    const places = [path, join(path, "objects"), join(path, "objects/pack")];
+    for (const place of places)
+      for (const name of await readdir(place))
+        if (leftover.test(name)) await rm(join(place, name), { recursive: true, force: true });
+    for (const { name, parentPath } of await readdir(join(path, "refs"), { recursive: true, withFileTypes: true }))
+      if (name.endsWith(".lock")) await rm(join(parentPath, name), { force: true });
+  };
+
+  /** Counts a running push. The first of several concurrent pushes removes the leftovers of a killed push. */
+  const beginPush = async (repository: string): Promise<() => void> => {
+    const isFirst = !pushing.has(repository);
+    const leave = count(pushing, repository);
+    if (isFirst) tidied.set(repository, removeLeftovers(repository));
+    await tidied.get(repository)?.catch((error) => {
+      leave();
+      throw error;
+    });
+    return leave;
+  };
+
+  const read = async (path: string, ...args: string[]) => {
+    const git = await ready();
+    const { ok, stdout } = await git(["--git-dir", path, ...args], { signal: closing.signal, timeout: "30s" });
+    return ok ? stdout.trim() : undefined;
+  };
+
+  /**
+   * Merges small packs after the last concurrent push has its response. Unreachable objects stay. The next push may
+   * start meanwhile, because git needs no lock for this. If the merge fails, the next push tries again.
+   */
+  const repack = async (path: string): Promise<void> => {
+    if (pushing.get(path) !== 1) return;
+    const files = await readdir(join(path, "objects/pack")).catch(() => []);
+    if (files.filter((name) => name.endsWith(".pack")).length < mostPacks) return;
+    const git = await ready();
+    const limits = ["-c", "pack.windowMemory=64m", "-c", "pack.threads=1"];
+    const args = ["--git-dir", path, ...limits, "repack", "--geometric=2", "-d", "--quiet"];
+    await git(args, { signal: closing.signal, timeout: "1h" });
+  };
+
+  return {
+    /** The path of a repository for git. Undefined if it does not exist. */
+    async open(name: RepositoryName): Promise<string | undefined> {
+      const path = find(name);
+      if (path === undefined) return undefined;
+      await ready();
+      await settleRepository(path, newSettings);
+      return path;
+    },
+
+    /** Why a hosted repository cannot have this name; undefined if it can. */
+    refuses: (repo: string): string | undefined =>
+      repo.split("/").some((part) => refusedEnd.test(part))
+        ? "a part of a repository's name must not end with a dot or with .lock"
+        : undefined,
+
+    find,
+
+    /** Serves a git request. Undefined if the repository does not exist and only a push would create it. */
+    async serve(
+      name: RepositoryName,
+      request: Omit<BackendRequest, "repository">,
+      mayMake: boolean,
+    ): Promise<BackendAnswer | undefined> {
+      await ready();
+      const { organization_id } = name;
+      if ((serving.get(organization_id) ?? 0) >= mostRequests)
+        throw new Problem(
+          "rate_limited",
+          `${mostRequests} git requests of this organization run already; try again later`,
+          { headers: { "retry-after": "5" } },
+        );
+      const leaves = [count(serving, organization_id)];
+      const leave = () => {
+        for (const one of leaves) one();
+      };
+      try {
+        // The first request of a push too: git shows its user only the reason why that one is refused.
+        const lack = mayMake ? await lackOfDisk(folder, "a push") : undefined;
+        if (lack !== undefined) throw new Problem("unavailable", lack, { headers: { "retry-after": "60" } });
+        const isPush = request.service === "git-receive-pack";
+        // A repository that does not exist yet answers like an empty one.
+        const repository = isPush ? await make(name) : (find(name) ?? (mayMake ? template : undefined));
+        if (repository === undefined) {
+          leave();
+          return undefined;
+        }
+        if (repository !== template) await settleRepository(repository, newSettings);
+        if (isPush) leaves.push(await beginPush(repository));
+        const answer = await httpBackend({ ...request, repository }, { env, group }, closing.signal);
+        void answer.closed.then(() => (isPush ? repack(repository) : undefined)).finally(leave);
+        return answer;
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+
+    ...storedRepositories({ folder, pathOf, read }),
+
+    /** Ends the running requests. Completed pushes stay. */
+    close: () => closing.abort(),
+  };
+}
+
+/** Adds one to a count. The returned function subtracts it again. */
+function count(counts: Map<string, number>, name: string): () => void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+  return () => {
+    const left = (counts.get(name) ?? 1) - 1;
+    if (left > 0) counts.set(name, left);
+    else counts.delete(name);
+  };
+}

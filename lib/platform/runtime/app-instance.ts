@@ -1,0 +1,248 @@
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
+import { AbortController } from "../../kernel/node/web.ts";
+import type { Crash, Instance, LogLine } from "../../drivers/deployment/contract.ts";
+import type { Run } from "./background-steps.ts";
+import type { Child, Ending } from "../../kernel/node/child-process.ts";
+import { Unhealthy } from "./failure.ts";
+import { freePort, waitUntilHealthy } from "./health.ts";
+import { tellsOfMemory } from "./lines.ts";
+import { type Listener, watchPorts } from "./listening-ports.ts";
+import { createOutput } from "./output.ts";
+import { pause } from "./pause.ts";
+import type { ProcessEntry } from "../../kernel/node/process-table.ts";
+import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
+
+/** `port` is the port of 127.0.0.1 that leads to the app; `inside` is the app's variable PORT. */
+export interface Ports {
+  readonly port: number;
+  readonly inside: number;
+  /** Whether the app listens at ::1 alone, and therefore needs a relay. */
+  readonly isOnlyIpv6: boolean;
+}
+
+/** A program to run, with its health check. */
+export interface Program {
+  readonly deployment_id: string;
+  start(ports: Ports, take: (line: LogLine) => void): Child;
+  /** The app's listening port if it ignores PORT. */
+  readonly port?: number;
+  /** The ports on which it listens. Set only if the app can choose them itself. */
+  readonly listening?: (child: Child) => readonly Listener[];
+  /** Returns the function that says, once the program has ended, whether it left files that ended with it. */
+  readonly layerOf?: (child: Child) => () => boolean;
+  /** Extends the reason of a failed start, based on the last output lines. */
+  readonly explain?: (ending: Ending | undefined, printed: readonly LogLine[]) => string;
+  /** A program that an earlier process started. It is taken over; `start` is called after it ends. */
+  readonly running?: { readonly port: number; adopt(take: (line: LogLine) => void): Child };
+  /** The path in `svc.json`, if any. */
+  readonly health: string | null;
+  /** The URL at which people reach it; null if there is none. */
+  readonly url: string | null;
+  /** The reason to report if the port refuses a connection or closes it at once. */
+  readonly refusal: (inside: number) => string;
+  readonly healthTimeout_ms: number;
+  readonly memory_bytes: number;
+  /** The workers, which start once the app accepts requests. */
+  readonly workers?: (tell: Pick<Parameters<typeof createWorkers>[1], "output" | "crashed">) => Workers;
+  /** Called after the final stop. */
+  readonly onStopped: () => void;
+}
+
+const firstBackoff_ms = 250;
+const longestBackoff_ms = 30_000;
+/** If an app ended after this long, its start counts as successful, and the back-off starts over. */
+const stable_ms = 60_000;
+/** Another program may take the port between its choice and the start, so several ports are tried. */
+const portsTried = 3;
+
+const describe = ({ code, signal, reason }: Ending) =>
+  `the app ${reason ?? `ended ${signal ? `by the signal ${signal}` : `with the exit code ${code}`}`}`;
+const portTakenWords = /EADDRINUSE|address already in use|port is already allocated/;
+
+export type AppInstance = Instance & {
+  /** Ends the app if it exceeds its memory limit. It then restarts. */
+  checkMemory(all: () => readonly ProcessEntry[]): void;
+};
+
+/** Starts a program and keeps it running. Resolves once it is healthy; rejects if it never becomes healthy. */
+export async function startApp(program: Program, { log, signal }: Pick<Run, "log" | "signal">): Promise<AppInstance> {
+  const app = createApp(program, signal);
+  let reason: string | undefined = "";
+  try {
+    reason = await app.begin(log, log);
+  } finally {
+    if (reason !== undefined) app.giveUp();
+  }
+  if (reason === undefined) return app.instance;
+  const silent: LogLine = { level: "info", message: "The app printed nothing" };
+  const cause = app.hasPrinted() ? undefined : [silent];
+  throw new Unhealthy(`the health check failed: ${reason}`, { cause, crash: app.crash() });
+}
+
+function createApp(program: Program, signal: AbortSignal) {
+  const output = createOutput();
+  let takeCrash = (_: Crash) => {};
+  const crashed = (crash: Crash) => takeCrash(crash);
+  const workers = program.workers?.({ output: output.add, crashed });
+  const stopping = new AbortController();
+  const abort = () => stopping.abort();
+  const giveUp = () => signal.removeEventListener("abort", abort);
+  signal.addEventListener("abort", abort);
+  const waiting = new Set<(up: boolean) => void>();
+  let child: Child | undefined;
+  let running = program.running;
+  let port: number | undefined;
+  /** The port that the app itself chose, once it is known. */
+  let own = program.port;
+  let isOnlyIpv6 = false;
+  /** How the last process ended by itself; undefined if the service stopped it. */
+  let ending: Ending | undefined;
+  let failures = 0;
+  let outOfMemory = false;
+  let stopped: Promise<void> | undefined;
+
+  let isTold = false;
+  const tellOfData = () => {
+    const message =
+      "Files that the app wrote below its folder are gone: what has to stay belongs in /data (the variable DATA_DIR)";
+    if (!isTold) output.add({ level: "info", message });
+    isTold = true;
+  };
+
+  const tellWaiting = (up: boolean) => {
+    for (const tell of waiting) tell(up);
+    waiting.clear();
+  };
+
+  /**
+   * Starts the program and waits until it is healthy; otherwise returns the reason. A program that ignores PORT is
+   * restarted with the port on which it listens.
+   */
+  const begin = async (log: Run["log"], tell: Run["log"] = () => {}): Promise<string | undefined> => {
+    for (let tries = 1; ; tries++) {
+      const at = running?.port ?? (await freePort());
+      const inside = own ?? at;
+      let portTaken = false;
+      outOfMemory = false;
+      const take = (line: LogLine) => {
+        portTaken ||= portTakenWords.test(line.message);
+        outOfMemory ||= tellsOfMemory(line.message);
+        output.add(line);
+        if (port === undefined) tell(line);
+      };
+      const started = running ? running.adopt(take) : program.start({ port: at, inside, isOnlyIpv6 }, take);
+      running = undefined;
+      child = started;
+      const { health, url, healthTimeout_ms: timeout_ms, refusal, listening, explain = () => "" } = program;
+      const look =
+        listening && !isOnlyIpv6
+          ? watchPorts(inside, { listening: () => listening(started), isFixed: own !== undefined, timeout_ms }, log)
+          : () => undefined;
+      let other: Listener | undefined;
+      const hasEnded = () => {
+        if (started.ending) return describe(started.ending);
+        other = look();
+        return other && `it listens on port ${other.port}`;
+      };
+      const place = { port: at, url, health, timeout_ms, refusal: refusal(inside) };
+      const answer = await waitUntilHealthy(place, hasEnded, { log, signal: stopping.signal });
+      if (typeof answer === "number") {
+        port = at;
+        tell({ level: "info", message: `The health check passed: GET ${health ?? "/"} answered ${answer}` });
+        const since = monotonicNow();
+        const hasLeft = program.layerOf?.(started);
+        void started.ended.then((how) => {
+          if (hasLeft?.()) tellOfData();
+          return revive(how, monotonicNow() - since);
+        });
+        tellWaiting(true);
+        return undefined;
+      }
+      ending = started.ending;
+      await started.stop(1_000);
+      if (other !== undefined && !stopping.signal.aborted) {
+        own = other.port;
+        isOnlyIpv6 = other.isOnlyIpv6;
+        tries -= 1;
+        const way = isOnlyIpv6 ? `, with a relay to [::1]:${own}` : `, with the port ${own} that it listens on`;
+        log({ level: "info", message: `The app starts again${way}` });
+        continue;
+      }
+      portTaken ||= portTakenWords.test(answer);
+      if (!portTaken || tries === portsTried || stopping.signal.aborted)
+        return answer + explain(started.ending, output.last());
+    }
+  };
+
+  const crashOfApp = (): Crash | undefined => ending && { process: "web", exit_code: ending.code };
+
+  /** Restarts a program that was healthy and ended, with growing back-off. */
+  const revive = async (how: Ending, ran_ms: number) => {
+    port = undefined;
+    ending = how;
+    if (ran_ms >= stable_ms) failures = 0;
+    const limit = `deployments.appMemory (${byteSizeText(program.memory_bytes)})`;
+    let reason: string | undefined =
+      outOfMemory || how.passed === "memory"
+        ? `The app used more memory than ${limit}`
+        : describe(how).replace(/^t/, "T");
+    while (reason !== undefined && !stopping.signal.aborted) {
+      const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
+      failures += 1;
+      output.add({ level: "error", message: `${reason}; it starts again in ${wait_ms / 1000} s` });
+      const crash = crashOfApp();
+      if (crash) crashed(crash);
+      await pause(wait_ms, stopping.signal);
+      if (stopping.signal.aborted) return;
+      reason = await begin(output.add);
+    }
+    if (reason === undefined) output.add({ level: "info", message: "The app is back" });
+  };
+
+  const instance: AppInstance = {
+    deployment_id: program.deployment_id,
+    get port() {
+      return port;
+    },
+    up(within_ms) {
+      if (port !== undefined) return Promise.resolve(true);
+      if (stopping.signal.aborted) return Promise.resolve(false);
+      return new Promise((resolve) => {
+        const cancel = systemTimer(within_ms, () => tell(false));
+        const tell = (up: boolean) => {
+          cancel();
+          waiting.delete(tell);
+          resolve(up);
+        };
+        waiting.add(tell);
+      });
+    },
+    output: output.listen,
+    crashes(take) {
+      takeCrash = take;
+    },
+    startWorkers: () => workers?.start(),
+    stopWorkers: async (grace_ms) => workers?.stop(grace_ms),
+    stop(grace_ms) {
+      stopped ??= (async () => {
+        stopping.abort();
+        port = undefined;
+        tellWaiting(false);
+        await Promise.all([child?.stop(grace_ms), workers?.stop(grace_ms)]);
+        output.end();
+        giveUp();
+        program.onStopped();
+      })();
+      return stopped;
+    },
+    checkMemory(all) {
+      workers?.checkMemory(all);
+      const wasPassed = endBeyondMemory(child, program.memory_bytes, all);
+      // With a control group, its ending already says which limit was exceeded.
+      outOfMemory ||= wasPassed && !child?.passed;
+    },
+  };
+  return { instance, begin, giveUp, crash: crashOfApp, hasPrinted: () => output.last().length > 0 };
+}

@@ -1,0 +1,101 @@
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
+import { AbortController } from "../../kernel/node/web.ts";
+import type { Run } from "./background-steps.ts";
+import { deadline } from "../../kernel/deadline.ts";
+import { lackOfDisk } from "./disk.ts";
+import { Failure } from "./failure.ts";
+
+/** The run of a build that a limit can end. */
+export type LimitedRun = Run & { readonly end: (reason: string) => void };
+
+export interface BuildLimits {
+  readonly memory_bytes: number;
+  readonly disk_bytes: number;
+}
+
+/** Counts the bytes that a build has written so far. Stops counting at `most`. */
+export type Written = (most: number) => Promise<number>;
+
+/** The limits of a build, and the count of its written bytes. */
+interface Watched {
+  readonly limits: BuildLimits;
+  readonly written: Written;
+}
+
+/** Runs a build if there is enough disk space, and ends it at a limit. Rejects with the limit that it exceeded. */
+export async function withinLimits<T>(
+  run: Run,
+  { folder, limits: { timeout_ms } }: { readonly folder: string; readonly limits: { readonly timeout_ms: number } },
+  work: (run: LimitedRun) => Promise<T>,
+): Promise<T> {
+  const lack = await lackOfDisk(folder, "a build");
+  if (lack !== undefined) throw new Failure(lack);
+  const ending = new AbortController();
+  let reason: string | undefined;
+  const end = (why: string) => {
+    reason ??= why;
+    ending.abort();
+  };
+  const abort = () => end("it was ended");
+  run.signal.addEventListener("abort", abort);
+  if (run.signal.aborted) abort();
+  const cancel = deadline(timeout_ms, () =>
+    end(`the build took longer than deployments.buildTimeout (${timeout_ms / 1000} s)`),
+  );
+  try {
+    const made = await work({ ...run, signal: ending.signal, end });
+    // A limit may be exceeded while no process of the build runs.
+    if (reason !== undefined) throw new Failure(reason);
+    return made;
+  } catch (error) {
+    throw reason === undefined ? error : new Failure(reason);
+  } finally {
+    cancel();
+    run.signal.removeEventListener("abort", abort);
+  }
+}
+
+const watch_ms = 100;
+/** Counting a build's files takes time. The pause between counts is this many times longer than a count. */
+const diskPause = 10;
+
+/** The reason to end a build that has written too much, or undefined. */
+export async function diskReason({ limits: { disk_bytes }, written }: Watched): Promise<string | undefined> {
+  if ((await written(disk_bytes)) <= disk_bytes) return undefined;
+  return `it wrote more than deployments.buildDisk (${byteSizeText(disk_bytes)})`;
+}
+
+/**
+ * Watches the limits of all processes of a build together. Reports when one is exceeded. Returns the function that
+ * stops watching.
+ */
+export function watchLimits(
+  reasonOf: () => string | undefined,
+  { limits, written }: Watched,
+  passed: (reason: string) => void,
+): () => void {
+  let stopped = false;
+  let cancel = () => {};
+  let nextDisk = 0;
+  const over = (reason: string) => {
+    if (!stopped) passed(reason);
+  };
+  const look = async () => {
+    const used = reasonOf();
+    if (used !== undefined) return over(used);
+    const begun = monotonicNow();
+    if (begun >= nextDisk) {
+      const reason = await diskReason({ limits, written });
+      if (reason !== undefined) return over(reason);
+      nextDisk = monotonicNow() + Math.max(watch_ms, diskPause * (monotonicNow() - begun));
+    }
+    if (!stopped) cancel = systemTimer(watch_ms, () => void look());
+  };
+  cancel = systemTimer(watch_ms, () => void look());
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

@@ -1,0 +1,162 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { deadline } from "../../kernel/deadline.ts";
+import { type GitGroup, gitMemorySettings, startGit } from "./limited-git.ts";
+import { signalProcess } from "../../kernel/node/process-table.ts";
+
+/** Where repositories come from. */
+export interface CodeHost {
+  /** `https://github.com/{repo}.git`. */
+  readonly url: string;
+  readonly token?: string | undefined;
+  /** A folder of repositories on this machine that replaces the URL. */
+  readonly repos?: string | undefined;
+  /** Finds the folder of a repository that the service hosts. It takes precedence over the code host. */
+  readonly own?: (of: { readonly organization_id: string; readonly repo: string }) => Promise<string | undefined>;
+  /** Whether an organization may fetch a repository with the operator's credential. */
+  readonly mayFetch?: ((organization_id: string, repo: string) => Promise<boolean>) | undefined;
+}
+
+export interface GitResult {
+  readonly ok: boolean;
+  /** Whether it was aborted, so a retry would end the same way. */
+  readonly wasEnded: boolean;
+  readonly stdout: string;
+  /** Git's error message, in one line. */
+  readonly reason: string;
+}
+
+export interface GitOptions {
+  readonly signal: AbortSignal;
+  readonly timeout: string;
+  /** Whether to use the operator's credential at the code host: a token, or the ssh key of the server's user. */
+  readonly usesCredential?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Environment variables of the server that git may need to reach the code host. */
+const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_SOCK)$/i;
+const largestOutput = 1024 * 1024;
+
+/**
+ * Git reads only these settings: repositories may belong to any user, hooks never run, and only the code host's
+ * protocol is allowed. Settings by `-c` would not reach the second git process of a local repository.
+ */
+const config = (scheme: string) => `[safe]
+	directory = *
+[core]
+	hooksPath = /dev/null
+	fsmonitor = false
+[protocol]
+	allow = never
+[protocol "${scheme}"]
+	allow = always
+[http]
+	followRedirects = false
+	lowSpeedLimit = 1000
+	lowSpeedTime = 30
+[uploadpack]
+	# Of a repository of this service, for a commit that no branch has any more.
+	allowAnySHA1InWant = true
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[fetch]
+	recurseSubmodules = false
+	# A pack is written to the disk as it comes; few and large objects would be unpacked in memory.
+	unpackLimit = 1
+[advice]
+	detachedHead = false
+${gitMemorySettings}`;
+
+/** Runs git without a shell, in an environment that contains only what is set here. */
+export function createGitCommand(folder: string, { url, token, repos }: CodeHost, group?: GitGroup) {
+  mkdirSync(folder, { recursive: true });
+  const settings = join(folder, "config");
+  const scheme = repos === undefined ? (/^[a-z]+/.exec(url)?.[0] ?? "https") : "file";
+  writeFileSync(settings, config(scheme));
+  const { PATH = "", HOME = folder } = process.env;
+  const env: Record<string, string> = {
+    PATH,
+    // An ssh key is in the home folder of the server's user.
+    HOME: scheme === "ssh" ? HOME : folder,
+    LC_ALL: "C",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: settings,
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_ASKPASS: "/bin/false",
+    GIT_PROTOCOL_FROM_USER: "0",
+    GIT_LFS_SKIP_SMUDGE: "1",
+    GIT_NO_REPLACE_OBJECTS: "1",
+  };
+  for (const [name, value] of Object.entries(process.env))
+    if (passed.test(name) && value !== undefined) env[name] = value;
+  const ssh = "ssh -o BatchMode=yes";
+  const anonymous = { GIT_SSH_COMMAND: `${ssh} -o PreferredAuthentications=none` };
+  const credential: Record<string, string> = { GIT_SSH_COMMAND: ssh };
+  if (token !== undefined && /^https?:/.test(url)) {
+    // In the environment, so other users of the machine cannot read it.
+    credential["GIT_CONFIG_COUNT"] = "1";
+    credential["GIT_CONFIG_KEY_0"] = `http.${new URL(url.replaceAll("{repo}", "a/b")).origin}/.extraHeader`;
+    credential["GIT_CONFIG_VALUE_0"] =
+      `Authorization: Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+  }
+  return (args: readonly string[], options: GitOptions) =>
+    run(args, { ...env, ...(options.usesCredential ? credential : anonymous), ...options.env }, options, group);
+}
+
+function run(
+  args: readonly string[],
+  env: Record<string, string>,
+  options: GitOptions,
+  group: GitGroup | undefined,
+): Promise<GitResult> {
+  const { signal, timeout } = options;
+  if (signal.aborted) return Promise.resolve({ ok: false, wasEnded: true, stdout: "", reason: "it was ended" });
+  const child = startGit(args, env, group);
+  child.stdin.end();
+  const kill = () => {
+    if (child.pid !== undefined) signalProcess(-child.pid, "SIGKILL");
+  };
+  let late = false;
+  const cancel = deadline(milliseconds(timeout), () => {
+    late = true;
+    kill();
+  });
+  signal.addEventListener("abort", kill);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    if (stdout.length < largestOutput) stdout += chunk;
+  });
+  child.stderr.on("data", (chunk: Buffer) => {
+    stderr = (stderr + chunk).slice(-4096);
+  });
+  return new Promise((resolve) => {
+    const end = (code: number | null, problem?: string) => {
+      cancel();
+      signal.removeEventListener("abort", kill);
+      const reason = late ? `git took longer than ${timeout}` : (problem ?? reasonIn(stderr));
+      resolve({ ok: code === 0 && !late, wasEnded: late || signal.aborted, stdout, reason });
+    };
+    child.once("error", ({ message }) => end(null, `git cannot be started: ${message}`));
+    child.once("close", (code, killed) =>
+      end(
+        code,
+        killed === "SIGKILL" && !signal.aborted
+          ? "git was killed, probably because it took too much memory"
+          : undefined,
+      ),
+    );
+  });
+}
+
+/** The line of git's output with the actual error. Hints and progress are less useful. */
+function reasonIn(stderr: string): string {
+  const lines = stderr.split(/[\r\n]+/).filter((line) => line.trim() !== "");
+  const line =
+    lines.find((one) => /^(fatal|error|remote: fatal):/.test(one)) ?? lines.at(-1) ?? "git ended without a message";
+  return line.replace(/^(remote: )?(fatal|error): /, "");
+}

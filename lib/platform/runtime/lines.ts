@@ -1,0 +1,95 @@
+import { StringDecoder } from "node:string_decoder";
+import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
+import type { LogLine } from "../../drivers/deployment/contract.ts";
+
+const longestLine = 8 * 1024;
+const longestBuffer = 32 * 1024;
+/** The average read rate in lines and bytes. Faster reading is useless: no log keeps more than 10,000 lines. */
+const lines_perMs = 5;
+const bytes_perMs = 8 * 1024;
+
+/** For how many milliseconds to stop reading a program whose log is full. Reading at once took a third of a processor. */
+export const pauseUnread = (chunk: Buffer): number => chunk.length / (4 * bytes_perMs);
+
+/** A program whose output is not read, until a time. */
+interface Pause {
+  until: number;
+}
+const longestPause_ms = 60_000;
+
+export type Pacing = ReturnType<typeof createPacing>;
+
+/**
+ * Slows a program down by the number of its organization's programs that flood their logs: 21 of them brought the 99th
+ * percentile of others to 0.2 s. Each waits for what it printed itself, so a quiet one is still read at once.
+ */
+export function createPacing() {
+  /** The programs of each organization that pause. */
+  const pausing = new Map<string, Set<Pause>>();
+
+  return function paced(organization_id: string, write: (chunk: Buffer) => number): (chunk: Buffer) => number {
+    const own: Pause = { until: 0 };
+    return (chunk) => {
+      const begun = monotonicNow();
+      const least_ms = write(chunk);
+      const now = monotonicNow();
+      // Secrets of many lines make the search for them slow.
+      const cost_ms = Math.max(least_ms, 4 * (now - begun));
+      const all = pausing.get(organization_id) ?? new Set();
+      for (const one of all) if (one.until <= now) all.delete(one);
+      pausing.set(organization_id, all.add(own));
+      own.until = Math.min(Math.max(own.until, now) + cost_ms * all.size, now + longestPause_ms);
+      return own.until - now;
+    };
+  };
+}
+
+const isError = /^(npm (error|ERR!)|fatal:|panic:|error[:\s]|[\w.]*(Error|Exception):)|\sERR_\w+/;
+const isWarning = /^(npm warn|warn(ing)?\b|\(node:\d+\) \w*Warning)/i;
+
+const memoryWords = /out of memory|allocation failed|ENOMEM|MemoryError|bad_alloc|Cannot allocate memory/i;
+/**
+ * Whether a program reports that it ran out of memory. A process's own hard limit applies before the watch over all
+ * processes.
+ */
+export const tellsOfMemory = (message: string): boolean => memoryWords.test(message);
+
+/** Converts a line to a log entry. Programs also print progress to stderr, so the text decides the level. */
+function entryOf(text: string): LogLine {
+  const message = withoutEscapeSequences(text);
+  const level = isError.test(message.trimStart()) ? "error" : isWarning.test(message.trimStart()) ? "warn" : "info";
+  return { level, message };
+}
+
+/**
+ * Splits a program's output into entries. If carriage returns overwrite a line, only its last state counts. `hide`
+ * replaces secrets before a long line is cut; after the cut, half a secret could remain.
+ */
+export function createLineReader(take: (line: LogLine) => void, hide: (text: string) => string) {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  const emit = (line: string) => {
+    const shown = hide(line.split("\r").findLast((state) => state !== "") ?? "");
+    take(entryOf(shown.length > longestLine ? `${shown.slice(0, longestLine)}…` : shown));
+  };
+  return {
+    /** Returns for how many milliseconds to stop reading, so a program that floods its log has to wait. */
+    write(chunk: Buffer): number {
+      const parts = (rest + decoder.write(chunk)).split("\n");
+      rest = parts.pop() ?? "";
+      for (const part of parts) emit(part);
+      if (rest.length > longestBuffer) {
+        emit(rest);
+        rest = "";
+      }
+      return Math.max(parts.length / lines_perMs, chunk.length / bytes_perMs);
+    },
+    /** The program has ended. Its last line may lack a newline. */
+    end(): void {
+      rest += decoder.end();
+      if (rest !== "") emit(rest);
+      rest = "";
+    },
+  };
+}
