@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { groups } from "../bin/commands.ts";
 import type { Listing } from "../bin/define-command.ts";
+import { jsonSchema } from "../lib/composition/openapi/json-schema.ts";
+import { operations } from "../lib/composition/operations.ts";
 import { allOptions, type OptionInfo, variableOf } from "../lib/config/parse-options.ts";
-import { lifecycle as deployment } from "../lib/features/deployments/states.ts";
 import { failures, outcomeFields } from "../lib/drivers/simulated-outcome.ts";
+import { faultFields } from "../lib/emulator/instruments/faults.ts";
+import { lifecycle as deployment } from "../lib/features/deployments/states.ts";
 import { catalog } from "../lib/features/events/catalog.ts";
 import { type Model, models } from "../lib/features/generations/models.ts";
 import { lifecycle as generation } from "../lib/features/generations/states.ts";
-import { faultFields } from "../lib/emulator/instruments/faults.ts";
 import { problems } from "../lib/kernel/errors.ts";
 import type { Machine } from "../lib/kernel/state-machine.ts";
-import { jsonSchema } from "../lib/composition/openapi/json-schema.ts";
-import { operations } from "../lib/composition/operations.ts";
 
 /** Generated from the code, so it stays up to date: the JSON files of schema/, and the marked parts of the pages. */
 export interface Document {

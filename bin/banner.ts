@@ -1,9 +1,9 @@
 import { styleText } from "node:util";
 import type { Protection } from "../lib/drivers/deployment/protections.ts";
-import { firstRepositoryIn } from "../lib/platform/runtime/local-repositories.ts";
 import type { Options } from "../lib/index.ts";
 import { pathOf } from "../lib/kernel/text/paths.ts";
 import { version } from "../lib/kernel/version.ts";
+import { firstRepositoryIn } from "../lib/platform/runtime/local-repositories.ts";
 import { describeDatabase, withoutPassword } from "../lib/store/database-url.ts";
 import { wrapped } from "./output.ts";
 

@@ -1,6 +1,6 @@
+import { published } from "../lib/composition/openapi/service.ts";
 import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { pathOf, readText } from "../lib/kernel/text/paths.ts";
-import { published } from "../lib/composition/openapi/service.ts";
 import { listIn, refuseDeep, UsageError } from "./arguments.ts";
 
 type Json = Readonly<Record<string, unknown>>;

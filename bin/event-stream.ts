@@ -2,8 +2,8 @@ import { on } from "node:events";
 import * as v from "valibot";
 import { type Client, ClientProblem } from "../lib/client.ts";
 import { beforeFirst, event } from "../lib/features/events/schema.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
 import { codes } from "../lib/http/streams/subscriber.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
 import { baseOf, type Connection, clientOf } from "./connection.ts";
 
 export type ServiceEvent = v.InferOutput<typeof event>;

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { givenKey } from "../lib/composition/encryption-key.ts";
+import { keyName } from "../lib/features/keys/schema.ts";
 import { createClock, isoOf, parseInstant } from "../lib/kernel/clock.ts";
 import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
-import { keyName } from "../lib/features/keys/schema.ts";
 import { describeError } from "../lib/store/database-error.ts";
 import { describeDatabase } from "../lib/store/database-url.ts";
 import { readKey } from "../lib/store/encryption.ts";

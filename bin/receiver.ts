@@ -1,6 +1,6 @@
+import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { requestOf } from "../lib/features/deliveries/delivery-request.ts";
 import { signedJson } from "../lib/features/deliveries/signed-json.ts";
-import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { networksOf } from "../lib/kernel/text/networks.ts";
 import { parseUrl } from "../lib/kernel/text/url.ts";

@@ -1,10 +1,10 @@
 import { type Answer, type Client, ClientProblem } from "../lib/client.ts";
 import type { SimulatedOutcome } from "../lib/drivers/simulated-outcome.ts";
 import { catalog, type EventName } from "../lib/features/events/catalog.ts";
-import { systemTimer } from "../lib/kernel/clock.ts";
-import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
-import { createRandom } from "../lib/kernel/random.ts";
 import type { Scenario } from "../lib/features/scenarios/service.ts";
+import { systemTimer } from "../lib/kernel/clock.ts";
+import { createRandom } from "../lib/kernel/random.ts";
+import { didYouMean } from "../lib/kernel/text/did-you-mean.ts";
 import { UsageError } from "./arguments.ts";
 import { clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
 import { type Control, controlOf } from "./control-client.ts";

@@ -9,16 +9,16 @@ import { createServiceInstance, type ServiceInstance } from "./composition/servi
 import { requireSeparation } from "./composition/tenancy.ts";
 import { tracingWarnings } from "./composition/tracing.ts";
 import { wire } from "./composition/wiring.ts";
-import type { AppsService } from "./platform/apps/service.ts";
 import type { Options } from "./config/generated/options.ts";
 import { parseOptions, runsForReal, type Settings } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
 import type { Protection } from "./drivers/deployment/protections.ts";
+import { codeHostWarnings } from "./features/organizations/code-host-rights.ts";
 import { loadH3 } from "./http/app.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
 import type { Log } from "./kernel/log.ts";
 import { underRules } from "./kernel/validation.ts";
-import { codeHostWarnings } from "./features/organizations/code-host-rights.ts";
+import type { AppsService } from "./platform/apps/service.ts";
 import { asDatabaseError } from "./store/database-error.ts";
 import { describeDatabase, withoutPassword } from "./store/database-url.ts";
 

@@ -6,9 +6,15 @@ import { targetOf } from "../../lib/drivers/outbound/target.ts";
 import { listen } from "../../lib/http/server.ts";
 import { type Clock, createClock, systemTimer } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
-import { createRandom } from "../../lib/kernel/random.ts";
 import { createChunkJoiner } from "../../lib/kernel/node/small-chunks.ts";
-import { forward, forwardUpgrade, isRepeatable, type Service, type Upstream } from "../../lib/platform/proxy/forward.ts";
+import { createRandom } from "../../lib/kernel/random.ts";
+import {
+  forward,
+  forwardUpgrade,
+  isRepeatable,
+  type Service,
+  type Upstream,
+} from "../../lib/platform/proxy/forward.ts";
 import { passedHeaders } from "../../lib/platform/proxy/headers.ts";
 import type { Exchange } from "./recorder.ts";
 

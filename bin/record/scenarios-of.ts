@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { formatDuration } from "../../lib/kernel/text/duration.ts";
 import { type NewScenario, newScenario } from "../../lib/features/scenarios/schema.ts";
+import { formatDuration } from "../../lib/kernel/text/duration.ts";
 import { isRecord } from "../output.ts";
 import type { Account, Json, Work } from "./recorder.ts";
 import type { Cleaner } from "./without-secrets.ts";

@@ -1,6 +1,6 @@
 import { BadSeed, parseSeed, type Seed } from "../../lib/config/seed.ts";
-import { foldCase } from "../../lib/kernel/text/case-folding.ts";
 import { roles } from "../../lib/kernel/roles.ts";
+import { foldCase } from "../../lib/kernel/text/case-folding.ts";
 import type { Account, Json } from "./recorder.ts";
 import { type Cleaner, standIn } from "./without-secrets.ts";
 

@@ -1,4 +1,9 @@
-import { type ReceivedBody, type ReceivedHeader, receivedBody, receivedHeader } from "../kernel/secrets/received-webhook.ts";
+import {
+  type ReceivedBody,
+  type ReceivedHeader,
+  receivedBody,
+  receivedHeader,
+} from "../kernel/secrets/received-webhook.ts";
 
 /**
  * Verifies `X-Service-Signature` for receivers without Node, such as edge functions. It returns a promise: await it,

@@ -1,6 +1,6 @@
 import type { Page } from "./answers.ts";
-import { calls, prefixes } from "./generated/calls.ts";
 import { follow } from "./follow.ts";
+import { calls, prefixes } from "./generated/calls.ts";
 import type { Calls, OperationTypes } from "./generated/methods.ts";
 import type { LogEntry } from "./generated/records.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";

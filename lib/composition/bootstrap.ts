@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import type { Settings } from "../config/parse-options.ts";
 import { BadSeed, ownerKey, type ParsedSeed, type SeedUser } from "../config/seed.ts";
+import { keyName, keyScopes } from "../features/keys/schema.ts";
+import { organizationName, type Plan, plans } from "../features/organizations/schema.ts";
 import { isoOf } from "../kernel/clock.ts";
 import { invalid } from "../kernel/errors.ts";
 import { type Role, roles, type Scope } from "../kernel/roles.ts";
 import type { TransactionHooks, Tx } from "../kernel/transaction-hooks.ts";
 import { checkArgument, oneOf, record } from "../kernel/validation.ts";
-import { keyName, keyScopes } from "../features/keys/schema.ts";
-import { organizationName, type Plan, plans } from "../features/organizations/schema.ts";
 import { recordFixedKey } from "./dev-database-warnings.ts";
 import type { Features } from "./features.ts";
 import type { Foundation } from "./open-store.ts";

@@ -1,4 +1,7 @@
 import type { Settings } from "../config/parse-options.ts";
+import { withFaults } from "../emulator/instruments/fault-handler.ts";
+import { withForwardHint } from "../emulator/instruments/forward-hint.ts";
+import { withWorlds } from "../emulator/worlds.ts";
 import { assetsPath } from "../features/generations/asset-links.ts";
 import { createWriter } from "../http/answer.ts";
 import { type App, createApp } from "../http/app.ts";
@@ -9,15 +12,12 @@ import { createLongLists } from "../http/long-list.ts";
 import { base } from "../http/request-context.ts";
 import { createRequestLog } from "../http/request-log.ts";
 import { createThrottle } from "../http/throttle.ts";
-import { withFaults } from "../emulator/instruments/fault-handler.ts";
-import { withForwardHint } from "../emulator/instruments/forward-hint.ts";
 import { createIds } from "../kernel/ids.ts";
 import { createRandom } from "../kernel/random.ts";
 import type { InstanceContext } from "./instance-context.ts";
 import type { Foundation } from "./open-store.ts";
 import { type Ports, routeTable } from "./route-table.ts";
 import { tracedHandler } from "./tracing.ts";
-import { withWorlds } from "../emulator/worlds.ts";
 
 /** The HTTP interface of one state: a route table, its request handler, and in the mode dev its faults. */
 export function createInterface(foundation: Foundation, settings: Settings, host: InstanceContext, ports: Ports): App {

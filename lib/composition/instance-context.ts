@@ -1,13 +1,12 @@
 import type { Snapshots } from "../emulator/control/state-calls.ts";
-import type { Hosts } from "../http/hosts.ts";
-import type { Listening } from "../http/server.ts";
+import type { Forks } from "../emulator/fork-list.ts";
 import type { DeliveryOrder, EveryOrder } from "../emulator/instruments/delivery-orders.ts";
 import type { Sinks } from "../emulator/instruments/sinks.ts";
-
-import type { Forks } from "../emulator/fork-list.ts";
 import type { Preview, PreviewTarget } from "../emulator/preview.ts";
-import type { Runtimes } from "./runtimes.ts";
 import type { Worlds } from "../emulator/worlds.ts";
+import type { Hosts } from "../http/hosts.ts";
+import type { Listening } from "../http/server.ts";
+import type { Runtimes } from "./runtimes.ts";
 
 /** State of a service that survives restores: ports, accepted hosts, sinks and snapshots. */
 export interface InstanceContext {

@@ -1,6 +1,6 @@
 import { systemTimer } from "../kernel/clock.ts";
-import { formatDuration } from "../kernel/text/duration.ts";
 import { reasonOf } from "../kernel/log.ts";
+import { formatDuration } from "../kernel/text/duration.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { dueTimesRepository } from "../store/due-times.ts";
 import { writeTime } from "../store/service-state.ts";

@@ -1,8 +1,8 @@
 import type { Settings } from "../config/parse-options.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
+import type { SentMail } from "../features/mails/service.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import type { SentMail } from "../features/mails/service.ts";
 import { createKey } from "./bootstrap.ts";
 import { createFeatures } from "./features.ts";
 import { openFoundation } from "./open-store.ts";

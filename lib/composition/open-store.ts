@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { BadOptions, type Settings } from "../config/parse-options.ts";
 import { type Clock, createClock } from "../kernel/clock.ts";
-import { formatDuration } from "../kernel/text/duration.ts";
 import { createIds } from "../kernel/ids.ts";
 import { createLog, type Log, type LogSink } from "../kernel/log.ts";
-import { createRandom } from "../kernel/random.ts";
 import { standardErrorSink } from "../kernel/node/standard-error.ts";
+import { createRandom } from "../kernel/random.ts";
+import { formatDuration } from "../kernel/text/duration.ts";
 import { type Assets, assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { assetsInDatabase } from "../store/asset-rows.ts";
 import { copySetting, unfinished } from "../store/copy-mark.ts";

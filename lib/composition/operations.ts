@@ -6,14 +6,14 @@ import { eventsOperations } from "../features/events/operations.ts";
 import { generationsOperations } from "../features/generations/operations.ts";
 import { integrationsOperations } from "../features/integrations/operations.ts";
 import { invitationsOperations } from "../features/invitations/operations.ts";
-import type { Operation } from "../kernel/operation.ts";
 import { keysOperations } from "../features/keys/operations.ts";
-import { openapiOperations } from "./openapi/operations.ts";
 import { organizationsOperations } from "../features/organizations/operations.ts";
 import { projectsOperations } from "../features/projects/operations.ts";
 import { repositoriesOperations } from "../features/repositories/operations.ts";
 import { usersOperations } from "../features/users/operations.ts";
 import { webhooksOperations } from "../features/webhooks/operations.ts";
+import type { Operation } from "../kernel/operation.ts";
+import { openapiOperations } from "./openapi/operations.ts";
 
 /** The order in lists, documents and the client. */
 const all = [

@@ -1,11 +1,11 @@
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Settings } from "../config/parse-options.ts";
-import { reachOf } from "../platform/box/network.ts";
-import { createEngineDriver } from "../platform/containers/containers.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { closedOutbound } from "../drivers/outbound/closed-outbound.ts";
 import { createOutbound } from "../drivers/outbound/outbound.ts";
+import { reachOf } from "../platform/box/network.ts";
+import { createEngineDriver } from "../platform/containers/containers.ts";
 import { createProcessDriver } from "../platform/process/process.ts";
 import { createRepositories } from "../platform/repositories/repositories.ts";
 import type { CodeHost } from "../platform/runtime/git-command.ts";

@@ -1,10 +1,10 @@
 import { runsForReal, type Settings } from "../config/parse-options.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
-import type { Repositories } from "../platform/repositories/repositories.ts";
 import { type Crowd, keepOpen } from "../http/connections.ts";
 import { type Listening, listen, type Upgrade } from "../http/server.ts";
 import { type AppsProxy, createProxy } from "../platform/proxy/proxy.ts";
+import type { Repositories } from "../platform/repositories/repositories.ts";
 import { takeAppsFolder } from "./apps-folder.ts";
 import type { createRealDriver } from "./real-driver.ts";
 

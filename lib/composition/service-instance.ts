@@ -1,27 +1,27 @@
 import { mayBeReached, runsForReal, type Settings } from "../config/parse-options.ts";
 import { comparison, snapshotOptions } from "../emulator/control/state-calls.ts";
-import { shuttingDown } from "../http/cancellation.ts";
-import { createHosts } from "../http/hosts.ts";
+import { createForks, type ForkOptions } from "../emulator/fork-list.ts";
 import { attemptsInEveryOrder } from "../emulator/instruments/delivery-orders.ts";
 import { createSinks, describeSinkError, type SinkError, type Sinks } from "../emulator/instruments/sinks.ts";
+import { lookAhead } from "../emulator/preview.ts";
+import { createSnapshotList, type Snapshot, type SnapshotList } from "../emulator/snapshot-list.ts";
+import { imagesOf, reallyRuns, tooLarge } from "../emulator/snapshot-refusals.ts";
+import { createWorlds } from "../emulator/worlds.ts";
+import type { Scenario } from "../features/scenarios/service.ts";
+import { shuttingDown } from "../http/cancellation.ts";
+import { createHosts } from "../http/hosts.ts";
 import type { Problem } from "../kernel/errors.ts";
 import { reasonOf } from "../kernel/log.ts";
 import { checkArgument } from "../kernel/validation.ts";
-import type { Scenario } from "../features/scenarios/service.ts";
 import { openImage } from "../store/database-files.ts";
 import type { Images, OpenDatabase } from "../store/engine.ts";
 import { differencesOf } from "../store/image-differences.ts";
-import { createForks, type ForkOptions } from "../emulator/fork-list.ts";
 import type { InstanceContext } from "./instance-context.ts";
 import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
-import { lookAhead } from "../emulator/preview.ts";
 import { createRuntimes, type Runtimes } from "./runtimes.ts";
 import { discardState, shutDown } from "./shutdown.ts";
-import { createSnapshotList, type Snapshot, type SnapshotList } from "../emulator/snapshot-list.ts";
-import { imagesOf, reallyRuns, tooLarge } from "../emulator/snapshot-refusals.ts";
 import { type HostState, wire } from "./wiring.ts";
-import { createWorlds } from "../emulator/worlds.ts";
 
 /**
  * A service with its current state. A restore rebuilds all parts: base, features, job loop, routes. The replaced

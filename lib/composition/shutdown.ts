@@ -1,9 +1,9 @@
+import type { Scenario } from "../features/scenarios/service.ts";
 import { shuttingDown } from "../http/cancellation.ts";
 import type { Listening } from "../http/server.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { reasonOf } from "../kernel/log.ts";
-import type { Scenario } from "../features/scenarios/service.ts";
 import { stateReplaced } from "../store/store.ts";
 import type { Runtimes } from "./runtimes.ts";
 import type { HostState } from "./wiring.ts";

@@ -1,10 +1,10 @@
 import { type Comparison, forkOptions } from "../emulator/control/state-calls.ts";
 import { target, targetOf } from "../emulator/control/time-calls.ts";
-import { checkArgument, refuseArgumentsButContext } from "../kernel/validation.ts";
 import type { ForkOptions } from "../emulator/fork-list.ts";
 import type { Preview } from "../emulator/preview.ts";
-import type { ServiceInstance } from "./service-instance.ts";
 import type { StoredSnapshot } from "../emulator/snapshot-list.ts";
+import { checkArgument, refuseArgumentsButContext } from "../kernel/validation.ts";
+import type { ServiceInstance } from "./service-instance.ts";
 
 /** Functions that save, restore, copy and compare the whole state of a service (`dev`). */
 export interface StateTools<Fork> {

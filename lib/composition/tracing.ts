@@ -9,8 +9,8 @@ import type { Runner } from "../jobs/runner.ts";
 import { declaredKind } from "../jobs/runtime-jobs.ts";
 import type { Job } from "../kernel/job.ts";
 import { redact } from "../kernel/secrets/secret-redaction.ts";
-import type { Attributes, Tracer } from "../kernel/tracing.ts";
 import { parseUrl } from "../kernel/text/url.ts";
+import type { Attributes, Tracer } from "../kernel/tracing.ts";
 import { check } from "../kernel/validation.ts";
 import type { Store } from "../store/store.ts";
 

@@ -4,8 +4,8 @@ import { didYouMean } from "../kernel/text/did-you-mean.ts";
 import { parseUrl } from "../kernel/text/url.ts";
 import { detailOf, isUnknown } from "../kernel/validation.ts";
 import { databaseRule, isOtherUrl, isPostgres } from "../store/database-url.ts";
-import type { OptionHelp } from "./options/option-types.ts";
 import type { Options } from "./generated/options.ts";
+import type { OptionHelp } from "./options/option-types.ts";
 import { optionsSchema } from "./options/options-schema.ts";
 
 export type Settings = v.InferOutput<typeof optionsSchema> & {

@@ -4,11 +4,6 @@ import { variables } from "../features/environments/rules.ts";
 import { environmentName } from "../features/environments/schema.ts";
 import { integrationTypes } from "../features/integrations/integration-types.ts";
 import { newIntegration } from "../features/integrations/schema.ts";
-import { foldCase } from "../kernel/text/case-folding.ts";
-import { parseInstant } from "../kernel/clock.ts";
-import type { Detail } from "../kernel/errors.ts";
-import { isTooDeep, mostLevels } from "../kernel/size-limits.ts";
-import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
 import { fixedKey, keyName, keyScopes } from "../features/keys/schema.ts";
 import { organizationName, plans } from "../features/organizations/schema.ts";
 import { name as projectName, region } from "../features/projects/schema.ts";
@@ -16,6 +11,11 @@ import { lifecycle as projectStates } from "../features/projects/states.ts";
 import { displayName, role } from "../features/users/schema.ts";
 import { lifecycle as userStates } from "../features/users/states.ts";
 import { newWebhook } from "../features/webhooks/schema.ts";
+import { parseInstant } from "../kernel/clock.ts";
+import type { Detail } from "../kernel/errors.ts";
+import { isTooDeep, mostLevels } from "../kernel/size-limits.ts";
+import { foldCase } from "../kernel/text/case-folding.ts";
+import { detailOf, email, isUnknown, oneOf, record, textOf } from "../kernel/validation.ts";
 
 const instantText = v.pipe(
   v.string("must be a string"),

@@ -1,5 +1,8 @@
 import type { AuditService } from "../features/audit/service.ts";
-import type { History } from "./process-history.ts";
+import type { KeysService } from "../features/keys/service.ts";
+import type { Sessions } from "../features/keys/sessions.ts";
+import type { OrganizationsService } from "../features/organizations/service.ts";
+import type { UsersService } from "../features/users/service.ts";
 import { acceptedEncoding } from "../http/accept-encoding.ts";
 import { type Answer, createWriter } from "../http/answer.ts";
 import type { Authentication } from "../http/authenticate.ts";
@@ -13,14 +16,11 @@ import { notFound, Problem } from "../kernel/errors.ts";
 import type { Operation } from "../kernel/operation.ts";
 import type { Role } from "../kernel/roles.ts";
 import { check, record, text } from "../kernel/validation.ts";
-import type { KeysService } from "../features/keys/service.ts";
-import type { Sessions } from "../features/keys/sessions.ts";
-import type { OrganizationsService } from "../features/organizations/service.ts";
-import type { UsersService } from "../features/users/service.ts";
 import type { DashboardAccess } from "./access.ts";
 import { pageFiles } from "./page-files.ts";
 import { always } from "./page-headers.ts";
 import type { createPeople } from "./people.ts";
+import type { History } from "./process-history.ts";
 import { sessionCookie } from "./session-cookie.ts";
 
 /** How people can sign in: with an API key, or with OpenID Connect at an issuer, which the page shows by its name. */

@@ -1,14 +1,14 @@
 import type { WebSocket } from "ws";
+import type { Notices } from "../emulator/instruments/notices.ts";
 import type { Change, ChangeFeed } from "../features/events/change-feed.ts";
 import { hold, keepOpen } from "../http/connections.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { type Route, unnamed } from "../http/route.ts";
-import type { Notices } from "../emulator/instruments/notices.ts";
-import { systemTimer } from "../kernel/clock.ts";
-import { Problem } from "../kernel/errors.ts";
 import { FanOut } from "../http/streams/fan-out.ts";
 import { codes } from "../http/streams/subscriber.ts";
 import { createWebSocketUpgrade, isHandshake } from "../http/streams/websocket-upgrade.ts";
+import { systemTimer } from "../kernel/clock.ts";
+import { Problem } from "../kernel/errors.ts";
 import type { DashboardAccess } from "./access.ts";
 import { programOfPage } from "./page-files.ts";
 

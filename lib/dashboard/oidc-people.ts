@@ -1,15 +1,15 @@
 import * as v from "valibot";
-import { createdUser } from "../features/audit/schema.ts";
-import type { AuditService, RefusedSignIn } from "../features/audit/service.ts";
 import type { Person } from "../drivers/oidc/issuer.ts";
 import { shortWords } from "../drivers/oidc/issuer-error.ts";
+import { createdUser } from "../features/audit/schema.ts";
+import type { AuditService, RefusedSignIn } from "../features/audit/service.ts";
 import type { InvitationsService } from "../features/invitations/service.ts";
-import type { Role } from "../kernel/roles.ts";
-import { email as address } from "../kernel/validation.ts";
 import type { Sessions } from "../features/keys/sessions.ts";
 import type { OrganizationsService } from "../features/organizations/service.ts";
 import { displayName } from "../features/users/schema.ts";
 import type { UsersService } from "../features/users/service.ts";
+import type { Role } from "../kernel/roles.ts";
+import { email as address } from "../kernel/validation.ts";
 
 /** Why a person may not sign in: a short reason for the log, and a sentence for the person. */
 export class SignInRefused extends Error {

@@ -1,8 +1,8 @@
+import type { OrganizationsService } from "../features/organizations/service.ts";
+import type { UsersService } from "../features/users/service.ts";
 import type { Identify } from "../http/authenticate.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import { readWhole } from "../kernel/page.ts";
-import type { OrganizationsService } from "../features/organizations/service.ts";
-import type { UsersService } from "../features/users/service.ts";
 
 interface Ports {
   readonly organizations: Pick<OrganizationsService, "all" | "named">;

@@ -1,6 +1,6 @@
+import { sessionLength } from "../features/keys/sessions.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
-import { sessionLength } from "../features/keys/sessions.ts";
 import type { DashboardAccess } from "./access.ts";
 
 /** The header that sets the session cookie, or removes it if there is no token. */

@@ -1,6 +1,6 @@
-import type { Journal, JournalEntry } from "./instruments/journal.ts";
-import type { Clock } from "../kernel/clock.ts";
 import type { Advanced, ClockControl } from "../jobs/clock-control.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Journal, JournalEntry } from "./instruments/journal.ts";
 
 /** The end of a preview: after a duration, at an instant, at the next due work, or when no work is waiting. */
 export type PreviewTarget = { readonly by: number } | { readonly to: number } | "next" | "idle";

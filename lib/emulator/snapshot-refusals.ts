@@ -1,6 +1,5 @@
 import { Problem } from "../kernel/errors.ts";
 import type { Images } from "../store/engine.ts";
-import type { Foundation } from "../composition/open-store.ts";
 
 /** The reason why a state cannot have a snapshot. */
 export const tooLarge = () =>
@@ -22,7 +21,11 @@ const noImages = () =>
   );
 
 /** The copies of a database. Throws a Problem if it cannot be copied. */
-export const imagesOf = ({ foundation }: { readonly foundation: Foundation }): Images => {
+export const imagesOf = ({
+  foundation,
+}: {
+  readonly foundation: { readonly opened: { readonly images?: Images } };
+}): Images => {
   const { images } = foundation.opened;
   if (!images) throw noImages();
   return images;

@@ -1,4 +1,3 @@
-import type { ListedWorld } from "./control/state-calls.ts";
 import type { App } from "../http/app.ts";
 import { unauthenticated } from "../http/authenticate.ts";
 import type { Handler, Outcome } from "../http/handler.ts";
@@ -6,9 +5,10 @@ import type { Hosts } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import type { Route } from "../http/route.ts";
 import { systemTimer } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/text/duration.ts";
 import { invalid, notFound, Problem } from "../kernel/errors.ts";
 import { monotonicNow } from "../kernel/node/system.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
+import type { ListedWorld } from "./control/state-calls.ts";
 
 /** The state of a world: a fork without its own port. */
 interface Forked {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import { type Log, reasonOf } from "../kernel/log.ts";
 import { untilAborted } from "../kernel/node/abort.ts";
 import { createBatchPerTick, createYieldEvery64 } from "../kernel/node/event-loop.ts";
-import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Answer } from "./answer.ts";
 import type { createH3Routes, RoutePorts } from "./h3-routes.ts";
 import type { Outcome } from "./handler.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/text/duration.ts";
 import { Problem } from "../kernel/errors.ts";
 import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
 import { indexText } from "../store/index-text.ts";

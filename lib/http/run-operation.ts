@@ -1,8 +1,8 @@
 import { invalid, Problem } from "../kernel/errors.ts";
 import type { Log } from "../kernel/log.ts";
+import { Stream } from "../kernel/node/stream.ts";
 import { type Caller, execute, type Operation } from "../kernel/operation.ts";
 import { LongList, readWhole } from "../kernel/page.ts";
-import { Stream } from "../kernel/node/stream.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Rules } from "../kernel/validation.ts";
 import { type Answer, longLengthOf, type Writer } from "./answer.ts";

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { systemTimer } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/text/duration.ts";
 import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import { createChunkJoiner } from "../kernel/node/small-chunks.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import { type Connections, type Crowd, trackConnections } from "./connections.ts";
 import { isAnswered, lingerAfter } from "./linger.ts";
 

@@ -1,6 +1,6 @@
-import type { Loop } from "./loop.ts";
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
+import type { Loop } from "./loop.ts";
 
 /** The result of moving the clock: the time that it now shows, and how many jobs ran. */
 export interface Advanced {

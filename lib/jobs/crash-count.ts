@@ -1,5 +1,5 @@
-import { milliseconds } from "../kernel/text/duration.ts";
 import { createRandom } from "../kernel/random.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { Row } from "../store/tables.ts";
 
 /**

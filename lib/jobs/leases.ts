@@ -1,6 +1,6 @@
 import { type Clock, isoOf } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/text/duration.ts";
 import type { Lease } from "../kernel/job.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";

@@ -1,8 +1,8 @@
 import type { Clock } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/text/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { clearTimeout, setTimeout } from "../kernel/node/system.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import { claimAll, pollJobs } from "./poll.ts";
 import type { Runner } from "./runner.ts";
 

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import type { Clock } from "../kernel/clock.ts";
 import { isoOf } from "../kernel/clock.ts";
-import { nextSlot as slotAfter } from "../kernel/text/cron.ts";
 import { type Job, jobsOf, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { nextSlot as slotAfter } from "../kernel/text/cron.ts";
 import type { Store } from "../store/store.ts";
 import { jobsRepository } from "./repository.ts";
 

@@ -1,9 +1,9 @@
 import type { Clock } from "../kernel/clock.ts";
 import { isoOf, systemTimer } from "../kernel/clock.ts";
-import { milliseconds } from "../kernel/text/duration.ts";
 import { isLogged } from "../kernel/errors.ts";
 import { discard, done, type Job, type Outcome, snooze } from "../kernel/job.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import { check } from "../kernel/validation.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";

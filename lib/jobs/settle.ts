@@ -1,5 +1,5 @@
-import { milliseconds } from "../kernel/text/duration.ts";
 import type { Job, Outcome } from "../kernel/job.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
 import type { TransactionScope } from "../kernel/transaction-hooks.ts";
 import type { Row } from "../store/tables.ts";
 import { isGivenUp } from "./crash-count.ts";

@@ -1,6 +1,6 @@
-import { milliseconds } from "./text/duration.ts";
-import type { Snapshotable } from "./snapshotable.ts";
 import { clearTimeout, monotonicNow, setTimeout, systemNow } from "./node/system.ts";
+import type { Snapshotable } from "./snapshotable.ts";
+import { milliseconds } from "./text/duration.ts";
 
 /**
  * The time of a service. All waiting uses this clock: lifecycles, retries, leases, invitations, rate windows, periodic

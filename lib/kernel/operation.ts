@@ -1,10 +1,10 @@
 import type * as v from "valibot";
 import { Problem, type ProblemCode } from "./errors.ts";
 import type { Way } from "./maker.ts";
+import type { Stream } from "./node/stream.ts";
 import type { LongList, Page } from "./page.ts";
 import { type JsonText, writerOf } from "./result-text.ts";
 import { inScope, type Need, type Role, roles, rolesFor } from "./roles.ts";
-import type { Stream } from "./node/stream.ts";
 import type { OrganizationScope } from "./transaction-hooks.ts";
 import { check, type Rules, type Schema } from "./validation.ts";
 

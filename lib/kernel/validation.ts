@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { parseInstant } from "./clock.ts";
-import { parseDuration } from "./text/duration.ts";
 import { type Detail, invalid, Problem } from "./errors.ts";
 import { field } from "./field.ts";
+import { parseDuration } from "./text/duration.ts";
 import { type Networks, noNetworks } from "./text/networks.ts";
 
 /** The schemas and rules that the wire schemas of all features share. */

@@ -1,4 +1,4 @@
-import { folderOf, inTests, isRepository } from "./folders.ts";
+import { inTests, isRepository, roomOf } from "./folders.ts";
 import { type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
 /** Modules that may use the machine's time and random numbers, each with the names it uses and the reason. */
@@ -19,7 +19,10 @@ const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
     because: "its users have no ports of ours, and may pass their own sleep and keys",
   },
   "lib/client/wait.ts": { names: /^setTimeout$/, because: "a time-out of its users is the machine's, as in send" },
-  "lib/kernel/node/event-loop.ts": { names: /^setImmediate$/, because: "the next turn is no time: it waits for nothing" },
+  "lib/kernel/node/event-loop.ts": {
+    names: /^setImmediate$/,
+    because: "the next turn is no time: it waits for nothing",
+  },
   "lib/store/group-commit.ts": {
     names: /^setImmediate$/,
     because: "the end of a turn is no time: it waits for nothing",
@@ -102,7 +105,7 @@ export const callRules: readonly Rule[] = [
   {
     name: "SQL is written in store/ and repository.ts alone",
     of: (source) =>
-      inTests(source) || folderOf(source.path) === "store" || isRepository(source.path)
+      inTests(source) || roomOf(source.path) === "store" || isRepository(source.path)
         ? []
         : nodes(source.program)
             .filter((node) => sql.test(textOf(node) ?? ""))
@@ -154,7 +157,10 @@ export const callRules: readonly Rule[] = [
       ["lib/features/users/service.ts", "globalThis.setTimeout(run, 10);"],
       ["lib/features/users/service.ts", "const a = { pick: () => Math.random() };"],
       ["lib/features/users/service.ts", 'import { randomUUID } from "node:crypto";\nconst id = randomUUID();'],
-      ["lib/features/users/service.ts", 'import { randomBytes } from "node:crypto";\nfunction a(bytes = randomBytes) {}'],
+      [
+        "lib/features/users/service.ts",
+        'import { randomBytes } from "node:crypto";\nfunction a(bytes = randomBytes) {}',
+      ],
       ["bin/a.ts", 'import { setTimeout as sleep } from "node:timers/promises";'],
       ["lib/store/group-commit.ts", "setTimeout(flush, 1);"],
       ["lib/store/store.ts", "setImmediate(flush);"],

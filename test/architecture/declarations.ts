@@ -1,4 +1,4 @@
-import { fileOf, folderOf, inLib } from "./folders.ts";
+import { featureOf, fileOf, inLib } from "./folders.ts";
 import { isFunction, type Node, nameOf, nodes, type Rule, type Source, said } from "./source.ts";
 
 const decides = [
@@ -26,7 +26,7 @@ export const declarationRules: readonly Rule[] = [
   {
     name: "operations.ts and jobs.ts have one expression in run, and decide nothing",
     of: (source) =>
-      /^(operations|jobs)$/.test(fileOf(source.path)) && folderOf(source.path) !== ""
+      /^(operations|jobs)$/.test(fileOf(source.path)) && featureOf(source.path) !== ""
         ? [...runs(source)]
             .filter(
               ({ body }) => body.type !== "CallExpression" || nodes(body).some(({ type }) => decides.includes(type)),
@@ -36,7 +36,10 @@ export const declarationRules: readonly Rule[] = [
             )
         : [],
     breaks: [
-      ["lib/features/users/operations.ts", operation("async ({ params }, { users }) => { return users.get(params.id); }")],
+      [
+        "lib/features/users/operations.ts",
+        operation("async ({ params }, { users }) => { return users.get(params.id); }"),
+      ],
       [
         "lib/features/users/operations.ts",
         operation("({ params }, { users }) => params.id ? users.get(params.id) : users.all()"),
@@ -44,7 +47,12 @@ export const declarationRules: readonly Rule[] = [
       ["lib/features/users/operations.ts", operation('({ query }, { users }) => users.get(query.id ?? "me")')],
       ["lib/features/users/jobs.ts", "job({ async run() { await work(); } });"],
     ],
-    keeps: [["lib/features/users/operations.ts", operation("({ params }, { users }, caller) => users.get(caller, params.id)")]],
+    keeps: [
+      [
+        "lib/features/users/operations.ts",
+        operation("({ params }, { users }, caller) => users.get(caller, params.id)"),
+      ],
+    ],
   },
 ];
 

@@ -32,7 +32,7 @@ export function unused(all: readonly Source[], patterns = started()): string[] {
 
 /** The file names in the lists of the rules, which are keys of objects. */
 const listed = (all: readonly Source[]): string[] => [
-  ...Object.keys(splits).map((name) => `lib/${name}.ts`),
+  ...Object.keys(splits).map((name) => `lib/features/${name}.ts`),
   ...all
     .filter(({ path }) => path.startsWith("test/architecture/"))
     .flatMap(({ program }) => nodes(program))

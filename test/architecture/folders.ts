@@ -1,15 +1,24 @@
-import { dirname } from "node:path/posix";
+import { basename, dirname } from "node:path/posix";
 import type { Source } from "./source.ts";
 
-/** The folders that know no feature, each with the folders that it may import. */
-export const layers: Readonly<Record<string, readonly string[]>> = {
+/** The rooms of lib, each with the rooms that it may import. `composition` knows all of them. */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
   store: ["kernel"],
-  http: ["kernel", "store"],
   jobs: ["kernel", "store"],
+  http: ["kernel", "store"],
   drivers: ["kernel"],
-  proxy: ["kernel"],
+  features: ["kernel", "store", "jobs", "drivers"],
+  platform: ["kernel", "store", "jobs", "http", "drivers", "features"],
+  emulator: ["kernel", "store", "jobs", "http", "drivers", "features"],
+  dashboard: ["kernel", "store", "jobs", "http", "drivers", "features", "emulator", "client"],
+  config: ["kernel", "store", "http", "drivers", "features"],
   client: [],
+};
+
+/** Folders that may import one folder more, with the reason. */
+export const alsoKnow: Readonly<Record<string, readonly [folder: string, reason: string]>> = {
+  "lib/http/streams": ["lib/features/events", "a stream sends what happens, as events and changes"],
 };
 
 /**
@@ -21,18 +30,8 @@ export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/secrets/received-webhook.ts": "both checks of signatures take the same headers and bodies",
 };
 
-/** The interfaces beside `/v1`: they may use http's functions and the services of features. */
-export const besides = ["control", "dashboard", "downloads", "git-host", "health", "hooks", "live"] as const;
-
-/** Folders that compose: they may know every feature. */
-export const composition = [
-  "app", // makes, wires, starts and shuts down features; snapshots and forks
-  "config", // declares and reads every option; the seed
-  "instruments", // the testers' tools
-] as const;
-
-/** The only files at the top of lib: the public surfaces, createService() and the list of operations. */
-export const root = ["index", "service", "testing", "client", "operations"] as const;
+/** The only files at the top of lib: the public surfaces and createService(). */
+export const root = ["index", "service", "testing", "client"] as const;
 
 /** The closed list of a feature's files, and its splits by name, each with its content. */
 export const closed = ["states", "schema", "repository", "service", "operations", "jobs"] as const;
@@ -45,16 +44,6 @@ export const splits: Readonly<Record<string, string>> = {
   "deployments/commit-statuses": "tells the code host how deployments of commits go",
   "deployments/environment-repository": "the newest deployments of an environment, and those that have not ended",
   "deployments/stored-releases": "deployments as a runtime starts them again",
-  "apps/supervisor": "keeps live releases running",
-  "apps/logs": "what live releases print",
-  "apps/removal": "what runs of deleted environments and projects",
-  "apps/domains": "the own host names of environments",
-  "apps/host-names": "the hosts that environments get",
-  "apps/urls": "where apps are reached",
-  "apps/domains-repository": "the rows of domains and of given up hosts",
-  "platform/apps/data-sizes": "how much environments keep in `/data`",
-  "apps/schedules": "runs the schedules of live releases",
-  "apps/schedules-repository": "the rows of schedules and their runs",
   "deliveries/endpoint-repository": "the rows of endpoints",
   "environments/stored-variables": "how variables are stored, and which ones a copy has",
   "environments/project-removal": "removes the environments of a deleted project",
@@ -62,19 +51,8 @@ export const splits: Readonly<Record<string, string>> = {
   "environments/running-schema": "the wire form of what runs in an environment",
   "environments/rules": "the rules of what callers may change",
   "environments/protection": "the user and password before an app, as stored and as shown",
-  "apps/crashes": "counts the crashes of live releases, and announces them",
-  "apps/restarts": "restarts of live releases",
-  "apps/comeback": "the return of live releases after a crash",
-  "apps/lifecycle": "the start and the end of what runs",
-  "apps/placement": "where environments run, and what that means with one server",
-  "apps/several-servers": "where environments run with several servers on one database",
-  "apps/runtime-leases": "the runtimes of all servers",
-  "apps/follow-rows": "lets run here what the rows say",
-  "apps/other-servers": "what is asked here and done by another server",
   "integrations/previews": "the environments of pull requests",
   "integrations/open-previews": "the open previews of environments",
-  "events/event-data": "the types of what events carry, generated",
-  "openapi/id-prefixes": "the prefix of identifiers in each collection",
   "deployments/logs": "how a log grows",
   "deployments/project-removal": "removes the deployments of a deleted project",
   "deliveries/outbox": "events become deliveries",
@@ -109,11 +87,6 @@ export const splits: Readonly<Record<string, string>> = {
   "scenarios/stepper": "moves work whose pace is polls or manual",
   "invitations/mail-content": "what the mail of an invitation says",
   "mails/content": "what a mail says, as text and as HTML",
-  "openapi/document": "the published document, made from the operations",
-  "openapi/components": "its shared schemas, parameters and webhooks",
-  "openapi/descriptions": "its prose",
-  "openapi/examples": "its examples",
-  "openapi/json-schema": "valibot schemas as JSON Schema",
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",
   "organizations/code-host-rights": "whom the operator's code host serves",
@@ -127,14 +100,12 @@ export const splits: Readonly<Record<string, string>> = {
   "events/event-reader": "the events of all processes in the order of their commits",
 };
 
-/**
- * `kernel` for `lib/kernel/api.ts`; the top folder, such as `deployments`, for subfolders too; empty at the top of lib
- * and outside it.
- */
-export const folderOf = (path: string): string => /^lib\/([^/]+)\//.exec(path)?.[1] ?? "";
-export const isComposition = (folder: string) => (composition as readonly string[]).includes(folder);
-export const isFeature = (folder: string) =>
-  folder !== "" && !(folder in layers) && !(besides as readonly string[]).includes(folder) && !isComposition(folder);
+/** The room of a file: `kernel` for `lib/kernel/text/glob.ts`; empty at the top of lib and outside it. */
+export const roomOf = (path: string): string => /^lib\/([^/]+)\//.exec(path)?.[1] ?? "";
+/** The folder that holds a file: `text` for `lib/kernel/text/glob.ts`. */
+export const folderOf = (path: string): string => basename(dirname(path));
+/** The feature of a file: `users` for `lib/features/users/service.ts`; empty elsewhere. */
+export const featureOf = (path: string): string => /^lib\/features\/([^/]+)\//.exec(path)?.[1] ?? "";
 export const inLib = ({ path }: Source) => path.startsWith("lib/");
 export const inTests = ({ path }: Source) => path.startsWith("test/");
 /** `repository` for `lib/features/users/repository.ts`. */

@@ -1,15 +1,16 @@
 import { dirname } from "node:path/posix";
 import {
+  alsoKnow,
   closed,
+  featureOf,
   fileOf,
   folderOf,
   forBrowsers,
   inLib,
   inTests,
-  isComposition,
-  isFeature,
   isRepository,
-  layers,
+  roomOf,
+  rooms,
   root,
   splits,
 } from "./folders.ts";
@@ -22,19 +23,23 @@ const imports = (test: (source: Source, one: Import) => string | undefined) => (
     return sentence ? [said(source, one.line, `imports ${one.of}; ${sentence}`)] : [];
   });
 
-const layer = (name: string): Rule => {
-  const may = [name, ...(layers[name] ?? [])];
+const room = (name: string): Rule => {
+  const may = [name, ...(rooms[name] ?? [])];
+  const knows = (path: string, of: string) => {
+    const [also] = alsoKnow[dirname(path)] ?? [];
+    return may.includes(roomOf(of)) || dirname(of) === also || (name === "client" && of in forBrowsers);
+  };
   return {
     name: `${name} imports nothing of ours but ${may.join(" and ")}`,
     of: imports(({ path }, { of, ours }) =>
-      folderOf(path) === name && ours && !may.includes(folderOf(of)) && !(name === "client" && of in forBrowsers)
+      roomOf(path) === name && ours && !knows(path, of)
         ? `${name} may know ${may.join(" and ")} alone, so hand it in as a port from lib/composition/features.ts`
         : undefined,
     ),
     breaks: [
-      [`lib/${name}/a.ts`, 'import type { User } from "../users/schema.ts";'],
-      [`lib/${name}/a.ts`, 'const { settings } = await import("../config/parse-options.ts");'],
-      [`lib/${name}/a.ts`, 'export type A = import("../projects/service.ts").ProjectsService;'],
+      [`lib/${name}/a.ts`, 'import type { Ports } from "../composition/wiring.ts";'],
+      [`lib/${name}/a.ts`, 'const { ports } = await import("../composition/wiring.ts");'],
+      [`lib/${name}/a.ts`, 'export type A = import("../composition/wiring.ts").Ports;'],
     ],
     keeps: [[`lib/${name}/a.ts`, `import * as v from "valibot";\nimport { a } from "../${may.at(-1)}/b.ts";`]],
   };
@@ -47,11 +52,11 @@ const plain = /\/(schema|states|catalog|models)\.ts$/;
 
 /** Rules 1 to 5 of "Never", as far as imports show. */
 export const importRules: readonly Rule[] = [
-  ...Object.keys(layers).map(layer),
+  ...Object.keys(rooms).map(room),
   {
     name: "no runtime imports the other",
     of: imports(({ path }, { of }) => {
-      const [own, other] = [path, of].map((one) => /^lib\/drivers\/(process|containers)\//.exec(one)?.[1]);
+      const [own, other] = [path, of].map((one) => /^lib\/platform\/(process|containers)\//.exec(one)?.[1]);
       return own && other && own !== other ? "what both runtimes share belongs into lib/platform/runtime/" : undefined;
     }),
     breaks: [["lib/platform/containers/a.ts", 'import { build } from "../process/build.ts";']],
@@ -73,26 +78,26 @@ export const importRules: readonly Rule[] = [
         : undefined,
     ),
     breaks: [["lib/features/users/states.ts", 'import { roles } from "../kernel/roles.ts";']],
-    keeps: [["lib/features/users/states.ts", 'import { machine } from "../kernel/state-machine.ts";']],
+    keeps: [["lib/features/users/states.ts", 'import { machine } from "../../kernel/state-machine.ts";']],
   },
   {
     name: "a feature knows nothing of HTTP: neither h3, ws and node:http nor lib/http",
     of: imports(({ path }, { of }) =>
-      isFeature(folderOf(path)) && (servers.includes(of) || folderOf(of) === "http")
+      featureOf(path) !== "" && (servers.includes(of) || roomOf(of) === "http")
         ? "declare an operation and answer a value, and lib/http turns it into an answer"
         : undefined,
     ),
     breaks: [
       ["lib/features/users/service.ts", 'import type { H3Event } from "h3";'],
       ["lib/features/users/service.ts", 'import { createServer } from "node:http";'],
-      ["lib/features/users/service.ts", 'import type { Answer } from "../http/answer.ts";'],
+      ["lib/features/users/service.ts", 'import type { Answer } from "../../http/answer.ts";'],
     ],
     keeps: [["lib/emulator/control/control.ts", 'import type { Answer } from "../http/answer.ts";']],
   },
   {
     name: "only store/ and repository.ts import kysely",
     of: imports(({ path }, { of }) =>
-      /^kysely($|\/)/.test(of) && folderOf(path) !== "store" && !isRepository(path)
+      /^kysely($|\/)/.test(of) && roomOf(path) !== "store" && !isRepository(path)
         ? "put the query into the feature's repository.ts"
         : undefined,
     ),
@@ -102,7 +107,7 @@ export const importRules: readonly Rule[] = [
   {
     name: "only store/ imports a database's driver",
     of: imports(({ path }, { of }) =>
-      /^(better-sqlite3|pg|node:sqlite)($|\/)/.test(of) && folderOf(path) !== "store"
+      /^(better-sqlite3|pg|node:sqlite)($|\/)/.test(of) && roomOf(path) !== "store"
         ? "go through Store and a repository, or add what is missing to lib/store"
         : undefined,
     ),
@@ -115,7 +120,7 @@ export const importRules: readonly Rule[] = [
       ours &&
       isRepository(of) &&
       dirname(of) !== dirname(path) &&
-      !(isComposition(folderOf(path)) && folderOf(of) === "store")
+      !(roomOf(path) === "composition" && roomOf(of) === "store")
         ? `ask ${folderOf(of)}'s service, which knows who may see what`
         : undefined,
     ),
@@ -132,8 +137,8 @@ export const importRules: readonly Rule[] = [
   {
     name: "operations.ts and jobs.ts know services as types only",
     of: imports(({ path }, { of, ours, isType }) =>
-      isFeature(folderOf(path)) && /^(operations|jobs)$/.test(fileOf(path)) && !isType
-        ? ours && folderOf(of) !== "kernel" && !plain.test(of)
+      featureOf(path) !== "" && /^(operations|jobs)$/.test(fileOf(path)) && !isType
+        ? ours && roomOf(of) !== "kernel" && !plain.test(of)
           ? "import the type; the service itself is handed to run()"
           : !ours && of !== "valibot"
             ? "a declaration needs no package but valibot, so move the work into the service"
@@ -154,12 +159,12 @@ export const importRules: readonly Rule[] = [
   {
     name: "only the composition root knows the features from outside",
     of: imports(({ path }, { of, ours }) =>
-      /^lib\/[^/]+$/.test(path) && !isRoot(path) && ours && isFeature(folderOf(of))
+      /^lib\/[^/]+$/.test(path) && !isRoot(path) && ours && featureOf(of) !== ""
         ? `move ${path} into a folder: the top of lib holds the public surfaces alone`
         : undefined,
     ),
-    breaks: [["lib/extra.ts", 'import { user } from "./users/schema.ts";']],
-    keeps: [["lib/config/seed.ts", 'import { user } from "../users/schema.ts";']],
+    breaks: [["lib/extra.ts", 'import { user } from "./features/users/schema.ts";']],
+    keeps: [["lib/config/seed.ts", 'import { user } from "../features/users/schema.ts";']],
   },
   {
     name: "the public surface is the only barrel",
@@ -175,13 +180,14 @@ export const importRules: readonly Rule[] = [
     name: "a feature holds files of the closed list, and splits by name",
     of: (source) => {
       if (!inLib(source)) return [];
-      const folder = folderOf(source.path);
       const file = fileOf(source.path);
-      const place = source.path.slice("lib/".length).replace(/\.ts$/, "");
-      if (/(^|\/)(helpers?|utils?|common|types|misc|shared)(\/|$)/.test(place))
+      if (/(^|\/)(helpers?|utils?|common|types|misc|shared)(\/|\.ts$)/.test(source.path.slice("lib/".length)))
         return [said(source, 1, "has a name that says nothing; name it after what it holds")];
-      const known = place === `${folder}/${file}` && (closed as readonly string[]).includes(file);
-      if (!isFeature(folder) || known || place in splits || dirname(place) in splits) return [];
+      const feature = featureOf(source.path);
+      const place = source.path.slice("lib/features/".length).replace(/\.ts$/, "");
+      const known = place === `${feature}/${file}` && (closed as readonly string[]).includes(file);
+      if (feature === "" || known || place in splits || dirname(place) in splits || /\/generated\//.test(place))
+        return [];
       return [
         said(
           source,

@@ -156,7 +156,7 @@ export const limitRules: readonly Rule[] = [
  * These files read values that the same release wrote, from columns and its package.json: a check would add nothing.
  */
 const ownRows =
-  /^lib\/(store\/.*|kernel\/version|http\/idempotency|[a-z]+\/(service|sessions|identities|rollout|stored-releases|stored-variables|progress|runner|([a-z]+-)?repository|outbox))\.ts$/;
+  /^lib\/(store\/.*|kernel\/version|http\/idempotency|(jobs|features\/[a-z]+|platform\/[a-z]+|composition\/openapi)\/(service|sessions|identities|rollout|stored-releases|stored-variables|progress|runner|([a-z]+-)?repository|outbox))\.ts$/;
 const isConst = (node: Node) => nameOf(node["typeAnnotation"]["typeName"] ?? node) === "const";
 
 function isOutside(node: Node): boolean {

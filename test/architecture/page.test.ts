@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path/posix";
 import { test } from "node:test";
 
 const folder = "lib/dashboard/page";
@@ -11,7 +12,7 @@ const unsafe =
 
 /** The only files outside its folder that a page may import. Type imports cost nothing. */
 const known =
-  /^\.\.\/\.\.\/(client\/|kernel\/roles|kernel\/secret-redaction|deployments\/states|events\/catalog|generations\/(inputs|price-list))/;
+  /^lib\/(dashboard\/page|client|kernel\/roles|kernel\/secrets\/secret-redaction|features\/(deployments\/states|events\/catalog|generations\/(inputs|price-list)))\b/;
 
 function mistakesOf(name: string, text: string): string[] {
   const lines = text.split("\n");
@@ -22,13 +23,13 @@ function mistakesOf(name: string, text: string): string[] {
       unsafe.test(line) ? [`${name}:${i + 1} makes elements or code of text; render it`] : [],
     ),
     ...imports.flatMap(([, type, from = ""]) =>
-      type || known.test(from) ? [] : [`${name} imports ${from} into the page`],
+      type || known.test(join(folder, dirname(name), from)) ? [] : [`${name} imports ${from} into the page`],
     ),
   ];
 }
 
 test("the page makes no element of text, holds little of ours, and its files are short", () => {
-  const files = readdirSync(folder).filter((name) => /\.tsx?$/.test(name));
+  const files = (readdirSync(folder, { recursive: true }) as string[]).filter((name) => /\.tsx?$/.test(name));
   assert.ok(files.length > 5);
   assert.deepEqual(
     files.flatMap((name) => mistakesOf(name, readFileSync(`${folder}/${name}`, "utf8"))),

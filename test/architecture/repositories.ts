@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { folderOf, isRepository } from "./folders.ts";
+import { folderOf, isRepository, roomOf } from "./folders.ts";
 import { isFunction, type Node, nameOf, nodes, parse, type Rule, type Source, said } from "./source.ts";
 
 /** Repository functions without an organization, each with its reason. `jobs/*` is every function of a repository. */
@@ -181,7 +181,7 @@ export const repositoryRules: readonly Rule[] = [
   },
   {
     name: "every value of a query is bound",
-    of: (source) => (isRepository(source.path) || folderOf(source.path) === "store" ? unbound(source) : []),
+    of: (source) => (isRepository(source.path) || roomOf(source.path) === "store" ? unbound(source) : []),
     breaks: [
       ["lib/features/users/repository.ts", bound("sql.raw(p.name)")],
       ["lib/features/users/repository.ts", bound("db.where('name', '=', sql.lit(p.name))")],

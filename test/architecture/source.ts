@@ -111,7 +111,7 @@ export function nameOf(node: Node): string {
 /** The files of the page and of `.scripts`, to which some rules apply too. */
 export const besides = (): Source[] =>
   ["lib/dashboard/page", ".scripts"].flatMap((folder) =>
-    readdirSync(folder)
+    (readdirSync(folder, { recursive: true }) as string[])
       .filter((name) => /\.(tsx?|mjs)$/.test(name))
       .sort()
       .map((name) => parse(`${folder}/${name}`, readFileSync(`${folder}/${name}`, "utf8"))),

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventDataName, inputName, inputOf, optionLeaves, records } from "../../.scripts/declarations.ts";
-import { catalog } from "../../lib/features/events/catalog.ts";
 import { type Json, jsonSchema } from "../../lib/composition/openapi/json-schema.ts";
 import { operations } from "../../lib/composition/operations.ts";
+import { catalog } from "../../lib/features/events/catalog.ts";
 import { startLanguageService } from "../helpers/language-service.ts";
 
 /** A field that editors must document: the code that reaches it, and its description in the schema. */

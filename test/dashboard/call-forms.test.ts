@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { commandOf, curlOf, typescriptOf } from "../../lib/dashboard/page/forms/call-forms.ts";
 import { callOf, type RecordedCall } from "../../lib/dashboard/page/calls.ts";
+import { commandOf, curlOf, typescriptOf } from "../../lib/dashboard/page/forms/call-forms.ts";
 import { recordedTest } from "../../lib/dashboard/page/recorder/recorded-test.ts";
 
 const origin = "http://127.0.0.1:7400";

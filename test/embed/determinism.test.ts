@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createRandom } from "../../lib/kernel/random.ts";
 import { operations } from "../../lib/composition/operations.ts";
+import { createRandom } from "../../lib/kernel/random.ts";
 import { allSteps, impossible, runSteps } from "../helpers/all-operations.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { pixel } from "../helpers/openai-backend.ts";

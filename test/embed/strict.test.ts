@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { freePort } from "../../lib/platform/runtime/health.ts";
 import { createService, type Options, type Service } from "../../lib/index.ts";
+import { freePort } from "../../lib/platform/runtime/health.ts";
 import { createTestService } from "../../lib/testing.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { runner } from "../helpers/fake-test-runner.ts";

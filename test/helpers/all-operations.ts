@@ -1,5 +1,5 @@
-import type { Random } from "../../lib/kernel/random.ts";
 import { operations } from "../../lib/composition/operations.ts";
+import type { Random } from "../../lib/kernel/random.ts";
 import { expect, type Reply, type Who, type World } from "./test-service.ts";
 
 /** What a step can use. */

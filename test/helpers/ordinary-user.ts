@@ -3,9 +3,9 @@ import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync,
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { below, findHierarchies, foldersOf } from "../../lib/platform/box/cgroup-files.ts";
 import { signalProcess } from "../../lib/kernel/node/process-table.ts";
 import { quoted } from "../../lib/kernel/text/shell-words.ts";
+import { below, findHierarchies, foldersOf } from "../../lib/platform/box/cgroup-files.ts";
 import { temporaryFolder } from "./program.ts";
 import { until } from "./until.ts";
 

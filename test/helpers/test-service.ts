@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { operations } from "../../lib/composition/operations.ts";
 import { createService, type Options, type Seed, type Service } from "../../lib/index.ts";
 import type { Operation } from "../../lib/kernel/operation.ts";
-import { operations } from "../../lib/composition/operations.ts";
 import { bearer } from "./headers.ts";
 import { conforms } from "./openapi-document.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createComeback } from "../../lib/platform/apps/crash-restart.ts";
-import type { Supervisor } from "../../lib/platform/apps/supervisor.ts";
 import { createLog } from "../../lib/kernel/log.ts";
 import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
+import { createComeback } from "../../lib/platform/apps/crash-restart.ts";
+import type { Supervisor } from "../../lib/platform/apps/supervisor.ts";
 import { settingsRepository } from "../../lib/store/service-state.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { openTemporaryStore } from "../helpers/temporary-store.ts";

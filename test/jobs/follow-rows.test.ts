@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
-import { createRowFollower } from "../../lib/platform/apps/follow-rows.ts";
-import { createRegistry } from "../../lib/platform/apps/runtime-leases.ts";
-import { createSupervisor, type Live } from "../../lib/platform/apps/supervisor.ts";
 import type { App, Instance, Runtime } from "../../lib/drivers/deployment/contract.ts";
 import type { ChangeFeed } from "../../lib/features/events/change-feed.ts";
 import { createRuntimeJobs } from "../../lib/jobs/runtime-jobs.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { createLog } from "../../lib/kernel/log.ts";
+import { createRowFollower } from "../../lib/platform/apps/follow-rows.ts";
+import { createRegistry } from "../../lib/platform/apps/runtime-leases.ts";
+import { createSupervisor, type Live } from "../../lib/platform/apps/supervisor.ts";
 import { createProxy } from "../../lib/platform/proxy/proxy.ts";
 import type { Connection, Statement } from "../../lib/store/engine.ts";
 import { createStore } from "../../lib/store/store.ts";

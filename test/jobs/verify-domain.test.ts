@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createDomains } from "../../lib/platform/apps/domains.ts";
-import { appsRepository } from "../../lib/platform/apps/repository.ts";
 import { createQueue } from "../../lib/jobs/queue.ts";
 import { jobsRepository } from "../../lib/jobs/repository.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
+import { createDomains } from "../../lib/platform/apps/domains.ts";
+import { appsRepository } from "../../lib/platform/apps/repository.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { openTemporaryStore } from "../helpers/temporary-store.ts";
 

@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import * as v from "valibot";
+import { operations } from "../../lib/composition/operations.ts";
 import { lifecycle as deployments } from "../../lib/features/deployments/states.ts";
+import { lifecycle as projects } from "../../lib/features/projects/states.ts";
+import { lifecycle as users } from "../../lib/features/users/states.ts";
 import { failed, retryDelays, settle } from "../../lib/jobs/settle.ts";
-import { milliseconds } from "../../lib/kernel/text/duration.ts";
 import { discard, done, snooze } from "../../lib/kernel/job.ts";
 import { createLog, lineSink } from "../../lib/kernel/log.ts";
 import { writerOf } from "../../lib/kernel/result-text.ts";
 import { inScope, type Need, resources, roles, rolesFor, scopes } from "../../lib/kernel/roles.ts";
 import { isTerminal, type Machine } from "../../lib/kernel/state-machine.ts";
+import { milliseconds } from "../../lib/kernel/text/duration.ts";
 import type { Schema } from "../../lib/kernel/validation.ts";
-import { operations } from "../../lib/composition/operations.ts";
-import { lifecycle as projects } from "../../lib/features/projects/states.ts";
-import { lifecycle as users } from "../../lib/features/users/states.ts";
 
 describe("tables of states and rights", () => {
   for (const [name, table] of Object.entries({ deployments, projects, users } as Record<

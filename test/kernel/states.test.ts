@@ -3,14 +3,14 @@ import { type TestContext, test } from "node:test";
 import { deploymentsRepository } from "../../lib/features/deployments/repository.ts";
 import { lifecycle, type MoveName } from "../../lib/features/deployments/states.ts";
 import { lifecycle as generationStates } from "../../lib/features/generations/states.ts";
-import { jsonText } from "../../lib/kernel/result-text.ts";
-import type { Machine } from "../../lib/kernel/state-machine.ts";
 import { organizationsRepository } from "../../lib/features/organizations/repository.ts";
 import { projectsRepository } from "../../lib/features/projects/repository.ts";
 import { lifecycle as projectStates } from "../../lib/features/projects/states.ts";
+import { lifecycle as userStates } from "../../lib/features/users/states.ts";
+import { jsonText } from "../../lib/kernel/result-text.ts";
+import type { Machine } from "../../lib/kernel/state-machine.ts";
 import { createStore } from "../../lib/store/store.ts";
 import type { Row } from "../../lib/store/tables.ts";
-import { lifecycle as userStates } from "../../lib/features/users/states.ts";
 import { newDatabase } from "../helpers/engines.ts";
 import { start } from "../helpers/test-service.ts";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client } from "pg";
+import { hashOf } from "../../lib/features/keys/identities.ts";
 import { createService, type Service } from "../../lib/index.ts";
 import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
-import { hashOf } from "../../lib/features/keys/identities.ts";
 import { lockOf } from "../../lib/store/postgres-locks.ts";
 import { bearer } from "../helpers/headers.ts";
 import { until } from "../helpers/until.ts";

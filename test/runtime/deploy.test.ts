@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countCrash } from "../../lib/platform/apps/crashes.ts";
 import type { Crash, DeploymentDriver, Instance } from "../../lib/drivers/deployment/contract.ts";
+import { countCrash } from "../../lib/platform/apps/crashes.ts";
 import { Unhealthy } from "../../lib/platform/runtime/failure.ts";
 import { endOf } from "../helpers/deployments.ts";
 import { bearer } from "../helpers/headers.ts";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { createEngineDriver } from "../../lib/platform/containers/containers.ts";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
+import { createEngineDriver } from "../../lib/platform/containers/containers.ts";
 import { containerEngine, type Kind as EngineKind, kinds, lacking } from "../helpers/container-engine.ts";
 import { answering, type ImageParts, registry } from "../helpers/image-registry.ts";
 import { temporaryFolder } from "../helpers/program.ts";

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { contextFilter } from "../../lib/platform/containers/dockerignore.ts";
+import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
 import { parseReference } from "../../lib/kernel/text/image-reference.ts";
+import { contextFilter } from "../../lib/platform/containers/dockerignore.ts";
 import { createFrameReader } from "../../lib/platform/containers/log-frames.ts";
 import { resolveDigest } from "../../lib/platform/containers/registry.ts";
-import { createOutbound, type OutboundOptions } from "../../lib/drivers/outbound/outbound.ts";
 import { type Answer, registry } from "../helpers/image-registry.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;

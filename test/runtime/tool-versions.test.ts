@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { monotonicNow } from "../../lib/kernel/node/system.ts";
+import { isInRange } from "../../lib/kernel/text/version-range.ts";
 import type { Build } from "../../lib/platform/process/build-steps.ts";
 import type { Plan } from "../../lib/platform/process/detect.ts";
 import { provideLanguages } from "../../lib/platform/process/language-versions.ts";
 import type { Box } from "../../lib/platform/process/sandbox.ts";
 import { watchSilence } from "../../lib/platform/process/silence.ts";
 import { wantedGo, wantedNode, wantedPython } from "../../lib/platform/process/wanted-versions.ts";
-import { monotonicNow } from "../../lib/kernel/node/system.ts";
-import { isInRange } from "../../lib/kernel/text/version-range.ts";
 import { missingNamespaces } from "../helpers/closed-network.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 

@@ -1,13 +1,13 @@
 import { featureJobs } from "../../lib/composition/features.ts";
+import { operations } from "../../lib/composition/operations.ts";
 import { lifecycle as deliveries, endpointLifecycle as endpoints } from "../../lib/features/deliveries/states.ts";
 import { lifecycle as deployments } from "../../lib/features/deployments/states.ts";
 import { lifecycle as generations } from "../../lib/features/generations/states.ts";
+import { lifecycle as projects } from "../../lib/features/projects/states.ts";
+import { lifecycle as users } from "../../lib/features/users/states.ts";
 import { schedule } from "../../lib/jobs/periodic.ts";
 import { type Operation, problemsOf } from "../../lib/kernel/operation.ts";
 import type { Machine } from "../../lib/kernel/state-machine.ts";
-import { operations } from "../../lib/composition/operations.ts";
-import { lifecycle as projects } from "../../lib/features/projects/states.ts";
-import { lifecycle as users } from "../../lib/features/users/states.ts";
 
 /** All that the simulation should reach: each declared refusal, move and end of a job. */
 

@@ -1,7 +1,7 @@
+import { operations } from "../../lib/composition/operations.ts";
 import type { Seed } from "../../lib/index.ts";
 import type { ProblemCode } from "../../lib/kernel/errors.ts";
 import type { Operation } from "../../lib/kernel/operation.ts";
-import { operations } from "../../lib/composition/operations.ts";
 import type { StepContext } from "../helpers/all-operations.ts";
 import type { Described } from "../helpers/fuzz-requests.ts";
 import { bearer } from "../helpers/headers.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandom } from "../../lib/kernel/random.ts";
 import { operations } from "../../lib/composition/operations.ts";
+import { createRandom } from "../../lib/kernel/random.ts";
 import { runSteps } from "../helpers/all-operations.ts";
 import { pathsOf } from "../helpers/deployments.ts";
 import { connectPreviews, hook, pullRequest } from "../helpers/pull-requests.ts";

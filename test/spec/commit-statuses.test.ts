@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf } from "../../lib/platform/code-host/address.ts";
 import type { DeploymentDriver } from "../../lib/index.ts";
+import { addressOf } from "../../lib/platform/code-host/address.ts";
 import { codeHost } from "../helpers/code-host.ts";
 import { commitOf, connectPreviews, hook, pullRequest } from "../helpers/pull-requests.ts";
 import { expect, git, world } from "../helpers/test-service.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createOutbound } from "../../lib/drivers/outbound/outbound.ts";
-import type { Caught } from "../../lib/index.ts";
 import { createInbox } from "../../lib/emulator/instruments/inbox.ts";
 import { createSinks } from "../../lib/emulator/instruments/sinks.ts";
+import type { Caught } from "../../lib/index.ts";
 import { pathsOf } from "../helpers/deployments.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { controlCalls } from "../../lib/emulator/control/calls.ts";
-import { controlRoutes } from "../../lib/emulator/control/control-routes.ts";
-import { dashboardRoutes } from "../../lib/dashboard/dashboard-routes.ts";
 import { assetRoutes } from "../../lib/composition/downloads/asset-downloads.ts";
 import { healthRoutes } from "../../lib/composition/health/health-routes.ts";
-import { hookRoutes } from "../../lib/platform/code-host/hook-routes.ts";
+import { dashboardRoutes } from "../../lib/dashboard/dashboard-routes.ts";
+import { controlCalls } from "../../lib/emulator/control/calls.ts";
+import { controlRoutes } from "../../lib/emulator/control/control-routes.ts";
 import type { Options } from "../../lib/index.ts";
 import { noNetworks } from "../../lib/kernel/text/networks.ts";
+import { hookRoutes } from "../../lib/composition/hooks/hook-routes.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { keepAliveClient } from "../helpers/keep-alive-client.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";

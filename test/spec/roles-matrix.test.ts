@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Seed } from "../../lib/index.ts";
 import { operations } from "../../lib/composition/operations.ts";
+import type { Seed } from "../../lib/index.ts";
 import { nameOf, type Role, type Rule, refusal, roles, rules, scopeSets } from "../helpers/access-table.ts";
 import { type Answered, type Asked, keepAliveClient } from "../helpers/keep-alive-client.ts";
 import { withMembers } from "../helpers/members.ts";

@@ -3,8 +3,8 @@ import { type Authentication, type Authenticator, unauthenticated } from "../../
 import { isLocal } from "../../http/hosts.ts";
 import type { RequestContext } from "../../http/request-context.ts";
 import { type Access, type Route, unnamed, withOtherMethods } from "../../http/route.ts";
-import { isSameSecret } from "../../kernel/secrets/constant-time.ts";
 import { isLogged, Problem } from "../../kernel/errors.ts";
+import { isSameSecret } from "../../kernel/secrets/constant-time.ts";
 import { contentType } from "./prometheus-text.ts";
 
 interface Ports {

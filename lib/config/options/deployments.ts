@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { parseUserRange } from "../../platform/box/organization-users.ts";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { field } from "../../kernel/field.ts";
+import { parseUserRange } from "../../kernel/text/user-range.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
 import { byteSize, duration, option, path, positive } from "./option-types.ts";
 

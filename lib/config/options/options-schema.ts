@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import type { Sink } from "../../drivers/outbound/function-transport.ts";
+import { fixedKey } from "../../features/keys/schema.ts";
+import { region } from "../../features/projects/schema.ts";
 import { createClock, latestInstant } from "../../kernel/clock.ts";
 import { type Log, levels } from "../../kernel/log.ts";
 import { oneOf, textLike, textOf } from "../../kernel/validation.ts";
-import { fixedKey } from "../../features/keys/schema.ts";
-import { region } from "../../features/projects/schema.ts";
 import type { Seed } from "../seed.ts";
 import { apps } from "./apps.ts";
 import { audit } from "./audit.ts";

@@ -1,12 +1,12 @@
-import type { ForkOptions, ListeningFork } from "../../emulator/fork-list.ts";
-import type { Preview } from "../../emulator/preview.ts";
-import type { StoredSnapshot } from "../../emulator/snapshot-list.ts";
 import type { Comparison } from "../../emulator/control/state-calls.ts";
+import type { ForkOptions, ListeningFork } from "../../emulator/fork-list.ts";
 import type { DeliveryOrder } from "../../emulator/instruments/delivery-orders.ts";
 import type { StoredFault } from "../../emulator/instruments/faults.ts";
 import type { Caught, InboxSettings } from "../../emulator/instruments/inbox.ts";
 import type { InboxAnswer } from "../../emulator/instruments/inbox-script.ts";
 import type { JournalEntry } from "../../emulator/instruments/journal.ts";
+import type { Preview } from "../../emulator/preview.ts";
+import type { StoredSnapshot } from "../../emulator/snapshot-list.ts";
 import type { SentMail } from "../../features/mails/service.ts";
 import type { Scenario } from "../../features/scenarios/service.ts";
 import { request } from "./api.ts";

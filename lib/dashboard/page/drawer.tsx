@@ -2,10 +2,10 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { session } from "./api.ts";
-import { commandOf, curlOf, typescriptOf } from "./forms/call-forms.ts";
 import { done, type Ended, forgetPage, type RecordedCall, shown } from "./calls.ts";
 import { Code } from "./code.tsx";
 import { Button } from "./controls.tsx";
+import { commandOf, curlOf, typescriptOf } from "./forms/call-forms.ts";
 import { Recorder } from "./recorder/recorder.tsx";
 import { place } from "./router.ts";
 

@@ -3,8 +3,10 @@ import "./pages.css";
 import "./instruments.css";
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { AcceptPage } from "./pages/accept.tsx";
 import { loadSession, session } from "./api.ts";
+import { Layout } from "./layout.tsx";
+import { keepConnected } from "./live.ts";
+import { AcceptPage } from "./pages/accept.tsx";
 import { AuditLogPage } from "./pages/audit-log.tsx";
 import { DeliveryPage } from "./pages/deliveries.tsx";
 import { DeploymentPage } from "./pages/deployment.tsx";
@@ -15,18 +17,16 @@ import { GenerationPage, GenerationsPage } from "./pages/generations.tsx";
 import { InstrumentPage, isInstrument } from "./pages/instrument-pages.tsx";
 import { IntegrationPage, IntegrationsPage } from "./pages/integrations.tsx";
 import { KeysPage } from "./pages/keys.tsx";
-import { Layout } from "./layout.tsx";
-import { keepConnected } from "./live.ts";
 import { OverviewPage } from "./pages/overview.tsx";
 import { PeoplePage } from "./pages/people.tsx";
 import { ProjectPage } from "./pages/project.tsx";
 import { ProjectsPage } from "./pages/projects.tsx";
-import { followLinks, href, place } from "./router.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { SystemPage } from "./pages/system.tsx";
-import { Loading, Page } from "./ui.tsx";
 import { UsagePage } from "./pages/usage.tsx";
 import { WebhookPage, WebhooksPage } from "./pages/webhooks.tsx";
+import { followLinks, href, place } from "./router.ts";
+import { Loading, Page } from "./ui.tsx";
 
 /** Decodes a part of the path; a malformed part stays as it is. */
 function decoded(part: string): string {

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import type { Protection } from "./protections.ts";
 import type { SimulatedOutcome } from "../simulated-outcome.ts";
+import type { Protection } from "./protections.ts";
 
 export interface DeploymentSource {
   readonly type: "git" | "image";

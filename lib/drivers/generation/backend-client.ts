@@ -1,7 +1,7 @@
 import * as v from "valibot";
+import { AbortController, TextDecoder } from "../../kernel/node/web.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
-import { AbortController, TextDecoder } from "../../kernel/node/web.ts";
 import type { BackendResponse } from "../outbound/backend-request.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { GenerationWork, Progress } from "./contract.ts";

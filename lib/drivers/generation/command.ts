@@ -2,10 +2,10 @@ import { constants, type Stats } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { formatDuration } from "../../kernel/text/duration.ts";
-import { type Child, type Ending, startChild } from "../../kernel/node/child-process.ts";
 import { deadline } from "../../kernel/deadline.ts";
+import { type Child, type Ending, startChild } from "../../kernel/node/child-process.ts";
 import { killProcessesIn } from "../../kernel/node/process-table.ts";
+import { formatDuration } from "../../kernel/text/duration.ts";
 import { checkFile, failed, maxFile } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 

@@ -1,5 +1,5 @@
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { AbortController } from "../../kernel/node/web.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import { createPainter, type Painted, type Painter } from "../painter/painter.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
 

@@ -1,8 +1,8 @@
 import type { ClientAuth, Configuration, CustomFetchOptions } from "openid-client";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
-import { parseUrl } from "../../kernel/text/url.ts";
 import { fetchClasses } from "../../kernel/node/web.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { parseUrl } from "../../kernel/text/url.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { IssuerError, refusalOf, SilentIssuer, shortWords } from "./issuer-error.ts";
 

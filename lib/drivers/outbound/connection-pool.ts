@@ -2,8 +2,8 @@ import { type ClientRequest, Agent as HttpAgent } from "node:http";
 import type { Agent, AgentOptions } from "node:https";
 import type { Duplex } from "node:stream";
 import { descriptorShares } from "../../kernel/node/descriptors.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { https } from "../../kernel/node/late-modules.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 
 const maxIdlePerOrigin = 32;
 /** Lower if the process has a low descriptor limit. */

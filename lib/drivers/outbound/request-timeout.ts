@@ -1,6 +1,6 @@
 import { systemTimer } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 
 /** The time limit of a whole request, from the lookup to the end of the response. A receiver has 10 seconds. */
 export const requestTimeout_ms = milliseconds("10s");

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import type { ForkOptions, ListeningFork } from "../fork-list.ts";
-import type { StoredSnapshot } from "../snapshot-list.ts";
 import { record, textOf } from "../../kernel/validation.ts";
 import type { Differences } from "../../store/image-differences.ts";
+import type { ForkOptions, ListeningFork } from "../fork-list.ts";
+import type { StoredSnapshot } from "../snapshot-list.ts";
 import { type ControlCall, callsWith } from "./call.ts";
 
 /** Takes snapshots of the whole state and restores them. Rejects with 404 for an unknown snapshot. */

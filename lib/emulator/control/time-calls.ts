@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { ClockControl } from "../../jobs/clock-control.ts";
-import { moveClock, type Preview, type PreviewTarget } from "../preview.ts";
 import type { Upcoming } from "../../jobs/upcoming.ts";
 import { type Clock, parseInstant } from "../../kernel/clock.ts";
-import { parseDuration } from "../../kernel/text/duration.ts";
 import { Problem } from "../../kernel/errors.ts";
+import { parseDuration } from "../../kernel/text/duration.ts";
 import { durationText, instantText, oneOf, record } from "../../kernel/validation.ts";
+import { moveClock, type Preview, type PreviewTarget } from "../preview.ts";
 import { type ControlCall, callsWith } from "./call.ts";
 
 export interface TimePorts {

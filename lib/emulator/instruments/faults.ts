@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
-import { milliseconds, parseDuration } from "../../kernel/text/duration.ts";
 import { notFound, type ProblemCode, problems } from "../../kernel/errors.ts";
 import { field } from "../../kernel/field.ts";
-import { matchesGlob } from "../../kernel/text/glob.ts";
 import type { Snapshotable } from "../../kernel/snapshotable.ts";
+import { milliseconds, parseDuration } from "../../kernel/text/duration.ts";
+import { matchesGlob } from "../../kernel/text/glob.ts";
 import { check, durationText, oneOf, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
 
 const longest = "60s";

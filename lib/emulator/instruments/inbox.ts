@@ -3,8 +3,8 @@ import { createFunctionTransport, type Sink } from "../../drivers/outbound/funct
 import type { Outbound, OutboundRequest, Sent } from "../../drivers/outbound/outbound.ts";
 import { hostPortOf } from "../../drivers/outbound/target.ts";
 import type { Log } from "../../kernel/log.ts";
-import { type Networks, noNetworks } from "../../kernel/text/networks.ts";
 import type { Snapshotable } from "../../kernel/snapshotable.ts";
+import { type Networks, noNetworks } from "../../kernel/text/networks.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { check } from "../../kernel/validation.ts";
 import { answers, forwardTo, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";

@@ -1,13 +1,15 @@
 import * as v from "valibot";
-import type { Features } from "../../composition/features.ts";
 import type { Sink } from "../../drivers/outbound/function-transport.ts";
 import type { SimulatedOutcome } from "../../drivers/simulated-outcome.ts";
+import type { Outbox } from "../../features/deliveries/outbox.ts";
+import type { DeploymentsService } from "../../features/deployments/service.ts";
 import type { DeliveredEvent } from "../../features/events/catalog.ts";
+import type { GenerationsService } from "../../features/generations/service.ts";
+import type { MailsService, SentMail } from "../../features/mails/service.ts";
+import type { NewScenario } from "../../features/scenarios/schema.ts";
+import type { Scenario, ScenariosService } from "../../features/scenarios/service.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { check, checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../../kernel/validation.ts";
-import type { SentMail } from "../../features/mails/service.ts";
-import type { NewScenario } from "../../features/scenarios/schema.ts";
-import type { Scenario } from "../../features/scenarios/service.ts";
 import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
 import type { Faults, NewFault, StoredFault } from "./faults.ts";
 import type { Caught, Inbox, InboxSettings } from "./inbox.ts";
@@ -136,7 +138,13 @@ interface Ports {
   readonly received: ReceivedDeliveries;
   readonly faults: Faults;
   readonly journal: Journal;
-  readonly features: Pick<Features, "outbox" | "scenarios" | "deployments" | "generations" | "mails">;
+  readonly features: {
+    readonly outbox: Outbox;
+    readonly scenarios: ScenariosService;
+    readonly deployments: DeploymentsService;
+    readonly generations: GenerationsService;
+    readonly mails: MailsService;
+  };
 }
 
 const endpoint = v.optional(v.string("must be a string"));

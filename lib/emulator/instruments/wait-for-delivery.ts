@@ -2,9 +2,9 @@ import * as v from "valibot";
 import type { Outbox } from "../../features/deliveries/outbox.ts";
 import { catalog, deliveredEvents } from "../../features/events/catalog.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { invalid } from "../../kernel/errors.ts";
 import { didYouMean } from "../../kernel/text/did-you-mean.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
-import { invalid } from "../../kernel/errors.ts";
 import { checkArgument, record } from "../../kernel/validation.ts";
 import type { ReceivedDeliveries, ReceivedDelivery } from "./received-deliveries.ts";
 

@@ -1,5 +1,4 @@
 import type { Outbound, Sent } from "../../drivers/outbound/outbound.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
 import type { Lease } from "../../kernel/job.ts";
@@ -7,6 +6,7 @@ import type { Random } from "../../kernel/random.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { retryDelay } from "./backoff.ts";
 import type { DeliveryFormat, Settings } from "./delivery-format.ts";
 import { type DeliveryRequest, requestOf, withoutSecrets } from "./delivery-request.ts";

@@ -1,5 +1,3 @@
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed, ServiceEvent } from "../events/change-feed.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Ids, lowestId } from "../../kernel/ids.ts";
@@ -7,6 +5,8 @@ import { discard, done, type Lease, type Outcome, snooze, snoozeUntil } from "..
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed, ServiceEvent } from "../events/change-feed.ts";
 import type { AttemptResult, Attempts, StartedAttempt } from "./attempts.ts";
 import { maxAttempts } from "./backoff.ts";
 import type { DeliveryFormat } from "./delivery-format.ts";

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { parseEndpointUrl } from "../../drivers/outbound/target.ts";
-import { catalog, type EventName } from "../events/catalog.ts";
 import { parseInstant } from "../../kernel/clock.ts";
 import { field } from "../../kernel/field.ts";
 import { listOf } from "../../kernel/size-limits.ts";
 import { datetime, documentedAs, id, paging, rulesInForce, textOf } from "../../kernel/validation.ts";
+import { catalog, type EventName } from "../events/catalog.ts";
 import { lifecycle } from "./states.ts";
 
 const eventNames = ["*", ...(Object.keys(catalog) as EventName[])] as const;

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createClock } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import {
   type ReceivedBody,
   type ReceivedHeader,
@@ -8,6 +7,7 @@ import {
   receivedBody,
   receivedHeader,
 } from "../../kernel/secrets/received-webhook.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 
 /** The hex HMAC-SHA256 of the raw request body, keyed with the secret. */
 export const signatureOf = (secret: string, body: string | Uint8Array): string =>

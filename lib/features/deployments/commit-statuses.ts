@@ -1,14 +1,12 @@
-import type { CodeHost } from "../../platform/code-host/code-host.ts";
-import type { CommitStatus } from "../../platform/code-host/forms.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { discard, type Outcome, snooze, snoozeUntil } from "../../kernel/job.ts";
 import type { Log } from "../../kernel/log.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { environmentDeploymentsRepository } from "./environment-repository.ts";
 import { sourceOf } from "./stored-releases.ts";
 
@@ -22,13 +20,27 @@ export interface Tried {
   readonly tries?: number | undefined;
 }
 
+/** A commit status, as a code host shows it. */
+export interface CommitStatus {
+  readonly repo: string;
+  readonly commit: string;
+  readonly state: "pending" | "success" | "failure";
+  /** The name of the status. A later status with the same name replaces it. */
+  readonly context: string;
+  readonly description: string;
+  readonly target_url: string;
+}
+
+/** The result of sending a status. A failed one may succeed later; a refused one never will. */
+export type Taken = { readonly kind: "taken" } | { readonly kind: "failed" | "refused"; readonly reason: string };
+
 interface Ports {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly queue: Queue;
   /** Undefined without the option `codeHost.token`, and where there is no code host. */
-  readonly codeHost: Pick<CodeHost, "setStatus"> | undefined;
+  readonly codeHost: { setStatus(status: CommitStatus): Promise<Taken> } | undefined;
   readonly rights: Pick<CodeHostRights, "serve">;
   /** Whether the service hosts a repository itself, so that the code host does not know the commit. */
   readonly isOwn: (of: { readonly organization_id: string; readonly repo: string }) => boolean;

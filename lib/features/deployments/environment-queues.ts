@@ -3,9 +3,9 @@ import type { Queue } from "../../jobs/queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import { isStepped } from "../scenarios/stored-outcome.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import { isStepped } from "../scenarios/stored-outcome.ts";
 import { environmentDeploymentsRepository } from "./environment-repository.ts";
 import { deploymentsRepository } from "./repository.ts";
 

@@ -1,12 +1,12 @@
 import type { LogLine, Progress } from "../../drivers/deployment/contract.ts";
-import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { notFound } from "../../kernel/errors.ts";
-import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
+import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { isTerminal } from "../../kernel/state-machine.ts";
-import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
+import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
 import type { Row } from "../../store/tables.ts";
+import type { ChangeSubscription } from "../events/wait-for-change.ts";
 import type { deploymentsRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
 

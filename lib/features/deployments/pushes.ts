@@ -1,9 +1,9 @@
-import type { EnvironmentsService } from "../environments/service.ts";
-import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Maker } from "../../kernel/maker.ts";
+import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { ProjectsService } from "../projects/service.ts";
 import type { Store } from "../../store/store.ts";
+import type { EnvironmentsService } from "../environments/service.ts";
+import type { ProjectsService } from "../projects/service.ts";
 import { deploymentsRepository } from "./repository.ts";
 import { changesNothingBelow, type DeploymentOrder, type PushOrder, type Source } from "./source.ts";
 

@@ -1,13 +1,18 @@
-import type { Placement } from "../../platform/apps/placement.ts";
-import { checkProgress, type DeploymentDriver, type LogLine, type Progress } from "../../drivers/deployment/contract.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
+import {
+  checkProgress,
+  type DeploymentDriver,
+  type LogLine,
+  type Progress,
+} from "../../drivers/deployment/contract.ts";
 import { kindAt } from "../../jobs/runtime-jobs.ts";
 import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
 import { isTerminal } from "../../kernel/state-machine.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
+import type { Placement } from "../../platform/apps/placement.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { CommitStatuses } from "./commit-statuses.ts";
 import { createEnvironmentQueues, type QueuePorts } from "./environment-queues.ts";
 import { appendLogs, withoutControlCharacters, withoutSecrets } from "./logs.ts";

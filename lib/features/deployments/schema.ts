@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { environmentName } from "../environments/schema.ts";
 import { field } from "../../kernel/field.ts";
 import { ways } from "../../kernel/maker.ts";
 import { datetime, id, oneOf, paging, text } from "../../kernel/validation.ts";
+import { environmentName } from "../environments/schema.ts";
 import { newSource } from "./source.ts";
 import { lifecycle } from "./states.ts";
 

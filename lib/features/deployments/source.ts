@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { isImageName } from "../../kernel/text/image-reference.ts";
 import { field } from "../../kernel/field.ts";
 import type { Maker } from "../../kernel/maker.ts";
+import { isImageName } from "../../kernel/text/image-reference.ts";
 import { documentedAs, text } from "../../kernel/validation.ts";
 import type { Row } from "../../store/tables.ts";
 

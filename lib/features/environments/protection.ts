@@ -1,12 +1,22 @@
-import type * as v from "valibot";
-import { protectionOf } from "../../platform/apps/urls.ts";
+import * as v from "valibot";
 import { Problem } from "../../kernel/errors.ts";
 import { redaction } from "../../kernel/secrets/secret-values.ts";
-import type { Protection } from "../../platform/proxy/guard.ts";
 import type { Row } from "../../store/tables.ts";
 import type { environmentChanges } from "./schema.ts";
 
 type Given = v.InferOutput<typeof environmentChanges>["protect"];
+
+/** The user and the password hash that protect an app. */
+export interface Protection {
+  readonly user: string;
+  readonly hash: string;
+}
+
+const stored = v.object({ user: v.string(), hash: v.string() });
+
+/** The protection of a row of environments. */
+export const protectionOf = (protect: string | null | undefined): Protection | undefined =>
+  protect ? v.parse(stored, JSON.parse(protect)) : undefined;
 
 /** Protection and root as callers see them, without the password. Without a runtime, unset ones are left out. */
 export function runView({ protect, root }: Row<"environments">, isRun: boolean) {

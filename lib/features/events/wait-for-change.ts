@@ -1,7 +1,7 @@
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
-import { createTurns, type Turns } from "../../kernel/node/event-loop.ts";
 import type { Log } from "../../kernel/log.ts";
+import { createTurns, type Turns } from "../../kernel/node/event-loop.ts";
 import { standingClock } from "../../kernel/standing-clock.ts";
 import type { Change, ChangeFeed } from "./change-feed.ts";
 

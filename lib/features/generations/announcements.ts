@@ -1,9 +1,9 @@
 import type { GenerationDriver } from "../../drivers/generation/contract.ts";
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { workOf } from "./driver-work.ts";
 import { usdOf } from "./price-list.ts";
 import type { finished } from "./schema.ts";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { type GenerationWork, type Progress, progress } from "../../drivers/generation/contract.ts";
 import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
-import { storedOutcome } from "../scenarios/stored-outcome.ts";
 import type { Row } from "../../store/tables.ts";
+import { storedOutcome } from "../scenarios/stored-outcome.ts";
 import { parseInputs } from "./inputs.ts";
 
 type Generation = Row<"generations">;

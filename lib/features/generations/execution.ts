@@ -1,12 +1,12 @@
 import { mediaTypeOf } from "../../drivers/generation/media-type.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import { isStepped } from "../scenarios/stored-outcome.ts";
 import { type Assets, etagOf } from "../../store/asset-files.ts";
 import type { Row } from "../../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../../store/write-failure.ts";
+import { isStepped } from "../scenarios/stored-outcome.ts";
 import { type AnnouncementsPorts, generationAnnouncements } from "./announcements.ts";
 import { createDriverProgress } from "./driver-progress.ts";
 import { type Answer, checkAnswer, interrupted, messageOf, ordered, workOf } from "./driver-work.ts";

@@ -1,9 +1,9 @@
-import type { Preview } from "../environments/schema.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Preview } from "../environments/schema.ts";
 import { previewsRepository } from "./repository.ts";
 
 type PreviewRow = Row<"previews">;

@@ -1,18 +1,17 @@
-import type { Endpoints } from "../deliveries/service.ts";
-import type { DeploymentsService } from "../deployments/service.ts";
-import type { CodeHost } from "../../platform/code-host/code-host.ts";
-import { mostVariables } from "../environments/rules.ts";
-import type { EnvironmentsService } from "../environments/service.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import { codeHostHook } from "../../kernel/maker.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Endpoints } from "../deliveries/service.ts";
+import type { DeploymentsService } from "../deployments/service.ts";
+import { mostVariables } from "../environments/rules.ts";
+import type { EnvironmentsService } from "../environments/service.ts";
+import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { previewsRepository } from "./repository.ts";
 
 /** A pull or merge request, as a hook describes it. */
@@ -64,7 +63,7 @@ interface Ports {
   readonly lifetime_ms: number;
   readonly log: Log;
   /** Undefined without the option `codeHost.token` or without a code host. */
-  readonly codeHost: Pick<CodeHost, "isOpen"> | undefined;
+  readonly codeHost: { isOpen(repo: string, number: number): Promise<boolean | undefined> } | undefined;
   readonly rights: Pick<CodeHostRights, "serve">;
 }
 

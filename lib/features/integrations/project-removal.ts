@@ -1,6 +1,6 @@
-import type { Endpoints } from "../deliveries/service.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Endpoints } from "../deliveries/service.ts";
 
 type Project = Pick<Row<"projects">, "organization_id" | "id">;
 

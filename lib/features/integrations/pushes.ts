@@ -1,15 +1,15 @@
-import type { Endpoints } from "../deliveries/service.ts";
-import type { DeploymentsService } from "../deployments/service.ts";
-import { foldCase } from "../../kernel/text/case-folding.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { codeHostHook, type Maker } from "../../kernel/maker.ts";
 import type { Caller } from "../../kernel/operation.ts";
+import { foldCase } from "../../kernel/text/case-folding.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { indexText } from "../../store/index-text.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Endpoints } from "../deliveries/service.ts";
+import type { DeploymentsService } from "../deployments/service.ts";
+import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import type { PreviewsService, PullRequest, RecordChange, Told } from "./previews.ts";
 import { pushesRepository } from "./repository.ts";
 

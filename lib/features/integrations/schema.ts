@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { endpointLifecycle } from "../deliveries/states.ts";
 import { field } from "../../kernel/field.ts";
 import { datetime, documentedAs, id, oneOf, paging } from "../../kernel/validation.ts";
+import { endpointLifecycle } from "../deliveries/states.ts";
 import { integrationTypes, type Type } from "./integration-types.ts";
 
 const types = Object.keys(integrationTypes) as Type[];

@@ -1,7 +1,7 @@
-import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { keysRepository } from "./repository.ts";
 
 export interface EndsPorts {

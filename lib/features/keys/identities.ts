@@ -1,12 +1,12 @@
 import * as crypto from "node:crypto";
-import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import type { Snapshotable } from "../../kernel/snapshotable.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { keysRepository } from "./repository.ts";
 
 /** The caller that a key belongs to, with the limits of the key. */

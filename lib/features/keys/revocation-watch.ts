@@ -1,7 +1,7 @@
-import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
-import { createTurns } from "../../kernel/node/event-loop.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
+import { createTurns } from "../../kernel/node/event-loop.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import type { Identity } from "./identities.ts";
 
 /** A key with open streams or waiting requests. */

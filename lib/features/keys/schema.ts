@@ -2,7 +2,16 @@ import * as v from "valibot";
 import { field } from "../../kernel/field.ts";
 import { scopes } from "../../kernel/roles.ts";
 import { listOf } from "../../kernel/size-limits.ts";
-import { datetime, id, instantText, paging, querySwitch, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
+import {
+  datetime,
+  id,
+  instantText,
+  paging,
+  querySwitch,
+  textLike,
+  textOf,
+  wholeNumber,
+} from "../../kernel/validation.ts";
 
 /** The value of a key in tests. It may be short. */
 export const fixedKey = textLike(

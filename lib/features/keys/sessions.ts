@@ -1,10 +1,10 @@
-import type { ChangeFeed } from "../events/change-feed.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Random } from "../../kernel/random.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { hashOf, type Identity } from "./identities.ts";
 import { keysRepository } from "./repository.ts";
 import type { KeysService } from "./service.ts";

@@ -1,12 +1,12 @@
 import type { HandedOver, Mailer } from "../../drivers/mail/contract.ts";
 import { hostOfSender } from "../../drivers/mail/sender.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import { discard, done, type Lease, type Outcome, snooze } from "../../kernel/job.ts";
 import type { Log } from "../../kernel/log.ts";
-import { redact } from "../../kernel/secrets/secret-redaction.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
+import { redact } from "../../kernel/secrets/secret-redaction.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Encryption } from "../../store/encryption.ts";
 import { contextOf } from "../../store/sealed-columns.ts";

@@ -1,14 +1,14 @@
 import type * as v from "valibot";
-import type { ChangeFeed } from "../events/change-feed.ts";
-import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { notFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
+import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { KeysService } from "../keys/service.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { KeysService } from "../keys/service.ts";
 import type { UsersService } from "../users/service.ts";
 import { organizationsRepository } from "./repository.ts";
 import type { organizationChanges, Plan } from "./schema.ts";

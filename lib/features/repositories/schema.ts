@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { refRule } from "../deployments/source.ts";
 import { field } from "../../kernel/field.ts";
 import { datetime, text } from "../../kernel/validation.ts";
+import { refRule } from "../deployments/source.ts";
 
 export const repository = field(
   v.object({

@@ -1,15 +1,40 @@
 import type * as v from "valibot";
-import { repoRule } from "../deployments/source.ts";
-import type { Repositories } from "../../platform/repositories/repositories.ts";
 import { invalid, Problem } from "../../kernel/errors.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import type { Page } from "../../kernel/page.ts";
 import type { Store } from "../../store/store.ts";
+import { repoRule } from "../deployments/source.ts";
 import type { byOwnerAndName, repositoryChanges } from "./schema.ts";
 
 type Path = v.InferOutput<typeof byOwnerAndName>;
 type Changes = v.InferOutput<typeof repositoryChanges>;
-type Stored = Pick<Repositories, "list" | "get" | "branches" | "setDefaultBranch" | "remove">;
+
+/** A repository's organization, and its name in the form `owner/repo`. */
+export interface RepositoryName {
+  readonly organization_id: string;
+  readonly repo: string;
+}
+
+export interface StoredRepository {
+  /** `owner/repo`, in lower case. */
+  readonly name: string;
+  /** Null if the default branch does not exist. */
+  readonly default_branch: string | null;
+  /** The size of its packs, in bytes. */
+  readonly size: number;
+  /** When it was last pushed; null if an earlier version took the last push. */
+  readonly pushed_at: string | null;
+}
+
+/** The repositories in the folder of the service. */
+interface Stored {
+  list(organization_id: string): Promise<StoredRepository[]>;
+  get(name: RepositoryName): Promise<StoredRepository | undefined>;
+  branches(name: RepositoryName): Promise<readonly string[]>;
+  /** Whether git took it. */
+  setDefaultBranch(name: RepositoryName, branch: string): Promise<boolean>;
+  remove(name: RepositoryName): Promise<void>;
+}
 
 interface Ports {
   readonly store: Store;

@@ -1,8 +1,8 @@
 import type { SimulatedOutcome } from "../../drivers/simulated-outcome.ts";
 import { notFound } from "../../kernel/errors.ts";
-import { matchesGlob } from "../../kernel/text/glob.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
+import { matchesGlob } from "../../kernel/text/glob.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { check } from "../../kernel/validation.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,16 +1,16 @@
-import type { Bus } from "../events/bus.ts";
-import type { ChangeFeed } from "../events/change-feed.ts";
-import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { notFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginateLong } from "../../kernel/page.ts";
 import type { Role } from "../../kernel/roles.ts";
+import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { KeysService } from "../keys/service.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
+import type { KeysService } from "../keys/service.ts";
 import { usersRepository } from "./repository.ts";
 import { lifecycle } from "./states.ts";
 

@@ -1,10 +1,10 @@
 import * as v from "valibot";
+import { field } from "../../kernel/field.ts";
+import { milliseconds, parseDuration } from "../../kernel/text/duration.ts";
+import { datetime, id, oneOf, paging } from "../../kernel/validation.ts";
 import { headersRule } from "../deliveries/custom-headers.ts";
 import { eventsRule, secretRule, urlRule } from "../deliveries/schema.ts";
 import { endpointLifecycle } from "../deliveries/states.ts";
-import { milliseconds, parseDuration } from "../../kernel/text/duration.ts";
-import { field } from "../../kernel/field.ts";
-import { datetime, id, oneOf, paging } from "../../kernel/validation.ts";
 
 /** The secret is write-only. */
 export const webhook = field(

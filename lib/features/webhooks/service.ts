@@ -1,16 +1,16 @@
 import type * as v from "valibot";
-import { asSecrets, keptHeaders, shownHeaders } from "../deliveries/custom-headers.ts";
-import type { Settings } from "../deliveries/delivery-format.ts";
-import type { Endpoints } from "../deliveries/service.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { invalid } from "../../kernel/errors.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery } from "../../kernel/page.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import { asSecrets, keptHeaders, shownHeaders } from "../deliveries/custom-headers.ts";
+import type { Settings } from "../deliveries/delivery-format.ts";
+import type { Endpoints } from "../deliveries/service.ts";
 import type { newWebhook, webhookChanges } from "./schema.ts";
 
 type Endpoint = Row<"endpoints">;

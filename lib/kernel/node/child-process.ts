@@ -2,8 +2,23 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { systemTimer } from "../clock.ts";
-import type { Group, Passed } from "../../platform/box/cgroups.ts";
 import { descendantsOf, idsOf, signalProcess } from "./process-table.ts";
+
+/** A limit that a group has reached. */
+export type Passed = "memory" | "processes";
+
+/**
+ * A control group of the kernel. It counts what its processes use together, even shared memory, and even if they leave
+ * their process group.
+ */
+export interface Group {
+  /** A process joins the group by writing 0 into these files. */
+  readonly entries: readonly string[];
+  /** The limit that its processes have reached. Memory comes first because it kills them. */
+  passed(): Passed | undefined;
+  /** Kills the remaining processes and removes the group. */
+  remove(): Promise<void>;
+}
 
 /** A command to start, as the sandbox built it. */
 export interface Command {

@@ -1,5 +1,5 @@
-import { yieldToEventLoop } from "./event-loop.ts";
 import { type LogSink, lineSink } from "../log.ts";
+import { yieldToEventLoop } from "./event-loop.ts";
 
 /** Lines that wait for the end of their tick, and how many they are. */
 let lines = "";

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { systemTimer } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Log } from "../../kernel/log.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import { settingsRepository } from "../../store/service-state.ts";
 import type { Store } from "../../store/store.ts";
 import type { AppKey, Live, Supervisor } from "./supervisor.ts";

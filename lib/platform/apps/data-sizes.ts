@@ -1,7 +1,7 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { AppLogs } from "./logs.ts";

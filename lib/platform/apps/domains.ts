@@ -1,9 +1,9 @@
 import type { TextRecords } from "../../drivers/outbound/text-records.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { invalid, Problem } from "../../kernel/errors.ts";
 import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import { appsRepository } from "./repository.ts";

@@ -1,3 +1,4 @@
+import { protectionOf } from "../../features/environments/protection.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { isLogged } from "../../kernel/errors.ts";
@@ -6,7 +7,6 @@ import type { Store } from "../../store/store.ts";
 import { appsRepository } from "./repository.ts";
 import type { Registry } from "./runtime-leases.ts";
 import type { AppKey, Live, Supervisor } from "./supervisor.ts";
-import { protectionOf } from "./urls.ts";
 
 const pause = "5s";
 

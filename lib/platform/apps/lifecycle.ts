@@ -1,5 +1,5 @@
-import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
 import type { Runtime } from "../../drivers/deployment/contract.ts";
+import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";

@@ -2,9 +2,9 @@ import type { LogLine } from "../../drivers/deployment/contract.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { ChangeSubscription } from "../../features/events/wait-for-change.ts";
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
-import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
+import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
 import type { Store } from "../../store/store.ts";
 import { appsRepository } from "./repository.ts";
 

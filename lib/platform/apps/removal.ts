@@ -1,5 +1,5 @@
-import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
 import type { Runtime } from "../../drivers/deployment/contract.ts";
+import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { done, type Outcome } from "../../kernel/job.ts";

@@ -1,9 +1,9 @@
 import type { App, Crash, Instance, LogLine, Runtime } from "../../drivers/deployment/contract.ts";
-import { Unhealthy } from "../runtime/failure.ts";
+import type { Protection } from "../../features/environments/protection.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
-import type { Protection } from "../proxy/guard.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
+import { Unhealthy } from "../runtime/failure.ts";
 
 /** An environment that has, or had, a live release. */
 export interface AppKey {

@@ -1,7 +1,7 @@
 import * as v from "valibot";
+import { protectionOf } from "../../features/environments/protection.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Protection } from "../proxy/guard.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { recordOf, tokenOf } from "./domains.ts";
@@ -55,12 +55,6 @@ function byEnvironment<R extends { readonly environment: string }>(rows: readonl
   }
   return (name) => groups.get(name) ?? [];
 }
-
-const stored = v.object({ user: v.string(), hash: v.string() });
-
-/** The protection of a row of environments. */
-export const protectionOf = (protect: string | null | undefined): Protection | undefined =>
-  protect ? v.parse(stored, JSON.parse(protect)) : undefined;
 
 /** The hosts that the service itself assigns to an environment. */
 export const hostsUnder = (domains: readonly string[], slug: string) => domains.map((domain) => `${slug}.${domain}`);

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { systemTimer } from "../../kernel/clock.ts";
+import type { Group } from "../../kernel/node/child-process.ts";
 import {
   below,
   delegate,
@@ -16,22 +17,6 @@ import {
   writeShare,
 } from "./cgroup-files.ts";
 import { shareOfBoxes } from "./counted-by-user.ts";
-
-/** A limit that a group has reached. */
-export type Passed = "memory" | "processes";
-
-/**
- * A control group of the kernel. It counts what its processes use together, even shared memory, and even if they leave
- * their process group.
- */
-export interface Group {
-  /** A process joins the group by writing 0 into these files. */
-  readonly entries: readonly string[];
-  /** The limit that its processes have reached. Memory comes first because it kills them. */
-  passed(): Passed | undefined;
-  /** Kills the remaining processes and removes the group. */
-  remove(): Promise<void>;
-}
 
 export interface Groups {
   make(limits: Omit<GroupLimits, "processors">): Group;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
-import { type IpAddress, parseAddress } from "../../kernel/text/ip-address.ts";
 import { isLoopback, parseAllow } from "../../drivers/outbound/address-policy.ts";
+import { type IpAddress, parseAddress } from "../../kernel/text/ip-address.ts";
 
 /** The destinations that a box may reach besides public addresses. */
 export interface Reach {

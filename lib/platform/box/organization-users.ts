@@ -2,21 +2,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as v from "valibot";
-
-/** A range of kernel user ids that no other program uses. */
-export interface UserRange {
-  readonly first: number;
-  readonly count: number;
-}
+import type { UserRange } from "../../kernel/text/user-range.ts";
 
 const stored = v.record(v.string(), v.pipe(v.number(), v.integer(), v.minValue(0)));
-
-/** Parses `1879048192:65536`, the end of a line in /etc/subuid; undefined for anything else. */
-export function parseUserRange(text: string): UserRange | undefined {
-  const [, first, count] = /^([1-9]\d{2,9}):([1-9]\d{0,9})$/.exec(text) ?? [];
-  const range = { first: Number(first), count: Number(count) };
-  return first !== undefined && range.first + range.count <= 2 ** 32 - 2 ? range : undefined;
-}
 
 /** The user of /etc/passwd or the range of /etc/subuid that overlaps the range. */
 export function collision({ first, count }: UserRange, files = { passwd: "/etc/passwd", subuid: "/etc/subuid" }) {

@@ -1,11 +1,9 @@
 import * as v from "valibot";
-import { version } from "../../kernel/version.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
+import type { CommitStatus, Taken } from "../../features/deployments/commit-statuses.ts";
+import { version } from "../../kernel/version.ts";
 import { addressOf, type CodeHostOptions } from "./address.ts";
-import { type CommitStatus, formOf } from "./forms.ts";
-
-/** The result of sending a status. A failed one may succeed later; a refused one never will. */
-export type Taken = { readonly kind: "taken" } | { readonly kind: "failed" | "refused"; readonly reason: string };
+import { formOf } from "./forms.ts";
 
 export type CodeHost = NonNullable<ReturnType<typeof createCodeHost>>;
 

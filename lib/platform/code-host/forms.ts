@@ -1,13 +1,4 @@
-/** A commit status, as a code host shows it. */
-export interface CommitStatus {
-  readonly repo: string;
-  readonly commit: string;
-  readonly state: "pending" | "success" | "failure";
-  /** The name of the status. A later status with the same name replaces it. */
-  readonly context: string;
-  readonly description: string;
-  readonly target_url: string;
-}
+import type { CommitStatus } from "../../features/deployments/commit-statuses.ts";
 
 /** The requests and answers of one code host's API. */
 export interface Form {

@@ -1,6 +1,7 @@
 import { Readable } from "node:stream";
 import * as v from "valibot";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
+import { isImageName, nameOf, parseReference } from "../../kernel/text/image-reference.ts";
 import type { LimitedRun } from "../runtime/build-limits.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Engine } from "./connect.ts";
@@ -8,7 +9,6 @@ import { tarEnd, tarFile } from "./context-tar.ts";
 import { credentialFor, engineHeaders, type Registries } from "./credentials.ts";
 import { checkTrigger, type SourcePorts } from "./dockerfile-sources.ts";
 import { EngineError, jsonLines } from "./engine-api.ts";
-import { isImageName, nameOf, parseReference } from "../../kernel/text/image-reference.ts";
 import type { Images } from "./images.ts";
 import { resolveDigest } from "./registry.ts";
 

@@ -1,7 +1,7 @@
-import { systemNow } from "../../kernel/node/system.ts";
-import { AbortController } from "../../kernel/node/web.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
 import type { Child, Ending } from "../../kernel/node/child-process.ts";
+import { systemNow } from "../../kernel/node/system.ts";
+import { AbortController } from "../../kernel/node/web.ts";
 import { createLineReader, type Pacing } from "../runtime/lines.ts";
 import { pause } from "../runtime/pause.ts";
 import type { ContainerOrder, Containers } from "./container-settings.ts";

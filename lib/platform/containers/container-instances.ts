@@ -1,8 +1,8 @@
 import { chmod } from "node:fs/promises";
-import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import type { App, Instance, LogLine, Schedule } from "../../drivers/deployment/contract.ts";
-import { type Program, startApp } from "../runtime/app-instance.ts";
 import type { Child } from "../../kernel/node/child-process.ts";
+import { hideValues } from "../../kernel/secrets/secret-values.ts";
+import { type Program, startApp } from "../runtime/app-instance.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
 import { Failure } from "../runtime/failure.ts";
 import { createPacing } from "../runtime/lines.ts";

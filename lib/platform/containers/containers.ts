@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
-import { AbortController } from "../../kernel/node/web.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
+import { AbortController } from "../../kernel/node/web.ts";
 import { createBackgroundSteps } from "../runtime/background-steps.ts";
 import type { BuildLimits } from "../runtime/build-limits.ts";
 import { createDataFolders } from "../runtime/data-folders.ts";

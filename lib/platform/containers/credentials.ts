@@ -1,10 +1,10 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
-import { readText } from "../../kernel/text/paths.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
-import { askCredentialHelper } from "./credential-helper.ts";
 import { defaultRegistry, type ImageReference } from "../../kernel/text/image-reference.ts";
+import { readText } from "../../kernel/text/paths.ts";
+import { askCredentialHelper } from "./credential-helper.ts";
 
 export interface Credential {
   readonly username: string;

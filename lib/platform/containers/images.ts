@@ -2,13 +2,13 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as v from "valibot";
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { type ImageReference, nameOf } from "../../kernel/text/image-reference.ts";
 import { Failure } from "../runtime/failure.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
-import { type ImageReference, nameOf } from "../../kernel/text/image-reference.ts";
 import { createPullProgress } from "./pull-progress.ts";
 
 const nothing = v.nullish(v.record(v.string(), v.unknown()));

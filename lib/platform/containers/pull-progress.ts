@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import { monotonicNow } from "../../kernel/node/system.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { EngineError } from "./engine-api.ts";
 
 const count = v.optional(v.number(), 0);

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import * as v from "valibot";
-import { parseUrl } from "../../kernel/text/url.ts";
 import type { BackendResponse } from "../../drivers/outbound/backend-request.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
+import { defaultRegistry, type ImageReference, isLoopbackRegistry } from "../../kernel/text/image-reference.ts";
+import { parseUrl } from "../../kernel/text/url.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Credential } from "./credentials.ts";
-import { defaultRegistry, type ImageReference, isLoopbackRegistry } from "../../kernel/text/image-reference.ts";
 
 /** All kinds of manifests and indexes that engines accept. */
 const accept = [

@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { parseReference } from "../../kernel/text/image-reference.ts";
 import type { Order, Run } from "../runtime/background-steps.ts";
 import { withinLimits } from "../runtime/build-limits.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Engine } from "./connect.ts";
 import { credentialFor, engineHeaders } from "./credentials.ts";
 import { buildImage, type ImageBuildPorts } from "./image-build.ts";
-import { parseReference } from "../../kernel/text/image-reference.ts";
 import { checkImage, type Image } from "./images.ts";
 import { resolveDigest } from "./registry.ts";
 

@@ -1,19 +1,19 @@
 import * as v from "valibot";
-import type { AppsService } from "../apps/service.ts";
 import type { DeploymentsService } from "../../features/deployments/service.ts";
-import type { PushRequest } from "../repositories/push-request.ts";
-import type { BranchChange } from "../repositories/pushed-branches.ts";
-import type { Repositories } from "../repositories/repositories.ts";
-import type { RepositoryName } from "../repositories/stored-repositories.ts";
 import { environmentName } from "../../features/environments/schema.ts";
 import type { PushesService } from "../../features/integrations/pushes.ts";
+import { newProject } from "../../features/projects/schema.ts";
+import type { ProjectsService } from "../../features/projects/service.ts";
+import type { RepositoryName } from "../../features/repositories/service.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { check } from "../../kernel/validation.ts";
-import { newProject } from "../../features/projects/schema.ts";
-import type { ProjectsService } from "../../features/projects/service.ts";
+import type { AppsService } from "../apps/service.ts";
+import type { PushRequest } from "../repositories/push-request.ts";
+import type { BranchChange } from "../repositories/pushed-branches.ts";
+import type { Repositories } from "../repositories/repositories.ts";
 
 interface Ports {
   readonly apps: Pick<AppsService, "isLive">;

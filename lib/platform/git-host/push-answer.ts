@@ -1,5 +1,5 @@
-import { shownLine, stillHere } from "../repositories/push-request.ts";
 import { systemTimer } from "../../kernel/clock.ts";
+import { shownLine, stillHere } from "../repositories/push-request.ts";
 
 /** Shorter than the half minute after which some proxies drop an idle connection. */
 const heartbeat = "15s";

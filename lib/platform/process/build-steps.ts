@@ -1,11 +1,11 @@
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import { monotonicNow } from "../../kernel/node/system.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
-import { type BuildLimits, diskReason, type Written, watchLimits } from "../runtime/build-limits.ts";
 import type { Child } from "../../kernel/node/child-process.ts";
+import { descendantsOf, killStrays, memoryOf } from "../../kernel/node/process-table.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import { type BuildLimits, diskReason, type Written, watchLimits } from "../runtime/build-limits.ts";
 import { Failure, Lacking } from "../runtime/failure.ts";
 import { createLineReader, pauseUnread, tellsOfMemory } from "../runtime/lines.ts";
-import { descendantsOf, killStrays, memoryOf } from "../../kernel/node/process-table.ts";
 import { createAdviceReader, type createEngineReader } from "./build-advice.ts";
 import { installCommand, lackIn, lacking, notFoundIn } from "./missing-programs.ts";
 import { deniedIn, notExecutable, programFault } from "./program-faults.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { quoted } from "../../kernel/text/shell-words.ts";
 import { rootWithin } from "../runtime/app-settings.ts";
 import type { Order, Run } from "../runtime/background-steps.ts";

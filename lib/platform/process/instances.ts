@@ -1,12 +1,12 @@
+import type { App, Instance, LogLine, Schedule } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
+import type { Ending } from "../../kernel/node/child-process.ts";
+import { allProcesses, killStrays, type ProcessEntry } from "../../kernel/node/process-table.ts";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { loopbackRelay } from "../box/loopback-relay.ts";
-import type { App, Instance, LogLine, Schedule } from "../../drivers/deployment/contract.ts";
 import { type AppInstance, type Program, startApp } from "../runtime/app-instance.ts";
-import type { Ending } from "../../kernel/node/child-process.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
 import { createLineReader, createPacing } from "../runtime/lines.ts";
-import { allProcesses, killStrays, type ProcessEntry } from "../../kernel/node/process-table.ts";
 import { replacingShell } from "../runtime/procfile.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
 import { variablesOf } from "../runtime/source.ts";

@@ -1,19 +1,20 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import type { Protection } from "../../drivers/deployment/protections.ts";
+import { type Child, startChild } from "../../kernel/node/child-process.ts";
+import type { UserRange } from "../../kernel/text/user-range.ts";
+import type { Means } from "../box/box-entry.ts";
 import { type BuildDisks, createBuildDisks } from "../box/build-disks.ts";
 import { createGroups, type Groups } from "../box/cgroups.ts";
 import { withinCounts } from "../box/counted-by-user.ts";
-import type { Means } from "../box/box-entry.ts";
 import type { Layers } from "../box/layers.ts";
 import type { Reach } from "../box/network.ts";
-import { collision, createOrganizationUsers, type UserRange } from "../box/organization-users.ts";
+import { collision, createOrganizationUsers } from "../box/organization-users.ts";
 import { createPreparedDisks, lackOf, type PreparedDisks } from "../box/prepared-disks.ts";
-import type { Protection } from "../../drivers/deployment/protections.ts";
 import { systemCallFilter } from "../box/system-call-filter.ts";
 import { createTenantFiles, plainFiles, type TenantFiles } from "../box/tenant-files.ts";
 import { unitAdvice } from "../box/unit-settings.ts";
-import { type Child, startChild } from "../../kernel/node/child-process.ts";
 import { gitMemory_bytes } from "../runtime/limited-git.ts";
 import { type Box, bubblewrap, noSandbox, type Sandbox } from "./sandbox.ts";
 

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { killProcessesIn } from "../../kernel/node/process-table.ts";
 import { plainFiles } from "../box/tenant-files.ts";
 import { createBackgroundSteps } from "../runtime/background-steps.ts";
 import { createDataFolders } from "../runtime/data-folders.ts";
@@ -6,7 +7,6 @@ import { createGit } from "../runtime/git.ts";
 import type { CodeHost } from "../runtime/git-command.ts";
 import { removeLeftovers } from "../runtime/leftovers.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
-import { killProcessesIn } from "../../kernel/node/process-table.ts";
 import { createProjectCaches } from "../runtime/project-caches.ts";
 import { refusalOf } from "../runtime/refused-sources.ts";
 import { createReleases } from "../runtime/releases.ts";

@@ -1,11 +1,11 @@
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
+import { type Child, type Command, type Group, startChild, type TakeOutput } from "../../kernel/node/child-process.ts";
 import { quoted, shellCommand } from "../../kernel/text/shell-words.ts";
-import type { Group, Groups } from "../box/cgroups.ts";
-import { lowered } from "../box/counted-by-user.ts";
 import { entrance, layerOf, type Means, type Places } from "../box/box-entry.ts";
+import type { Groups } from "../box/cgroups.ts";
+import { lowered } from "../box/counted-by-user.ts";
 import { hiddenFiles } from "../box/machine-files.ts";
-import { type Child, type Command, startChild, type TakeOutput } from "../../kernel/node/child-process.ts";
 import { type Listener, listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
 

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readlinkSync, readSync } from "node:fs";
-import { systemTimer } from "../../kernel/clock.ts";
-import { monotonicNow } from "../../kernel/node/system.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
-import { connectedTo } from "../runtime/listening-ports.ts";
+import { systemTimer } from "../../kernel/clock.ts";
 import { descendantsOf } from "../../kernel/node/process-table.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
+import { connectedTo } from "../runtime/listening-ports.ts";
 
 const silence_ms = 120_000;
 const longest = 120;

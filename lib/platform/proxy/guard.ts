@@ -1,12 +1,7 @@
 import { createHmac } from "node:crypto";
-import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
+import type { Protection } from "../../features/environments/protection.ts";
 import { createRandom } from "../../kernel/random.ts";
-
-/** The user and the password hash that protect an app. */
-export interface Protection {
-  readonly user: string;
-  readonly hash: string;
-}
+import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
 
 /** `busy`: too many passwords are waiting to be checked, and the client may try again. */
 export type Admission = "passed" | "refused" | "busy";

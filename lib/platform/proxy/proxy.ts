@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Protection } from "../../features/environments/protection.ts";
 import { mostHeaders } from "../../kernel/answers-of-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
-import { createPasswordHashes } from "../../kernel/secrets/password-hash.ts";
 import { createChunkJoiner } from "../../kernel/node/small-chunks.ts";
+import { createPasswordHashes } from "../../kernel/secrets/password-hash.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
-import { createGuard, type Guard, type Protection } from "./guard.ts";
+import { createGuard, type Guard } from "./guard.ts";
 import { framingFault, hasBody } from "./headers.ts";
 import { type Backend, createTarget, type Target } from "./target.ts";
 

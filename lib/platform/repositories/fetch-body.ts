@@ -1,7 +1,7 @@
 import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { Problem } from "../../kernel/errors.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
 
 /** The most that a fetch may send, decompressed: 160,000 commits. Git's own limit, 10 MiB, is for compressed bytes. */
 const most_bytes = 8 * 1024 * 1024;

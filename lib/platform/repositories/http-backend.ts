@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
+import { signalProcess } from "../../kernel/node/process-table.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { type GitGroup, startGit } from "../runtime/limited-git.ts";
-import { signalProcess } from "../../kernel/node/process-table.ts";
 import { fetchBody } from "./fetch-body.ts";
 
 /** A git client's request, in the form that CGI needs. */

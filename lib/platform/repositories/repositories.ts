@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { RepositoryName } from "../../features/repositories/service.ts";
 import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import { lackOfDisk } from "../runtime/disk.ts";
@@ -9,7 +10,7 @@ import { createGitCommand } from "../runtime/git-command.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
 import { type BackendAnswer, type BackendRequest, httpBackend } from "./http-backend.ts";
 import { gitSettings, settleRepository } from "./settings.ts";
-import { type RepositoryName, storedRepositories } from "./stored-repositories.ts";
+import { storedRepositories } from "./stored-repositories.ts";
 
 /** Leftovers of a killed git: locks, which block the next push, and partial packs. */
 const leftover = /\.lock$|^(tmp_|\.tmp-)/;

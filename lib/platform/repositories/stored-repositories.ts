@@ -1,26 +1,10 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { RepositoryName, StoredRepository } from "../../features/repositories/service.ts";
 import { createRandom } from "../../kernel/random.ts";
 import type { RefUpdate } from "./push-request.ts";
 import { pushedBranches } from "./pushed-branches.ts";
-
-/** A repository's organization, and its name in the form `owner/repo`. */
-export interface RepositoryName {
-  readonly organization_id: string;
-  readonly repo: string;
-}
-
-export interface StoredRepository {
-  /** `owner/repo`, in lower case. */
-  readonly name: string;
-  /** Null if the default branch does not exist. */
-  readonly default_branch: string | null;
-  /** The size of its packs, in bytes. */
-  readonly size: number;
-  /** When it was last pushed; null if an earlier version took the last push. */
-  readonly pushed_at: string | null;
-}
 
 /** The time of the last push. */
 const noteIn = (path: string) => join(path, "pushed");

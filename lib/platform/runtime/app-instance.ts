@@ -1,17 +1,17 @@
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
+import type { Crash, Instance, LogLine } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
+import type { Child, Ending } from "../../kernel/node/child-process.ts";
+import type { ProcessEntry } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import type { Crash, Instance, LogLine } from "../../drivers/deployment/contract.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import type { Run } from "./background-steps.ts";
-import type { Child, Ending } from "../../kernel/node/child-process.ts";
 import { Unhealthy } from "./failure.ts";
 import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
 import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
 import { pause } from "./pause.ts";
-import type { ProcessEntry } from "../../kernel/node/process-table.ts";
 import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
 
 /** `port` is the port of 127.0.0.1 that leads to the app; `inside` is the app's variable PORT. */

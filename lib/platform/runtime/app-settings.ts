@@ -1,12 +1,12 @@
 import { closeSync, openSync, readFileSync, readSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import * as v from "valibot";
+import type { Schedule } from "../../drivers/deployment/contract.ts";
+import { TextDecoder } from "../../kernel/node/web.ts";
+import { listOf } from "../../kernel/size-limits.ts";
 import { cronText } from "../../kernel/text/cron.ts";
 import { parseDuration } from "../../kernel/text/duration.ts";
-import { listOf } from "../../kernel/size-limits.ts";
 import { detailOf, durationText, record, textLike, textOf, wholeNumber } from "../../kernel/validation.ts";
-import { TextDecoder } from "../../kernel/node/web.ts";
-import type { Schedule } from "../../drivers/deployment/contract.ts";
 import { Failure } from "./failure.ts";
 
 const command = textOf(1, 4096);

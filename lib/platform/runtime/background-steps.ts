@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
-import { AbortController } from "../../kernel/node/web.ts";
 import type { App, DeploymentWork, Instance, LogLine, Progress, Schedule } from "../../drivers/deployment/contract.ts";
+import { AbortController } from "../../kernel/node/web.ts";
 import { Declined, Failure, Unhealthy } from "./failure.ts";
 import { createTask, type Task } from "./task.ts";
 

@@ -1,9 +1,9 @@
-import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { systemTimer } from "../../kernel/clock.ts";
+import { deadline } from "../../kernel/deadline.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
+import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import type { Run } from "./background-steps.ts";
-import { deadline } from "../../kernel/deadline.ts";
 import { lackOfDisk } from "./disk.ts";
 import { Failure } from "./failure.ts";
 

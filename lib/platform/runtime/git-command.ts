@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { milliseconds } from "../../kernel/text/duration.ts";
 import { deadline } from "../../kernel/deadline.ts";
-import { type GitGroup, gitMemorySettings, startGit } from "./limited-git.ts";
 import { signalProcess } from "../../kernel/node/process-table.ts";
+import { milliseconds } from "../../kernel/text/duration.ts";
+import { type GitGroup, gitMemorySettings, startGit } from "./limited-git.ts";
 
 /** Where repositories come from. */
 export interface CodeHost {

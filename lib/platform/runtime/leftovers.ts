@@ -1,5 +1,5 @@
-import { reasonOf } from "../../kernel/log.ts";
 import type { Kept } from "../../drivers/deployment/contract.ts";
+import { reasonOf } from "../../kernel/log.ts";
 
 interface Stored {
   names(): Promise<string[]>;

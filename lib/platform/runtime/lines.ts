@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
-import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
-import { monotonicNow } from "../../kernel/node/system.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
+import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
 
 const longestLine = 8 * 1024;
 const longestBuffer = 32 * 1024;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { monotonicNow } from "../../kernel/node/system.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { descendantsOf, idsOf } from "../../kernel/node/process-table.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
 
 /** The sockets in a process's network, from the kernel's tables. */
 function socketsOf(pid: number, names: readonly ("tcp" | "tcp6")[]) {

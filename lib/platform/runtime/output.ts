@@ -1,5 +1,5 @@
-import { systemTimer } from "../../kernel/clock.ts";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { systemTimer } from "../../kernel/clock.ts";
 
 const batch_ms = 100;
 /** The log of an environment keeps no more, so older lines are dropped. */

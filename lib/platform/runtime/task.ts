@@ -1,6 +1,6 @@
+import type { LogLine, Progress } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import type { LogLine, Progress } from "../../drivers/deployment/contract.ts";
 
 type End = Exclude<Progress, { state: "running" }>;
 

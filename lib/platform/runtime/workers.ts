@@ -1,10 +1,10 @@
+import type { CommandEnd, Crash, LogLine, Schedule } from "../../drivers/deployment/contract.ts";
+import { deadline } from "../../kernel/deadline.ts";
+import type { Child, Ending } from "../../kernel/node/child-process.ts";
+import { descendantsOf, memoryOf, type ProcessEntry } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import type { CommandEnd, Crash, LogLine, Schedule } from "../../drivers/deployment/contract.ts";
-import type { Child, Ending } from "../../kernel/node/child-process.ts";
-import { deadline } from "../../kernel/deadline.ts";
 import { pause } from "./pause.ts";
-import { descendantsOf, memoryOf, type ProcessEntry } from "../../kernel/node/process-table.ts";
 
 /** A command that runs beside the app: an additional line of its Procfile. */
 export interface Worker {

@@ -3,9 +3,9 @@ import { choices, durationLimits_s, parseInputs } from "../../../features/genera
 import { costOf, builtIn as models, usdOf } from "../../../features/generations/price-list.ts";
 import { api } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
-import { Area, filled, useForm } from "./form.tsx";
 import { refusal } from "../permissions.ts";
 import { go } from "../router.ts";
+import { Area, filled, useForm } from "./form.tsx";
 
 const labels: Readonly<Record<keyof (typeof choices)["image"], string>> = {
   aspect_ratio: "Aspect ratio",

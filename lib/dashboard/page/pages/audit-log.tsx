@@ -3,9 +3,9 @@ import { api } from "../api.ts";
 import { Select } from "../controls.tsx";
 import { useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
-import { Pages } from "./projects.tsx";
 import { place, setQuery } from "../router.ts";
 import { Page, Text, Time } from "../ui.tsx";
+import { Pages } from "./projects.tsx";
 
 /** The audit log has no entries for these, because each creates a record that documents itself. */
 const leftOut = ["deployments.create", "generations.create"];

@@ -1,15 +1,15 @@
 import type { Delivery, DeliveryDetail } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action, FormDialog, Select } from "../controls.tsx";
-import type { Family } from "./endpoint.tsx";
-import { useForm } from "../forms/form.tsx";
 import { instantOf, lengthOf } from "../format-time.ts";
+import { useForm } from "../forms/form.tsx";
 import { serviceNow, useRead } from "../live.ts";
 import { Block, Copy, curlOf, indented, Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { Pages } from "./projects.tsx";
 import { href, place } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import type { Family } from "./endpoint.tsx";
+import { Pages } from "./projects.tsx";
 
 interface OfEndpoint {
   readonly family: Family;

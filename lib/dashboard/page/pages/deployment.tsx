@@ -1,12 +1,12 @@
 import type { Deployment, LogEntry } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
-import { Cancel, RollBack } from "../forms/deploy.tsx";
 import { instantOf, lengthOf, secondOf } from "../format-time.ts";
+import { Cancel, RollBack } from "../forms/deploy.tsx";
 import { useRead } from "../live.ts";
-import { LogPart } from "./log.tsx";
-import { deploymentLog } from "./log-pages.ts";
 import { href } from "../router.ts";
 import { loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { LogPart } from "./log.tsx";
+import { deploymentLog } from "./log-pages.ts";
 
 export function DeploymentPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(

@@ -2,10 +2,10 @@ import { lifecycle } from "../../../features/deployments/states.ts";
 import { api } from "../api.ts";
 import { Field, Select } from "../controls.tsx";
 import { useRead } from "../live.ts";
-import { Pages } from "./projects.tsx";
 import { place, setQuery } from "../router.ts";
 import { DeploymentRows, useProjects } from "../tables.tsx";
 import { Empty, Loading, Page } from "../ui.tsx";
+import { Pages } from "./projects.tsx";
 
 const isState = (text: string | null): text is (typeof lifecycle.states)[number] =>
   lifecycle.states.some((state) => state === text);

@@ -2,13 +2,13 @@ import { useState } from "preact/hooks";
 import type { Environment, LogEntry } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action, Button, Field, FormDialog } from "../controls.tsx";
-import { useForm } from "../forms/form.tsx";
 import { clockOf, instantOf, lengthOf } from "../format-time.ts";
+import { useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
-import { readLog } from "./log-pages.ts";
 import { Block, Records, Table } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { Empty, Loading, Section, Status, Text, Time } from "../ui.tsx";
+import { readLog } from "./log-pages.ts";
 
 interface Part {
   readonly project_id: string;

@@ -2,15 +2,15 @@ import type { DeploymentItem, Environment, Project } from "../../../client/gener
 import { api } from "../api.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { RollBack } from "../forms/deploy.tsx";
-import { DomainProof } from "./domain-proof.tsx";
-import { Beside } from "./environment-runs.tsx";
 import { listOf, useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
-import { LogPart } from "./log.tsx";
 import { refusal } from "../permissions.ts";
 import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
+import { DomainProof } from "./domain-proof.tsx";
+import { Beside } from "./environment-runs.tsx";
+import { LogPart } from "./log.tsx";
 
 /** The path of an environment's page. */
 export const pathOf = (project_id: string, name: string): string =>

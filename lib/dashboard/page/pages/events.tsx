@@ -4,10 +4,10 @@ import { api } from "../api.ts";
 import { Select } from "../controls.tsx";
 import { useRead } from "../live.ts";
 import { Block } from "../parts.tsx";
-import { Pages } from "./projects.tsx";
 import { href, place, setQuery } from "../router.ts";
 import { useProjects } from "../tables.tsx";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
+import { Pages } from "./projects.tsx";
 
 const names = Object.keys(catalog) as EventName[];
 

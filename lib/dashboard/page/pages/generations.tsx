@@ -8,9 +8,9 @@ import { publish, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
 import { Block, Facts, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { Pages } from "./projects.tsx";
 import { href, place } from "../router.ts";
 import { Empty, Loading, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { Pages } from "./projects.tsx";
 
 const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).toISOString();
 const promptOf = ({ input }: Generation) => (typeof input["prompt"] === "string" ? input["prompt"] : "");

@@ -1,9 +1,9 @@
+import { TimelineDock, TimelinePage } from "../timeline/timeline.tsx";
 import { FaultsPage } from "./faults.tsx";
 import { InboxPage } from "./inbox.tsx";
 import { MailPage } from "./mail.tsx";
 import { ScenariosPage } from "./scenarios.tsx";
 import { SnapshotsPage } from "./snapshots.tsx";
-import { TimelineDock, TimelinePage } from "../timeline/timeline.tsx";
 
 /** The instruments of `dev`. */
 export function Instruments({ feature }: { readonly feature: string }) {

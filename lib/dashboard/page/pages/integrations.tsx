@@ -3,14 +3,14 @@ import { useState } from "preact/hooks";
 import type { Integration } from "../../../client/generated/records.ts";
 import { api, session } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
-import { DeliveriesPart } from "./deliveries.tsx";
-import { EndpointActions, EndpointsPage, EventsField, HeadersField, headersOf, headersText } from "./endpoint.tsx";
 import { listOf, useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
 import { Copy, Facts, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { go } from "../router.ts";
 import { loadingPage, Page, Section, Status } from "../ui.tsx";
+import { DeliveriesPart } from "./deliveries.tsx";
+import { EndpointActions, EndpointsPage, EventsField, HeadersField, headersOf, headersText } from "./endpoint.tsx";
 
 type Type = Integration["type"];
 type Values = Record<string, string>;

@@ -4,9 +4,9 @@ import type { LogEntry } from "../../../client/generated/records.ts";
 import { Button, Field } from "../controls.tsx";
 import { clockOf } from "../format-time.ts";
 import { useRead } from "../live.ts";
-import { type Pages, readOn, type Source } from "./log-pages.ts";
 import { href, place, setQuery } from "../router.ts";
 import { Empty, Loading } from "../ui.tsx";
+import { type Pages, readOn, type Source } from "./log-pages.ts";
 
 const row_px = 20;
 /** Longer lines are cut on the screen; the API returns them in full. */

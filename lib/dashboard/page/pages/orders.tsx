@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { control, type DeliveryOrder } from "../control.ts";
 import { Action, Button, Select } from "../controls.tsx";
-import type { Family } from "./endpoint.tsx";
 import { clockOf } from "../format-time.ts";
 import { useRead } from "../live.ts";
 import { Table } from "../parts.tsx";
 import { Empty, Loading, Section, Status, Text } from "../ui.tsx";
+import type { Family } from "./endpoint.tsx";
 
 /** Each order is delivered in its own fork; five deliveries have 120 orders. */
 const maxChosen = 5;

@@ -3,13 +3,13 @@ import type { Invitation, User } from "../../../client/generated/records.ts";
 import { type Role, roles } from "../../../kernel/roles.ts";
 import { api, session } from "../api.ts";
 import { Action, Field, FormDialog, Problem, Select } from "../controls.tsx";
-import { useForm } from "../forms/form.tsx";
 import { instantOf } from "../format-time.ts";
+import { useForm } from "../forms/form.tsx";
 import { refreshAll, useRead } from "../live.ts";
-import { OrganizationPart } from "./organization.tsx";
 import { Table } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { Empty, Loading, Page, Section, Text, Time } from "../ui.tsx";
+import { OrganizationPart } from "./organization.tsx";
 
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? "viewer";
 /** Only owners can make someone an owner. */

@@ -3,7 +3,6 @@ import { api } from "../api.ts";
 import { Action, Field, FormDialog } from "../controls.tsx";
 import { Deploy, RollBack } from "../forms/deploy.tsx";
 import { DeployFolder } from "../forms/deploy-folder.tsx";
-import { Address, Live, pathOf, Variables } from "./environment.tsx";
 import { useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
 import { refusal } from "../permissions.ts";
@@ -11,6 +10,7 @@ import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { DeploymentRows } from "../tables.tsx";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { Address, Live, pathOf, Variables } from "./environment.tsx";
 
 export function ProjectPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { Compare, titleOf } from "./compare.tsx";
 import { control, type ListeningFork, type StoredSnapshot } from "../control.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { loadingPage, Page, Section, Text } from "../ui.tsx";
+import { Compare, titleOf } from "./compare.tsx";
 
 const concerns = ({ kind }: Change) => kind === "instruments";
 

@@ -2,6 +2,11 @@ import type { Webhook } from "../../../client/generated/records.ts";
 import type { catalog } from "../../../features/events/catalog.ts";
 import { api } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
+import { listOf, useForm } from "../forms/form.tsx";
+import { useRead } from "../live.ts";
+import { refusal } from "../permissions.ts";
+import { go } from "../router.ts";
+import { loadingPage, Page, Status } from "../ui.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
 import {
   EndpointActions,
@@ -12,11 +17,6 @@ import {
   headersOf,
   headersText,
 } from "./endpoint.tsx";
-import { listOf, useForm } from "../forms/form.tsx";
-import { useRead } from "../live.ts";
-import { refusal } from "../permissions.ts";
-import { go } from "../router.ts";
-import { loadingPage, Page, Status } from "../ui.tsx";
 
 const overlaps: readonly (readonly [string, string])[] = [
   ["", "stops immediately"],

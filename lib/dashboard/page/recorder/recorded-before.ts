@@ -1,7 +1,7 @@
 import type { InboxSettings } from "../../../emulator/instruments/inbox.ts";
 import type { Scenario } from "../../../features/scenarios/service.ts";
-import { inputOf, literalOf, Secret, withoutSecrets } from "../forms/call-forms.ts";
 import type { RecordedCall } from "../calls.ts";
+import { inputOf, literalOf, Secret, withoutSecrets } from "../forms/call-forms.ts";
 import {
   collectionOf,
   creationOf,

@@ -1,5 +1,5 @@
-import { inputOf, literalOf, withoutSecrets } from "../forms/call-forms.ts";
 import type { RecordedCall } from "../calls.ts";
+import { inputOf, literalOf, withoutSecrets } from "../forms/call-forms.ts";
 import { advanceLine, type Before, beforeWriter } from "./recorded-before.ts";
 import { type Actor, fileOf } from "./recorded-file.ts";
 import {

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 import { api, person, type Session, session } from "../api.ts";
-import { inputOf } from "../forms/call-forms.ts";
 import { type Ended, onCall, shown } from "../calls.ts";
 import { control } from "../control.ts";
+import { inputOf } from "../forms/call-forms.ts";
 import { serviceNow, serviceTime } from "../live.ts";
 import type { Known } from "./recorded-before.ts";
 import { featureOf, identifiersIn, isRecord, type Json } from "./recorded-names.ts";

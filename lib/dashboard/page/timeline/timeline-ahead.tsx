@@ -4,8 +4,8 @@ import { control, type Preview } from "../control.ts";
 import { Action, Button, Select } from "../controls.tsx";
 import { clockOf, instantOf } from "../format-time.ts";
 import { href } from "../router.ts";
-import { lanesOf } from "./timeline-lanes.ts";
 import { Empty, Section } from "../ui.tsx";
+import { lanesOf } from "./timeline-lanes.ts";
 
 const targets: readonly (readonly [string, string])[] = [
   ["next", "the next due work"],

@@ -4,8 +4,8 @@ import { control, type JournalEntry, type ListeningFork, type StoredSnapshot } f
 import { Action, Button } from "../controls.tsx";
 import { clockOf, instantOf, lengthOf } from "../format-time.ts";
 import { href } from "../router.ts";
-import { asOf, type Mark } from "./timeline-lanes.ts";
 import { Empty, Section, Status } from "../ui.tsx";
+import { asOf, type Mark } from "./timeline-lanes.ts";
 
 const most = 60;
 

@@ -2,11 +2,11 @@ import { useState } from "preact/hooks";
 import { Button } from "../controls.tsx";
 import { EveryOrder } from "../pages/orders.tsx";
 import { place, setQuery } from "../router.ts";
+import { Empty, Loading, loadingPage, Page } from "../ui.tsx";
 import { Ahead } from "./timeline-ahead.tsx";
 import { Axis } from "./timeline-axis.tsx";
 import { Past, Picked } from "./timeline-past.tsx";
 import { type Timeline, useTimeline } from "./timeline-state.ts";
-import { Empty, Loading, loadingPage, Page } from "../ui.tsx";
 
 const AxisButtons = ({ of: { zoom, showAll, toNow } }: { readonly of: Timeline }) => (
   <>

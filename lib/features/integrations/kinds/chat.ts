@@ -1,11 +1,11 @@
 import * as v from "valibot";
-import type { Payload } from "../../deliveries/delivery-format.ts";
-import { eventsRule, urlRule } from "../../deliveries/schema.ts";
-import { formatDuration } from "../../../kernel/text/duration.ts";
 import { field } from "../../../kernel/field.ts";
 import { createdAtOf } from "../../../kernel/ids.ts";
 import { redaction } from "../../../kernel/secrets/secret-values.ts";
+import { formatDuration } from "../../../kernel/text/duration.ts";
 import { textOf } from "../../../kernel/validation.ts";
+import type { Payload } from "../../deliveries/delivery-format.ts";
+import { eventsRule, urlRule } from "../../deliveries/schema.ts";
 import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({

@@ -1,11 +1,11 @@
 import * as v from "valibot";
+import { field } from "../../../kernel/field.ts";
+import { redaction } from "../../../kernel/secrets/secret-values.ts";
+import { text } from "../../../kernel/validation.ts";
 import { secretRule } from "../../deliveries/schema.ts";
 import { refRule, repoRule } from "../../deployments/source.ts";
 import { rootFolder } from "../../environments/rules.ts";
 import { environmentName } from "../../environments/schema.ts";
-import { field } from "../../../kernel/field.ts";
-import { redaction } from "../../../kernel/secrets/secret-values.ts";
-import { text } from "../../../kernel/validation.ts";
 import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const textWith = (rule: (value: string) => string | undefined) =>

@@ -1,9 +1,9 @@
 import * as v from "valibot";
+import { field } from "../../../kernel/field.ts";
+import { redaction } from "../../../kernel/secrets/secret-values.ts";
 import { asSecrets, headersIn, headersRule, shownHeaders } from "../../deliveries/custom-headers.ts";
 import { eventsRule, secretRule, urlRule } from "../../deliveries/schema.ts";
 import { signedJson } from "../../deliveries/signed-json.ts";
-import { field } from "../../../kernel/field.ts";
-import { redaction } from "../../../kernel/secrets/secret-values.ts";
 import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({

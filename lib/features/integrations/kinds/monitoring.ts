@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import type { Payload } from "../../deliveries/delivery-format.ts";
 import { field } from "../../../kernel/field.ts";
 import { createdAtOf } from "../../../kernel/ids.ts";
 import { redaction } from "../../../kernel/secrets/secret-values.ts";
 import { parseUrl } from "../../../kernel/text/url.ts";
 import { textLike, textOf } from "../../../kernel/validation.ts";
+import type { Payload } from "../../deliveries/delivery-format.ts";
 import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const wrongSite = "must be a provider's domain such as datadoghq.eu";

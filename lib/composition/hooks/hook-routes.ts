@@ -1,4 +1,6 @@
 import type { AuditService } from "../../features/audit/service.ts";
+import type { RecordChange } from "../../features/integrations/previews.ts";
+import type { PushesService } from "../../features/integrations/pushes.ts";
 import type { Writer } from "../../http/answer.ts";
 import { type Authenticator, unauthenticated } from "../../http/authenticate.ts";
 import { largeBody, parseBody, readBody } from "../../http/body.ts";
@@ -7,8 +9,6 @@ import { wholeAddress } from "../../http/client-address.ts";
 import type { RequestContext } from "../../http/request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "../../http/route.ts";
 import type { Throttle } from "../../http/throttle.ts";
-import type { RecordChange } from "../../features/integrations/previews.ts";
-import type { PushesService } from "../../features/integrations/pushes.ts";
 import { notFound, Problem } from "../../kernel/errors.ts";
 import { isSigned, pushOf } from "./push-payload.ts";
 import { requestOf } from "./request-payload.ts";

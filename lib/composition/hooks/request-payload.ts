@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { refRule } from "../../features/deployments/source.ts";
 import type { PullRequest } from "../../features/integrations/previews.ts";
-import { foldCase } from "../../kernel/text/case-folding.ts";
 import { isoOf } from "../../kernel/clock.ts";
+import { foldCase } from "../../kernel/text/case-folding.ts";
 import { check, text } from "../../kernel/validation.ts";
 import { commit } from "./push-payload.ts";
 
