@@ -47,7 +47,7 @@ const besideService = [
   "bin/keys.ts",
   "bin/mail.ts",
   "bin/seed.ts",
-  "lib/composition/real-driver.ts",
+  "lib/composition/platform.ts",
   "lib/drivers/tracing/opentelemetry.ts",
   "lib/http/h3-routes.ts",
   "lib/store/open-postgres.ts",

@@ -2,7 +2,7 @@ import { bootstrap } from "./composition/bootstrap.ts";
 import { devDatabaseWarnings } from "./composition/dev-database-warnings.ts";
 import { loadOidc, oidcWarnings } from "./composition/oidc.ts";
 import { crowdOf } from "./composition/open-port.ts";
-import { openFoundation } from "./composition/open-store.ts";
+import { type Foundation, openFoundation } from "./composition/open-store.ts";
 import { createRuntimes } from "./composition/runtimes.ts";
 import { createFacade, type Service } from "./composition/service-facade.ts";
 import { createServiceInstance, type ServiceInstance } from "./composition/service-instance.ts";
@@ -13,12 +13,13 @@ import type { Options } from "./config/generated/options.ts";
 import { parseOptions, runsForReal, type Settings } from "./config/parse-options.ts";
 import { defaultSeed, parseSeed } from "./config/seed.ts";
 import type { Protection } from "./drivers/deployment/protections.ts";
+import type { LiveApps } from "./features/environments/live-apps.ts";
+import { hasApps } from "./features/environments/no-live-apps.ts";
 import { codeHostWarnings } from "./features/organizations/code-host-rights.ts";
 import { loadH3 } from "./http/app.ts";
 import { addPeriodicJobs } from "./jobs/periodic.ts";
 import type { Log } from "./kernel/log.ts";
 import { underRules } from "./kernel/validation.ts";
-import type { AppsService } from "./platform/apps/service.ts";
 import { asDatabaseError } from "./store/database-error.ts";
 import { describeDatabase, withoutPassword } from "./store/database-url.ts";
 
@@ -55,14 +56,13 @@ export async function beginService(options: Options, notes: readonly string[] = 
   const settings = parseOptions(options);
   await loadOidc(settings);
   const seed = underRules({ trusted: settings.trustNetwork }, () => parseSeed(settings.seed ?? defaultSeed));
-  const { driver } = settings.deployments;
-  const real = driver === undefined && runsForReal(settings) ? await import("./composition/real-driver.ts") : undefined;
   const foundation = await openFoundation(settings, { exclusive: true });
   const { store, clock, log, opened } = foundation;
   let host: ServiceInstance | undefined;
-  let apps: AppsService | undefined;
+  let apps: LiveApps | undefined;
   try {
-    host = createServiceInstance(settings, createRuntimes(settings, real?.createRealDriver));
+    const { platform } = (await needsPlatform(settings, foundation)) ? await import("./composition/platform.ts") : {};
+    host = createServiceInstance(settings, createRuntimes(settings, platform));
     const wiring = wire(foundation, settings, host);
     apps = wiring.features.apps;
     const { features, periodic, loop } = wiring;
@@ -102,7 +102,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
       host.runtimes.driver.runtime?.detail?.() ?? (elsewhere === undefined ? null : `${elsewhere}, on another server`);
     return { service: createFacade(host), warnings, runtime, protections };
   } catch (error) {
-    await apps?.placement.end();
+    await apps?.unregister();
     await host?.runtimes.close();
     host?.runtimes.release();
     await store.close();
@@ -110,6 +110,14 @@ export async function beginService(options: Options, notes: readonly string[] = 
     throw asDatabaseError(withoutPassword(settings.database), error);
   }
 }
+
+/** Whether something here, or on another server, really runs apps, or did so on this database. */
+const needsPlatform = async (settings: Settings, { opened, store }: Foundation): Promise<boolean> =>
+  runsForReal(settings) ||
+  settings.deployments.driver?.runtime !== undefined ||
+  opened.cluster !== undefined ||
+  settings.codeHost.token !== undefined ||
+  (await hasApps(store));
 
 const stoppedApps = ({ deployments }: Settings) =>
   deployments.apps === "stopped"

@@ -7,7 +7,10 @@ import { createCommitStatuses } from "../features/deployments/commit-statuses.ts
 import { createProjectRemoval } from "../features/deployments/project-removal.ts";
 import { createRollout } from "../features/deployments/rollout.ts";
 import { deploymentsService } from "../features/deployments/service.ts";
-import { createStoredReleases } from "../features/deployments/stored-releases.ts";
+import { createStoredReleases, type StoredReleases } from "../features/deployments/stored-releases.ts";
+import { createDomains } from "../features/environments/domains.ts";
+import type { Environment, LiveApps } from "../features/environments/live-apps.ts";
+import { noLiveApps } from "../features/environments/no-live-apps.ts";
 import { createEnvironmentRemoval } from "../features/environments/project-removal.ts";
 import { environmentsService } from "../features/environments/service.ts";
 import { driverVariables } from "../features/environments/stored-variables.ts";
@@ -21,15 +24,14 @@ import type { CodeHostRights } from "../features/organizations/code-host-rights.
 import { type ProjectName, projectsService } from "../features/projects/service.ts";
 import type { ScenariosService } from "../features/scenarios/service.ts";
 import type { Queue } from "../jobs/queue.ts";
+import type { PasswordHashes } from "../kernel/secrets/password-hash.ts";
 import { parseUrl } from "../kernel/text/url.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import type { Environment } from "../platform/apps/placement.ts";
-import { type AppsService, appsService } from "../platform/apps/service.ts";
-import { type CodeHost, createCodeHost } from "../platform/code-host/code-host.ts";
+import type { CodeHost } from "../platform/code-host/code-host.ts";
 import type { AppsProxy } from "../platform/proxy/proxy.ts";
 import type { Repositories } from "../platform/repositories/repositories.ts";
-import { refusalOf } from "../platform/runtime/refused-sources.ts";
 import type { Foundation } from "./open-store.ts";
+import type { Platform } from "./platform.ts";
 
 interface DeployingPorts extends Foundation {
   readonly feed: ChangeFeed;
@@ -37,7 +39,9 @@ interface DeployingPorts extends Foundation {
   readonly bus: Bus;
   readonly queue: Queue;
   readonly driver: DeploymentDriver;
-  readonly proxy: AppsProxy;
+  readonly platform: Platform | undefined;
+  readonly proxy: AppsProxy | undefined;
+  readonly passwords: PasswordHashes;
   /** The name by which the other servers know the runtime. */
   readonly runtimeId: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
@@ -69,10 +73,40 @@ const noticesOf = ({ mode, deployments }: Settings, isSimulated: boolean) =>
 const ownHostsOf = ({ publicUrl, hosts }: Settings) =>
   [publicUrl ?? [], hosts.map((host) => `http://${host}`)].flat().flatMap((url) => parseUrl(url)?.hostname ?? []);
 
+/** The domains of environments, and what runs in them. */
+function createApps(ports: DeployingPorts, settings: Settings, deployments: StoredReleases) {
+  const { driver, opened, platform, proxy, runtimeId, appsUrl } = ports;
+  const { apps: state, keep, dataLimit } = settings.deployments;
+  const addresses = { domains: domainsOf(settings.apps), ownHosts: ownHostsOf(settings) };
+  const domains = createDomains({
+    ...ports,
+    ...addresses,
+    textRecords: createTextRecords(settings.domains.servers),
+    verifies: async (tx, id) => settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
+    changed: (tx, key) => apps.accessChanged(tx, key),
+  });
+  const server = {
+    runtime: driver.runtime,
+    runtimeId,
+    isShared: opened.cluster !== undefined,
+    forgetsRuntimes: settings.isSimulatedByChoice === true,
+    areStopped: state === "stopped",
+    ...{ keep, dataLimit },
+  };
+  const apps: LiveApps =
+    platform && proxy
+      ? platform.appsService({
+          ...{ ...ports, server, custom: domains, deployments },
+          addresses: { ...addresses, proxy, appsUrl },
+        })
+      : noLiveApps({ ...ports, domains });
+  return { domains, apps };
+}
+
 /** Makes projects, environments, deployments and live apps. */
 export function createDeploying(ports: DeployingPorts, settings: Settings) {
-  const { driver, scenarios, opened } = ports;
-  const { concurrency, concurrencyPerOrganization, autoRollback, keep, dataLimit } = settings.deployments;
+  const { driver, scenarios, platform } = ports;
+  const { concurrency, concurrencyPerOrganization, autoRollback } = settings.deployments;
   const read = {
     variables: driverVariables(ports),
     // A simulation fetches nothing.
@@ -80,28 +114,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
       driver.takesScenarios !== true && ports.rights.mayFetch(organization_id, repo),
     visitedAt: (of: Environment) => apps.visitedAt(of),
   };
-  const apps: AppsService = appsService({
-    ...ports,
-    server: {
-      runtime: driver.runtime,
-      runtimeId: ports.runtimeId,
-      isShared: opened.cluster !== undefined,
-      forgetsRuntimes: settings.isSimulatedByChoice === true,
-      areStopped: settings.deployments.apps === "stopped",
-      keep,
-      dataLimit,
-    },
-    addresses: {
-      proxy: ports.proxy,
-      appsUrl: ports.appsUrl,
-      domains: domainsOf(settings.apps),
-      ownHosts: ownHostsOf(settings),
-      textRecords: createTextRecords(settings.domains.servers),
-      verifies: async (tx, id) =>
-        settings.domains.verify ?? (settings.mode === "start" && !(await ports.isOnly(id, tx))),
-    },
-    deployments: createStoredReleases({ ...ports, ...read }),
-  });
+  const { domains, apps } = createApps(ports, settings, createStoredReleases({ ...ports, ...read }));
   const runtimeOf = apps.runtimeName;
   /** By default an organization gets half of all slots; for simulated work, or if it is the only one, all of them. */
   const mostOf = async (tx: Tx | undefined, organization_id: string) => {
@@ -110,10 +123,10 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     return Math.max(1, Math.floor(concurrency / 2));
   };
   const codeHost =
-    settings.codeHost.token === undefined ? undefined : createCodeHost(settings.codeHost, ports.outbound);
+    settings.codeHost.token === undefined ? undefined : platform?.createCodeHost(settings.codeHost, ports.outbound);
   const statuses = createStatuses({ ...ports, codeHost, apps }, settings);
   const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback, statuses });
-  apps.placement.onBack(rollout.resume);
+  apps.onBack(rollout.resume);
   const openPreviews = createOpenPreviews(ports);
   const turnOffIntegrations = integrationsOfRemovedProject(ports.endpoints);
   const removeDeployments = createProjectRemoval(ports);
@@ -130,8 +143,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     onRemoved: rollout.startReady,
   });
   const environments = environmentsService({
-    ...{ ...ports, projects, apps, rollout, previews: openPreviews },
-    passwords: ports.proxy.passwords,
+    ...{ ...ports, projects, apps, domains, rollout, previews: openPreviews },
   });
   const deployments = deploymentsService({
     ...ports,
@@ -142,18 +154,20 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
     // If another server runs deployments for real, this one simulates nothing, not even the time in the queue.
     driver: { delay: (work) => (driver.runtime || !runtimeOf() ? driver.delay(work) : 0) },
     refusalOf: (source) =>
-      driver.runtime ? driver.runtime.refuses(source) : runtimeOf() && refusalOf(runtimeOf()?.split(",") ?? [], source),
+      driver.runtime
+        ? driver.runtime.refuses(source)
+        : runtimeOf() && platform?.refusalOf(runtimeOf()?.split(",") ?? [], source),
     notices: () => noticesOf(settings, runtimeOf() === undefined),
     scenarios: driver.takesScenarios ? scenarios : undefined,
   });
   const lifetime_ms = settings.previewLifetime;
   const previews = previewsService({ ...ports, codeHost, environments, deployments, lifetime_ms });
-  return { apps, rollout, statuses, projects, environments, deployments, previews };
+  return { apps, domains, rollout, statuses, projects, environments, deployments, previews };
 }
 
 /** Reports the status of commit deployments to the code host, if there is a token for it. */
 function createStatuses(
-  ports: DeployingPorts & { readonly codeHost: CodeHost | undefined; readonly apps: AppsService },
+  ports: DeployingPorts & { readonly codeHost: CodeHost | undefined; readonly apps: LiveApps },
   { dashboard }: Settings,
 ) {
   const { origin, repositories, apps } = ports;

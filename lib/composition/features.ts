@@ -15,6 +15,8 @@ import { createOutbox } from "../features/deliveries/outbox.ts";
 import { createEndpoints } from "../features/deliveries/service.ts";
 import { signedJson } from "../features/deliveries/signed-json.ts";
 import { deploymentsJobs } from "../features/deployments/jobs.ts";
+import { environmentsJobs } from "../features/environments/jobs.ts";
+import type { LiveApps } from "../features/environments/live-apps.ts";
 import { type Bus, createBus } from "../features/events/bus.ts";
 import { type ChangeFeed, createChangeFeed } from "../features/events/change-feed.ts";
 import { eventsService } from "../features/events/service.ts";
@@ -46,19 +48,19 @@ import { type ScenariosService, scenariosService } from "../features/scenarios/s
 import { usersService } from "../features/users/service.ts";
 import { webhooksService } from "../features/webhooks/service.ts";
 import { createQueue, type Queue } from "../jobs/queue.ts";
+import type { PasswordHashes } from "../kernel/secrets/password-hash.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import { appsJobs } from "../platform/apps/jobs.ts";
-import type { AppsService } from "../platform/apps/service.ts";
 import type { AppsProxy } from "../platform/proxy/proxy.ts";
 import type { Repositories } from "../platform/repositories/repositories.ts";
 import { createDeploying } from "./deployment-features.ts";
 import type { Foundation } from "./open-store.ts";
 import { openapiService } from "./openapi/service.ts";
+import type { Platform } from "./platform.ts";
 import { tracedQueue } from "./tracing.ts";
 
 /** The job kinds of every feature. */
 export const featureJobs = [
-  ...[...projectsJobs, ...deploymentsJobs, ...appsJobs, ...deliveriesJobs, ...generationsJobs],
+  ...[...projectsJobs, ...deploymentsJobs, ...environmentsJobs, ...deliveriesJobs, ...generationsJobs],
   ...[...mailsJobs, ...previewsJobs],
 ];
 
@@ -77,10 +79,12 @@ interface FeaturePorts {
   /** Undefined without a mail server. */
   readonly mailer?: Mailer | undefined;
   readonly driver: DeploymentDriver;
-  readonly proxy: AppsProxy;
+  readonly platform: Platform | undefined;
+  readonly proxy: AppsProxy | undefined;
+  readonly passwords: PasswordHashes;
   readonly repositories?: Repositories | undefined;
   /** The name by which the other servers know the runtime; undefined without a runtime. */
-  readonly runtimeId?: string | undefined;
+  readonly runtimeId: string | undefined;
   /** The URL of the apps; undefined while their port is closed. */
   readonly appsUrl: () => string | undefined;
 }
@@ -89,7 +93,7 @@ interface FeaturePorts {
 export function createFeatures(
   foundation: Foundation,
   settings: Settings,
-  { wake, origin, outbound, mailer, driver, proxy, repositories, runtimeId, appsUrl }: FeaturePorts,
+  { wake, origin, outbound, mailer, driver, repositories, ...runtimes }: FeaturePorts,
 ) {
   const feed = createChangeFeed(foundation);
   const waiting = createWaiting({ ...foundation, feed });
@@ -120,7 +124,7 @@ export function createFeatures(
   const rights = codeHostRights({ ...ports, codeHost: settings.codeHost });
   const deploying = createDeploying(
     {
-      ...{ ...ports, bus, queue, endpoints, driver, proxy, runtimeId, appsUrl },
+      ...{ ...ports, bus, queue, endpoints, driver, ...runtimes },
       ...{ rights, isOnly: rights.isOnly, scenarios: devScenarios, origin, outbound, repositories, projectName },
     },
     settings,
@@ -158,8 +162,8 @@ export function createFeatures(
 }
 
 /** Among servers that share a database, those with a runtime host the repositories. */
-function gitElsewhere({ placement }: AppsService): string | undefined {
-  const hosts = placement.runtimes();
+function gitElsewhere({ runtimes }: LiveApps): string | undefined {
+  const hosts = runtimes();
   if (hosts.length === 0) return undefined;
   const names = hosts.map(({ host, apps_url }) => `${host} (its apps: ${apps_url})`).join(", ");
   return `git repositories are on the server with the runtime: ${names}`;

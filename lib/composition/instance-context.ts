@@ -1,3 +1,4 @@
+import type { Settings } from "../config/parse-options.ts";
 import type { Snapshots } from "../emulator/control/state-calls.ts";
 import type { Forks } from "../emulator/fork-list.ts";
 import type { DeliveryOrder, EveryOrder } from "../emulator/instruments/delivery-orders.ts";
@@ -29,3 +30,14 @@ export interface InstanceContext {
   /** The time on the current state's clock. */
   iso(): string;
 }
+
+/** Muted: no user callbacks, no logging. */
+export const mutedSettings = (settings: Settings): Settings => ({
+  ...settings,
+  transport: undefined,
+  logger: undefined,
+  logLevel: "silent",
+  tracing: false,
+  deployments: { ...settings.deployments, driver: undefined },
+  generations: { ...settings.generations, driver: undefined, backends: {}, media: "fast" },
+});

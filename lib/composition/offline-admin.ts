@@ -43,8 +43,13 @@ export async function openAdmin(settings: Settings): Promise<Admin> {
   if (opened.warning !== undefined) foundation.log.warn(opened.warning);
   const outbound = createOutbound({ mode: "start" });
   // These commands run no jobs, so the settings name no runtime.
-  const { driver, proxy, appsUrl } = createRuntimes(settings);
-  const ports = { wake: () => {}, origin: () => "", outbound, driver, proxy, appsUrl };
+  const ports = {
+    ...createRuntimes(settings, undefined),
+    runtimeId: undefined,
+    wake: () => {},
+    origin: () => "",
+    outbound,
+  };
   const features = createFeatures(foundation, settings, ports);
   const idOf = async (name: string | undefined) => {
     const found = await features.organizations.named(name);

@@ -31,10 +31,10 @@ import type { Throttle } from "../http/throttle.ts";
 import type { ClockControl } from "../jobs/clock-control.ts";
 import type { QueueLoad } from "../jobs/runner.ts";
 import type { Upcoming } from "../jobs/upcoming.ts";
-import { gitRoutes } from "../platform/git-host/git-routes.ts";
 import { reasonOfObstacle } from "../store/write-failure.ts";
 import { assetRoutes } from "./downloads/asset-downloads.ts";
 import type { Features } from "./features.ts";
+import { gitRoute } from "./git-access.ts";
 import { healthRoutes } from "./health/health-routes.ts";
 import type { InstanceContext } from "./instance-context.ts";
 import { waysInTable } from "./oidc.ts";
@@ -119,8 +119,7 @@ export function routeTable(
     deliverInEveryOrder,
   };
   const readable = async () => serviceState().read({ name: "vault" });
-  const obstacle = () =>
-    store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.placement.obstacle();
+  const obstacle = () => (store.engine.obstacle ? reasonOfObstacle(store.engine.obstacle) : features.apps.obstacle());
   const hookWriter = createWriter({ envelope: "flat", now: clock.iso, base: "" });
   return [
     ...(settings.dashboard ? dashboardTable(foundation, settings, host, ports) : []),
@@ -150,12 +149,17 @@ function gitTable(
   { runtimes }: InstanceContext,
   { features, authenticator, closing }: Ports & Access,
 ): Route[] {
-  const { repositories } = runtimes;
+  const { repositories, platform } = runtimes;
   const entryPorts = { behindProxy, record: features.audit.record, via: "push" } as const;
   const audited = createAudit({ store: foundation.store, ...entryPorts });
   const entries = createEntries(entryPorts);
+  const serve =
+    repositories &&
+    platform?.createGitHost({
+      ...{ ...features, ...foundation, audited, entries, authenticator, operations, repositories, closing },
+    });
   return [
-    ...gitRoutes({ ...features, ...foundation, audited, entries, authenticator, operations, repositories, closing }),
+    gitRoute({ authenticator, serve, elsewhere: features.elsewhere }),
     tlsRoute({ hasHost: features.apps.hasHost, publicUrl }),
   ];
 }

@@ -3,15 +3,20 @@ import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
 import { type Crowd, keepOpen } from "../http/connections.ts";
 import { type Listening, listen, type Upgrade } from "../http/server.ts";
-import { type AppsProxy, createProxy } from "../platform/proxy/proxy.ts";
+import { createPasswordHashes, type PasswordHashes } from "../kernel/secrets/password-hash.ts";
+import type { AppsProxy } from "../platform/proxy/proxy.ts";
 import type { Repositories } from "../platform/repositories/repositories.ts";
 import { takeAppsFolder } from "./apps-folder.ts";
-import type { createRealDriver } from "./real-driver.ts";
+import type { Platform } from "./platform.ts";
 
 /** The runtimes of deployments, and the port of the apps. All states of a service share them. */
 export interface Runtimes {
   readonly driver: DeploymentDriver;
-  readonly proxy: AppsProxy;
+  /** Undefined in a service that simulates. */
+  readonly platform: Platform | undefined;
+  readonly proxy: AppsProxy | undefined;
+  /** The passwords of protected apps. */
+  readonly passwords: PasswordHashes;
   /** The git repositories that this server hosts; undefined without a runtime. */
   readonly repositories: Repositories | undefined;
   /** `http://localhost:8080`; undefined while the port of the apps is closed. */
@@ -35,35 +40,36 @@ const timeouts = { headersTimeout: 60_000, requestTimeout: 0, connectionsCheckin
 /** During shutdown, requests and apps share ten seconds. */
 const closingGrace = "5s";
 
-/** `createReal` is needed only for settings that run real code without a driver of the user. */
-export function createRuntimes(settings: Settings, createReal?: typeof createRealDriver): Runtimes {
+export function createRuntimes(settings: Settings, platform: Platform | undefined): Runtimes {
   const { deployments, apps, behindProxy } = settings;
-  const proxy = createProxy({ behindProxy });
+  const passwords = createPasswordHashes();
+  const proxy = platform?.createProxy({ behindProxy, passwords });
   // With a database file, the apps' folder lies beside it.
   const folder = apps.folder !== undefined && runsForReal(settings) ? takeAppsFolder(apps.folder) : undefined;
-  const real = createReal?.(settings);
+  const real =
+    deployments.driver === undefined && runsForReal(settings) ? platform?.createRealDriver(settings) : undefined;
   const driver = deployments.driver ?? real?.driver ?? simulatedDeployments();
   let server: Listening | undefined;
-  const upgrade: Upgrade = (request, socket, head) => {
-    keepOpen(request.socket);
-    return proxy.upgrade(request, socket, head);
-  };
   const localUrl = () => server && `http://${apps.domain}${server.port === 80 ? "" : `:${server.port}`}`;
   return {
     driver,
-    proxy,
+    ...{ platform, proxy, passwords },
     repositories: real?.repositories,
     id: folder?.id,
     release: () => folder?.release(),
     localUrl,
     appsUrl: () => (server ? (apps.url ?? localUrl()) : undefined),
     async open(crowd) {
-      if (driver.runtime)
-        server = await listen(
-          { handle: proxy.handle, upgrade, crowd, descriptors: 2 },
-          { port: apps.port, host: apps.host },
-          timeouts,
-        );
+      if (!driver.runtime || !proxy) return;
+      const upgrade: Upgrade = (request, socket, head) => {
+        keepOpen(request.socket);
+        return proxy.upgrade(request, socket, head);
+      };
+      server = await listen(
+        { handle: proxy.handle, upgrade, crowd, descriptors: 2 },
+        { port: apps.port, host: apps.host },
+        timeouts,
+      );
     },
     async close() {
       real?.repositories.close();

@@ -16,7 +16,7 @@ import { checkArgument } from "../kernel/validation.ts";
 import { openImage } from "../store/database-files.ts";
 import type { Images, OpenDatabase } from "../store/engine.ts";
 import { differencesOf } from "../store/image-differences.ts";
-import type { InstanceContext } from "./instance-context.ts";
+import { type InstanceContext, mutedSettings } from "./instance-context.ts";
 import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { createRuntimes, type Runtimes } from "./runtimes.ts";
@@ -69,17 +69,6 @@ function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]):
   ];
   if (found.length > 0) throw new Error(found.join("; "), { cause: errors[0]?.error });
 }
-
-/** Muted: no user callbacks, no logging. */
-const mutedSettings = (settings: Settings): Settings => ({
-  ...settings,
-  transport: undefined,
-  logger: undefined,
-  logLevel: "silent",
-  tracing: false,
-  deployments: { ...settings.deployments, driver: undefined },
-  generations: { ...settings.generations, driver: undefined, backends: {}, media: "fast" },
-});
 
 export function createServiceInstance(settings: Settings, runtimes: Runtimes, parent?: Inheritance): ServiceInstance {
   const snapshots = createSnapshotList(parent?.snapshots);
@@ -138,7 +127,13 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
     const inMemory = { ...settings, database: ":memory:", ...(more.world && { dashboard: false as const }) };
     const own = isMuted ? mutedSettings(inMemory) : inMemory;
     const sinks = isMuted ? createSinks() : context.sinks;
-    const forked = createServiceInstance(own, createRuntimes(own), { sinks, snapshots, first, isMuted, ...more });
+    const forked = createServiceInstance(own, createRuntimes(own, runtimes.platform), {
+      sinks,
+      snapshots,
+      first,
+      isMuted,
+      ...more,
+    });
     await forked.load(snapshot, openImage(snapshot.database), current().foundation, isFrozen);
     return forked;
   };

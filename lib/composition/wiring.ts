@@ -165,7 +165,7 @@ interface Prunable {
 /** The job loop, and the daily job that removes old records. */
 function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[], runtimeId?: string) {
   const { store, clock, log, serviceState, owner, opened, tracer } = foundation;
-  const { audit, mails, invitations, pushes, previews, outbox, generations, sessions, apps } = features;
+  const { audit, mails, invitations, pushes, previews, outbox, generations, sessions, domains } = features;
   const prunables: readonly Prunable[] = [
     ...others,
     audit,
@@ -176,7 +176,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     outbox,
     generations,
     sessions,
-    apps,
+    domains,
   ];
   const prune = async () => {
     for (const prunable of prunables) await prunable.prune();

@@ -8,6 +8,7 @@ import { engineLines, mostEngineLines } from "./engines.ts";
 import { gone, unused } from "./files.ts";
 import { importRules } from "./imports.ts";
 import { limitRules, outlived } from "./limits.ts";
+import { loadedWith, loadedWith } from "./loaded.ts";
 import { foldersOfLib, longestMap, mapMistakes, sizeMistakes, widestMap } from "./map.ts";
 import { statelessExceptions, stateRule } from "./module-state.ts";
 import { repositoryRules, stale } from "./repositories.ts";
@@ -113,6 +114,22 @@ test("lib/README.md lists the transactions that lock every organization, each wi
       "composition/a scope",
     ]);
     assert.deepEqual(listedScopes("- `app/a` `one`: a reason\n- `app/a` `two`:\n"), ["app/a one"]);
+  });
+});
+
+test("a service that simulates loads nothing of the platform and of the page", async (t) => {
+  const heavy = (path: string) => /^lib\/(platform|dashboard\/page)\//.test(path);
+  await t.test("holds", () => {
+    const loaded = loadedWith("lib/service.ts", all);
+    assert.ok(loaded.has("lib/features/environments/no-live-apps.ts"));
+    none([...loaded].filter(heavy).map((path) => `lib/service.ts loads ${path}; reach it through LiveApps`));
+  });
+  await t.test("can be broken", () => {
+    const late = parse("lib/service.ts", 'const a = await import("./platform/a.ts"); import type { B } from "./platform/b.ts";');
+    const early = parse("lib/service.ts", 'import { a } from "./platform/a.ts";');
+    const files = ["a", "b"].map((name) => parse(`lib/platform/${name}.ts`, ""));
+    assert.deepEqual([...loadedWith("lib/service.ts", [late, ...files])], ["lib/service.ts"]);
+    assert.ok(loadedWith("lib/service.ts", [early, ...files]).has("lib/platform/a.ts"));
   });
 });
 

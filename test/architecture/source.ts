@@ -18,6 +18,8 @@ export interface Import {
   readonly ours: boolean;
   /** Whether the import is erased at compile time. */
   readonly isType: boolean;
+  /** Whether it is an `import()`, which loads the file later or never. */
+  readonly isLate?: boolean;
   /** The imported names: none for a side effect, `*` for all. */
   readonly names: readonly string[];
   readonly reexports: boolean;
@@ -65,7 +67,9 @@ function importsOf(path: string, program: Node, module: ParseResult["module"], l
   for (const node of nodes(program)) {
     const type = node.type === "TSImportType";
     if ((type || node.type === "ImportExpression") && typeof node["source"].value === "string") {
-      known.push(at(node["source"].value, { isType: type, names: ["*"], reexports: false, line: line(node) }));
+      known.push(
+        at(node["source"].value, { isType: type, isLate: !type, names: ["*"], reexports: false, line: line(node) }),
+      );
     }
   }
   return known;

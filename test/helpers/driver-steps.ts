@@ -13,6 +13,7 @@ import {
   type LogLine,
   type Progress,
 } from "../../lib/drivers/deployment/contract.ts";
+import { createPasswordHashes } from "../../lib/kernel/secrets/password-hash.ts";
 import { createProxy } from "../../lib/platform/proxy/proxy.ts";
 
 /** Helpers that call a deployment driver as the service does. */
@@ -115,7 +116,7 @@ export const kept: Kept = {
 
 /** Starts the apps' proxy on its own port. */
 export async function wayIn(t: TestContext) {
-  const proxy = createProxy({ behindProxy: false });
+  const proxy = createProxy({ behindProxy: false, passwords: createPasswordHashes() });
   const server = createServer((asked, answer) => void proxy.handle(asked, answer));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close().closeAllConnections());

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { listen } from "../../lib/http/server.ts";
+import { createPasswordHashes } from "../../lib/kernel/secrets/password-hash.ts";
 import { createProxy } from "../../lib/platform/proxy/proxy.ts";
 import { all, open } from "./raw-sockets.ts";
 
@@ -24,7 +25,7 @@ export async function inFrontOf(
     });
   }).listen(0, "127.0.0.1");
   await once(app, "listening");
-  const proxy = createProxy({ behindProxy });
+  const proxy = createProxy({ behindProxy, passwords: createPasswordHashes() });
   proxy.setHosts("app", [host]);
   const { port } = app.address() as AddressInfo;
   await proxy.route("app", { port: appPort ?? port, up: async () => true });

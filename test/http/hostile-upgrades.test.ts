@@ -5,6 +5,7 @@ import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { listen } from "../../lib/http/server.ts";
+import { createPasswordHashes } from "../../lib/kernel/secrets/password-hash.ts";
 import { createProxy } from "../../lib/platform/proxy/proxy.ts";
 import { get, inFrontOf, upgrade } from "../helpers/raw-app.ts";
 import { all, open, statusesIn } from "../helpers/raw-sockets.ts";
@@ -131,7 +132,7 @@ test("what a client sends right behind its upgrade reaches the app once and in o
 });
 
 test("a refused upgrade closes its connection, even where the client has sent more and keeps its end open", async (t) => {
-  const proxy = createProxy({ behindProxy: false });
+  const proxy = createProxy({ behindProxy: false, passwords: createPasswordHashes() });
   const sockets = new EventEmitter();
   const upgraded = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     sockets.emit("socket", socket);

@@ -6,6 +6,7 @@ import type { ChangeFeed } from "../../lib/features/events/change-feed.ts";
 import { createRuntimeJobs } from "../../lib/jobs/runtime-jobs.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { createLog } from "../../lib/kernel/log.ts";
+import { createPasswordHashes } from "../../lib/kernel/secrets/password-hash.ts";
 import { createRowFollower } from "../../lib/platform/apps/follow-rows.ts";
 import { createRegistry } from "../../lib/platform/apps/runtime-leases.ts";
 import { createSupervisor, type Live } from "../../lib/platform/apps/supervisor.ts";
@@ -96,7 +97,7 @@ function server(t: TestContext) {
   const log = createLog("error", (_, message, fields) => assert.fail(`${message}: ${JSON.stringify(fields)}`));
   const live = () => database.prepare("select deployment_id from apps").pluck().get() as string | undefined;
   const appOf = async () => ({ deployment_id: live() }) as App;
-  const proxy = createProxy({ behindProxy: false });
+  const proxy = createProxy({ behindProxy: false, passwords: createPasswordHashes() });
   const supervisor = createSupervisor({
     ...{ log, runtime, proxy, appOf, output: () => {}, crashed: () => {}, starting: async () => {} },
   });

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createDomains } from "../../lib/features/environments/domains.ts";
 import { createQueue } from "../../lib/jobs/queue.ts";
 import { jobsRepository } from "../../lib/jobs/repository.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { createDomains } from "../../lib/platform/apps/domains.ts";
-import { appsRepository } from "../../lib/platform/apps/repository.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { openTemporaryStore } from "../helpers/temporary-store.ts";
 
@@ -29,9 +28,8 @@ test("of two environments that prove a domain at once, the second goes on lookin
     verifies: async () => true,
     changed: async () => {},
   });
-  const rows = store.using(appsRepository);
   const jobs = store.using(jobsRepository);
-  const statusOf = async (key: typeof one) => (await rows().domainsOf(key))[0]?.status;
+  const statusOf = async (key: typeof one) => (await domains.of(key))[0]?.status;
   for (const key of [one, other]) await store.transaction(key, (tx) => domains.set(tx, key, [host]));
   const claim = { now: clock.iso(), owner: "test", until: clock.iso() };
   const claimed = await store.transaction("rows", (tx) => jobs(tx).claim(claim));

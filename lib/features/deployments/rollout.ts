@@ -8,8 +8,8 @@ import { kindAt } from "../../jobs/runtime-jobs.ts";
 import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
 import { isTerminal } from "../../kernel/state-machine.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Placement } from "../../platform/apps/placement.ts";
 import type { Row } from "../../store/tables.ts";
+import type { LiveApps } from "../environments/live-apps.ts";
 import type { Bus } from "../events/bus.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { isStepped, storedOutcome } from "../scenarios/stored-outcome.ts";
@@ -28,14 +28,7 @@ interface Ports extends Omit<QueuePorts, "isHeld">, ReadOrder {
   readonly feed: ChangeFeed;
   readonly driver: DeploymentDriver;
   /** The apps that run after a deployment. */
-  readonly apps: {
-    /** Whether its environment was deleted, so that its work must stop. */
-    isGone(deployment: Deployment, tx?: Tx): Promise<boolean>;
-    succeeded(tx: Tx, deployment: Deployment, made: Progress & { state: "done" }): Promise<void>;
-    /** Removes all traces of a deployment. Called again if a driver step ends later, even after its project is gone. */
-    ended(tx: Tx, deployment: Deployment, isProjectGone?: boolean): Promise<void>;
-    readonly placement: Pick<Placement, "assign" | "isHeld" | "runtimeId">;
-  };
+  readonly apps: Pick<LiveApps, "isGone" | "succeeded" | "ended" | "assign" | "isHeld" | "runtimeId">;
   /** Option `deployments.autoRollback`. */
   readonly autoRollback: boolean;
   readonly statuses: Pick<CommitStatuses, "changed">;
@@ -83,7 +76,7 @@ export function createRollout(ports: Ports) {
 
   /** Begins a build. Answers false if it has to wait for a runtime. */
   const start = async (tx: Tx, waiting: Deployment): Promise<boolean> => {
-    const runtime_id = await apps.placement.assign(tx, waiting);
+    const runtime_id = await apps.assign(tx, waiting);
     if (runtime_id === undefined) return false;
     const row = await move(tx, "build", waiting);
     if (!row) return true;
@@ -93,7 +86,7 @@ export function createRollout(ports: Ports) {
     return true;
   };
 
-  const queues = createEnvironmentQueues({ ...ports, isHeld: apps.placement.isHeld }, start);
+  const queues = createEnvironmentQueues({ ...ports, isHeld: apps.isHeld }, start);
   const { startNext } = queues;
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
@@ -112,7 +105,7 @@ export function createRollout(ports: Ports) {
     const row = await move(tx, "rollout", { ...before, version: before.version ?? version, pin, release });
     if (!row) return;
     await appendLog(tx, row, lines);
-    await scheduleAdvance(tx, row, apps.placement.runtimeId);
+    await scheduleAdvance(tx, row, apps.runtimeId);
   };
 
   const succeed = async (tx: Tx, before: Deployment, made: Progress & { state: "done" }) => {
@@ -232,10 +225,10 @@ export function createRollout(ports: Ports) {
       const row = await deployments().byId({ id: deployment_id });
       if (!row) return discard("the deployment was removed");
       if (row.status !== "building" && row.status !== "deploying") return discard(`the deployment is ${row.status}`);
-      const own = apps.placement.runtimeId;
+      const own = apps.runtimeId;
       // The job has no runtime yet, or its runtime is gone: assigns one, which then keeps the deployment.
       if (own !== undefined && runtime_id !== own)
-        return done(async (tx) => scheduleAdvance(tx, row, (await apps.placement.assign(tx, row)) ?? own), row);
+        return done(async (tx) => scheduleAdvance(tx, row, (await apps.assign(tx, row)) ?? own), row);
       if (await apps.isGone(row)) return done((tx) => finish(tx, row, { state: "failed", message: "", logs: [] }), row);
       // No time passes for a stepped deployment: each step asks for the end of its state.
       const elapsed_ms = isStepped(row) ? Number.MAX_SAFE_INTEGER : clock.now() - Date.parse(row.step_at);

@@ -12,9 +12,9 @@ import { isTerminal } from "../../kernel/state-machine.ts";
 import { foldCase } from "../../kernel/text/case-folding.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { LogsQuery } from "../../kernel/validation.ts";
-import type { AppsService } from "../../platform/apps/service.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { LiveApps } from "../environments/live-apps.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { Bus } from "../events/bus.ts";
 import type { Waiting, WaitOptions } from "../events/wait-for-change.ts";
@@ -47,7 +47,7 @@ export interface Ports {
   readonly refusalOf: (source: Source) => string | undefined;
   readonly rollout: Rollout;
   readonly waiting: Waiting;
-  readonly apps: Pick<AppsService, "urlOf" | "urlsOf" | "runtimeName">;
+  readonly apps: Pick<LiveApps, "urlOf" | "urlsOf" | "runtimeName">;
   /** Texts to add to the first log entry of every deployment. */
   readonly notices: () => readonly string[];
   /** Undefined in the mode `start`, and where the driver takes no scenarios. */

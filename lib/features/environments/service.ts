@@ -5,12 +5,13 @@ import { type EnvironmentRange, mapLong, type PageQuery, paginateLong } from "..
 import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { check } from "../../kernel/validation.ts";
-import type { AppsService } from "../../platform/apps/service.ts";
 import type { Encryption } from "../../store/encryption.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import type { ProjectsService } from "../projects/service.ts";
+import type { Domains } from "./domains.ts";
+import type { AppKey, LiveApps } from "./live-apps.ts";
 import { hashed, protectColumn, runView } from "./protection.ts";
 import { environmentsRepository } from "./repository.ts";
 import type { variables } from "./rules.ts";
@@ -22,8 +23,7 @@ type Changes = v.InferOutput<typeof environmentChanges>;
 type Patch = v.InferOutput<typeof environmentPatch>;
 
 type Copied = { readonly secrets: boolean; readonly root: string | undefined };
-type AppKey = Parameters<AppsService["ensure"]>[1];
-type LogsArguments = Parameters<AppsService["logs"]> extends [unknown, ...infer More] ? More : never;
+type LogsArguments = Parameters<LiveApps["logs"]> extends [unknown, ...infer More] ? More : never;
 
 const noneOfThisName = () => new Problem("not_found", "the project has no environment of this name");
 
@@ -47,14 +47,16 @@ interface Ports {
   readonly feed: ChangeFeed;
   readonly encryption: Encryption;
   readonly projects: Pick<ProjectsService, "get">;
-  readonly apps: AppsService;
+  readonly apps: LiveApps;
+  readonly domains: Pick<Domains, "set">;
   readonly rollout: { environmentRemoved(tx: Tx, key: AppKey): Promise<void> };
   readonly previews: PreviewsOfEnvironments;
   readonly passwords: Pick<PasswordHashes, "hashPassword">;
 }
 
 /** Environments: named targets of a project with variables. */
-export function environmentsService({ store, feed, encryption, projects, apps, rollout, previews, passwords }: Ports) {
+export function environmentsService(ports: Ports) {
+  const { store, feed, encryption, projects, apps, rollout, previews, passwords } = ports;
   const environments = store.using(environmentsRepository);
   const { serialize, copied } = storedVariables(encryption);
 
@@ -110,8 +112,8 @@ export function environmentsService({ store, feed, encryption, projects, apps, r
         };
         await environments(tx).put(row);
         await apps.ensure(tx, key);
-        if (domains) await apps.setDomains(tx, key, domains);
-        if (row.protect !== (before?.protect ?? null)) await apps.protectionChanged(tx, key);
+        if (domains) await ports.domains.set(tx, key, domains);
+        if (domains || row.protect !== (before?.protect ?? null)) await apps.accessChanged(tx, key);
         feed.publish(tx, { kind: "record", organization_id, id: project_id });
         return (await viewFor([row], tx))(row);
       });

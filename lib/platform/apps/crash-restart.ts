@@ -1,11 +1,12 @@
 import * as v from "valibot";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { settingsRepository } from "../../store/service-state.ts";
 import type { Store } from "../../store/store.ts";
-import type { AppKey, Live, Supervisor } from "./supervisor.ts";
+import type { Live, Supervisor } from "./supervisor.ts";
 
 interface Ports {
   readonly store: Store;

@@ -1,4 +1,5 @@
 import type { Crash } from "../../drivers/deployment/contract.ts";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { Bus } from "../../features/events/bus.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
@@ -6,7 +7,6 @@ import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { appsRepository } from "./repository.ts";
-import type { AppKey } from "./supervisor.ts";
 
 interface Ports {
   readonly store: Store;

@@ -1,4 +1,5 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
@@ -7,7 +8,6 @@ import type { Row } from "../../store/tables.ts";
 import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
-import type { AppKey } from "./supervisor.ts";
 
 const pause = "60s";
 /** A start of `du` takes 10 ms, for which the switch to a new release would have to wait. */

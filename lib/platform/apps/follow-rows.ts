@@ -1,3 +1,4 @@
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import { protectionOf } from "../../features/environments/protection.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import { systemTimer } from "../../kernel/clock.ts";
@@ -6,7 +7,7 @@ import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { Store } from "../../store/store.ts";
 import { appsRepository } from "./repository.ts";
 import type { Registry } from "./runtime-leases.ts";
-import type { AppKey, Live, Supervisor } from "./supervisor.ts";
+import type { Live, Supervisor } from "./supervisor.ts";
 
 const pause = "5s";
 

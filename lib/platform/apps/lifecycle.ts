@@ -1,5 +1,6 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
 import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
@@ -10,7 +11,7 @@ import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
-import type { Access, AppKey, Supervisor } from "./supervisor.ts";
+import type { Access, Supervisor } from "./supervisor.ts";
 
 interface Ports {
   readonly log: Log;

@@ -1,4 +1,5 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
+import type { AppKey, Environment, FollowedKey } from "../../features/environments/live-apps.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { ChangeSubscription } from "../../features/events/wait-for-change.ts";
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
@@ -17,20 +18,8 @@ const pause = "100ms";
 /** A transaction costs about as much as this many lines. */
 const ofTransaction = 10;
 
-interface AppKey {
-  readonly organization_id: string;
-  readonly project_id: string;
-  readonly environment: string;
-}
-
-/** An environment whose followed log continues while it exists. */
-export interface FollowedKey extends AppKey {
-  exists(): Promise<boolean>;
-}
-
 /** The name under which changes of an environment's log are published. */
-export const logNameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) =>
-  `${project_id} ${environment}`;
+export const logNameOf = ({ project_id, environment }: Environment) => `${project_id} ${environment}`;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
 const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;

@@ -1,3 +1,4 @@
+import type { Domains } from "../../features/environments/domains.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import { kindAt, type RuntimeJobs } from "../../jobs/runtime-jobs.ts";
@@ -18,6 +19,7 @@ interface Ports {
   readonly queue: Queue;
   readonly jobs: RuntimeJobs;
   readonly registry: Registry;
+  readonly custom: Pick<Domains, "active">;
 }
 
 /** How often a waiting request checks whether its work is done. Usually a message arrives first. */
@@ -33,7 +35,7 @@ const isDown = () =>
   );
 
 /** What this server asks of others. */
-export function createOtherServers({ store, ids, feed, queue, jobs, registry }: Ports) {
+export function createOtherServers({ store, ids, feed, queue, jobs, registry, custom }: Ports) {
   const rows = store.using(appsRepository);
   const restarts = new Map<string, () => void>();
   feed.onWake("restarted", (restart_id) => restarts.get(restart_id)?.());
@@ -81,7 +83,7 @@ export function createOtherServers({ store, ids, feed, queue, jobs, registry }: 
     async atHost(host: string): Promise<Row<"apps"> | undefined> {
       const domains = registry.known().map(({ apps_url }) => `.${new URL(apps_url).hostname}`);
       const domain = domains.find((one) => host.endsWith(one));
-      const own = domain === undefined ? await rows().activeDomain({ name: host }) : undefined;
+      const own = domain === undefined ? await custom.active(host) : undefined;
       return own ? rows().find(own) : rows().ofSlug({ slug: host.slice(0, -(domain?.length ?? 0)) });
     },
   };

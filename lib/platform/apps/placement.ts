@@ -1,19 +1,8 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
+import type { AppKey, Environment, Leftovers } from "../../features/environments/live-apps.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
-import type { AppKey, Supervisor } from "./supervisor.ts";
-
-export type Environment = Omit<AppKey, "organization_id">;
-
-/** Files on a runtime that belong to deleted environments and ended deployments. */
-export interface Leftovers {
-  readonly keys: readonly AppKey[];
-  /** Deployments that build or roll out. */
-  readonly running: readonly string[];
-  readonly releases: readonly string[];
-  /** A deleted project. */
-  readonly project_id: string | null;
-}
+import type { Supervisor } from "./supervisor.ts";
 
 /** Orders to another server. Each order is a job, so it survives a crash of either server. */
 export interface OtherServer {

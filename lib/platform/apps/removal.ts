@@ -1,20 +1,20 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
 import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
+import type { Domains } from "../../features/environments/domains.ts";
+import type { AppKey, Leftovers } from "../../features/environments/live-apps.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { done, type Outcome } from "../../kernel/job.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
-import { keptUntil } from "./domains.ts";
 import { logNameOf } from "./logs.ts";
-import type { Leftovers, Placement } from "./placement.ts";
+import type { Placement } from "./placement.ts";
 import { appsRepository, batch } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
-import type { AppKey, Supervisor } from "./supervisor.ts";
+import type { Supervisor } from "./supervisor.ts";
 
 interface Ports {
   readonly store: Store;
-  readonly clock: Clock;
+  readonly custom: Domains;
   readonly feed: ChangeFeed;
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
@@ -26,7 +26,7 @@ interface Ports {
 
 /** Removes the apps of deleted environments and projects, and their files. */
 export function createAppRemoval(ports: Ports) {
-  const { store, clock, feed, runtime, supervisor, placement, deployments, afterCommit } = ports;
+  const { store, custom, feed, runtime, supervisor, placement, deployments, afterCommit } = ports;
   const rows = store.using(appsRepository);
   const { schedules } = ports;
 
@@ -73,8 +73,7 @@ export function createAppRemoval(ports: Ports) {
       const elsewhere = await placement.elsewhere(key, tx);
       const leftovers = elsewhere && (await leftoversOf(tx, [key], null));
       await rows(tx).pruneLog({ ...key, before: Number.MAX_SAFE_INTEGER });
-      await rows(tx).giveUpOf({ ...key, until: keptUntil(clock) });
-      await rows(tx).removeDomains(key);
+      await custom.removed(tx, key);
       await schedules.removed(tx, key);
       await rows(tx).remove(key);
       feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
@@ -105,8 +104,7 @@ export function createAppRemoval(ports: Ports) {
     /** Removes a batch of a deleted project's rows. Returns whether none are left. */
     async removeBatch(tx: Tx, project_id: string): Promise<boolean> {
       if ((await rows(tx).removeLogBatch({ project_id })) === batch) return false;
-      await rows(tx).giveUpOfProject({ project_id, until: keptUntil(clock) });
-      await rows(tx).removeDomainsOfProject({ project_id });
+      await custom.projectRemoved(tx, project_id);
       await schedules.projectRemoved(tx, project_id);
       await rows(tx).removeOfProject({ project_id });
       return true;

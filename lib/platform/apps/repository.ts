@@ -2,7 +2,6 @@ import { sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
-import { domains } from "./domains-repository.ts";
 
 type Key = { project_id: string; environment: string };
 type OfProject = { project_id: string };
@@ -90,8 +89,6 @@ export function appsRepository(query: Queries) {
       db.deleteFrom("apps").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
     ),
     removeOfProject: query.change((db, p: OfProject) => db.deleteFrom("apps").where("project_id", "=", p.project_id)),
-
-    ...domains(query),
 
     logs: query.pages({
       table: "app_logs",

@@ -1,10 +1,11 @@
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import { Problem } from "../../kernel/errors.ts";
 import { done, type Outcome } from "../../kernel/job.ts";
 import { reasonOf } from "../../kernel/log.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
-import type { AppKey, Supervisor } from "./supervisor.ts";
+import type { Supervisor } from "./supervisor.ts";
 
 interface Ports {
   readonly logs: Pick<AppLogs, "append">;

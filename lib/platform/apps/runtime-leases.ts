@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { RuntimeJobs } from "../../jobs/runtime-jobs.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
@@ -7,7 +8,6 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { appsRepository, runtimesRepository } from "./repository.ts";
-import type { AppKey } from "./supervisor.ts";
 
 type Registered = Row<"runtimes">;
 

@@ -1,4 +1,5 @@
 import type { App, CommandEnd, Runtime, Schedule } from "../../drivers/deployment/contract.ts";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { Bus } from "../../features/events/bus.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Queue } from "../../jobs/queue.ts";
@@ -17,7 +18,7 @@ import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 import { schedulesRepository } from "./schedules-repository.ts";
-import type { AppKey, Supervisor } from "./supervisor.ts";
+import type { Supervisor } from "./supervisor.ts";
 
 interface Ports {
   readonly store: Store;

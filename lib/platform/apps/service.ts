@@ -1,6 +1,7 @@
 import type { Progress, Runtime } from "../../drivers/deployment/contract.ts";
-import type { TextRecords } from "../../drivers/outbound/text-records.ts";
 import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
+import type { Domains } from "../../features/environments/domains.ts";
+import type { AppKey, Environment, FollowedKey, LiveApps } from "../../features/environments/live-apps.ts";
 import type { Bus } from "../../features/events/bus.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Waiting } from "../../features/events/wait-for-change.ts";
@@ -17,17 +18,16 @@ import type { AppsProxy } from "../proxy/proxy.ts";
 import { createComeback } from "./crash-restart.ts";
 import { createCrashes } from "./crashes.ts";
 import { createDataSizes } from "./data-sizes.ts";
-import { createDomains } from "./domains.ts";
 import { labelsOf } from "./host-names.ts";
 import { createAppLifecycle } from "./lifecycle.ts";
-import { createAppLogs, type FollowedKey, keptLines, logNameOf } from "./logs.ts";
-import { type Environment, oneServer, type Placement } from "./placement.ts";
+import { createAppLogs, keptLines, logNameOf } from "./logs.ts";
+import { oneServer, type Placement } from "./placement.ts";
 import { createAppRemoval } from "./removal.ts";
 import { appsRepository } from "./repository.ts";
 import { createRestarts } from "./restarts.ts";
 import { createSchedules } from "./schedules.ts";
 import { createSeveralServers } from "./several-servers.ts";
-import { type Access, type AppKey, createSupervisor, type Supervisor } from "./supervisor.ts";
+import { type Access, createSupervisor, type Supervisor } from "./supervisor.ts";
 import { createAppUrls, hostsUnder } from "./urls.ts";
 
 type Deployment = AppKey & { readonly id: string; readonly deployed_at: string | null };
@@ -61,9 +61,6 @@ interface Addresses {
   readonly domains: readonly string[];
   /** The hosts of the service itself, which no app may use. */
   readonly ownHosts: readonly string[];
-  readonly textRecords: TextRecords;
-  /** Whether a domain of this organization must be verified before it serves. */
-  readonly verifies: (tx: Tx, organization_id: string) => Promise<boolean>;
 }
 
 interface Ports {
@@ -77,11 +74,11 @@ interface Ports {
   readonly bus: Pick<Bus, "announce">;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
+  /** The domains of environments. */
+  readonly custom: Domains;
   readonly server: ThisServer;
   readonly addresses: Addresses;
 }
-
-export type AppsService = ReturnType<typeof appsService>;
 
 const releasePruner =
   ({ deployments, runtime, keep }: Pick<Ports, "deployments"> & ThisServer) =>
@@ -90,7 +87,7 @@ const releasePruner =
   };
 
 /** The running apps: each environment's live release, its hosts, and its output. */
-export function appsService(given: Ports) {
+export function appsService(given: Ports): LiveApps {
   const ports = { ...given, ...given.server, ...given.addresses };
   const { store, log, waiting, runtime, proxy, deployments } = ports;
   // The live release and its predecessor are always kept.
@@ -120,31 +117,21 @@ export function appsService(given: Ports) {
 
   const pruneReleases = releasePruner({ ...ports, keep });
   const changed = accessChanges({ ...ports, rows, accessOf, supervisor, placement });
-  const domains = createDomains({ ...ports, changed });
-  const giveHost = hostGiver({ ...ports, rows, kept: domains.keptFor });
-  const ensure = async (tx: Tx, key: AppKey) => (runtimeName() === undefined ? undefined : giveHost(tx, key));
+  const giveHost = hostGiver({ ...ports, rows, kept: ports.custom.keptFor });
+  const ensure = async (tx: Tx, key: AppKey) => {
+    if (runtimeName() !== undefined) await giveHost(tx, key);
+  };
   return {
     ensure,
-    /** Sets the domains of an environment. */
-    async setDomains(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
-      await domains.set(tx, key, names);
-      await changed(tx, key);
-    },
-    /** Call when an environment's protection was set or removed. */
-    protectionChanged: changed,
-    verifyDomain: domains.verify,
-    prune: domains.prune,
+    accessChanged: changed,
 
     ofRange,
     ...{ urlsOf, hasHost, visitedAt: urls.visitedAt },
-    /** Whether a release is live in an environment, on any server. */
     isLive: async (key: Environment): Promise<boolean> => Boolean((await rows().find(key))?.deployment_id),
-    /** Whether a deployment's environment was deleted, so that its work must stop. */
     async isGone(key: Environment, tx?: Tx): Promise<boolean> {
       return runtime !== undefined && !(await rows(tx).find(key));
     },
 
-    /** Call when a deployment has become active: its release is now the live one. */
     async succeeded(
       tx: Tx,
       { id: deployment_id, organization_id, project_id, environment, deployed_at: at }: Deployment,
@@ -163,7 +150,6 @@ export function appsService(given: Ports) {
       });
     },
 
-    /** The URL of a deployment while its release is live. */
     urlOf({ id, project_id, environment }: Environment & { readonly id: string }): string | null {
       const live = supervisor?.liveIn({ project_id, environment });
       return live?.deployment_id === id ? urlOf(live) : null;
@@ -189,13 +175,13 @@ export function appsService(given: Ports) {
 
     runSchedule: schedules.run,
 
-    /** The runs of the schedules of an environment, newest first. */
     runs: ({ organization_id, project_id, environment }: AppKey, query: PageQuery) =>
       paginate(query, "runs", { organization_id, project_id, environment }, schedules.runs().runs),
 
     ...createAppRemoval({ ...ports, schedules, supervisor, placement, afterCommit }),
-    placement,
-    runtimeName,
+    ...{ runtimeName, runtimeId: placement.runtimeId, runtimes: placement.runtimes },
+    ...{ assign: placement.assign, isHeld: placement.isHeld, obstacle: placement.obstacle, onBack: placement.onBack },
+    unregister: placement.end,
 
     ...createAppLifecycle({ ...ports, ...parts, keep, supervisor, placement, ensure, accessOf }),
   };
@@ -212,7 +198,7 @@ const afterCommits = (log: Log) => (tx: Tx, what: string, run: () => Promise<unk
 type HostPorts = Pick<Ports, "projectName"> &
   Pick<Addresses, "domains" | "ownHosts"> & {
     readonly rows: (tx: Tx) => ReturnType<typeof appsRepository>;
-    readonly kept: ReturnType<typeof createDomains>["keptFor"];
+    readonly kept: Domains["keptFor"];
   };
 /** Assigns an environment its host if it has none. */
 const hostGiver =

@@ -1,4 +1,6 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
+import type { Domains } from "../../features/environments/domains.ts";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import { createRuntimeJobs } from "../../jobs/runtime-jobs.ts";
@@ -12,7 +14,7 @@ import { createOtherServers } from "./other-servers.ts";
 import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 import { createRegistry } from "./runtime-leases.ts";
-import type { AppKey, Supervisor } from "./supervisor.ts";
+import type { Supervisor } from "./supervisor.ts";
 import { hostsUnder } from "./urls.ts";
 
 interface Ports {
@@ -23,6 +25,7 @@ interface Ports {
   readonly feed: ChangeFeed;
   readonly queue: Queue;
   readonly domains: readonly string[];
+  readonly custom: Domains;
   readonly appsUrl: () => string | undefined;
   readonly runtime: Pick<Runtime, "name"> | undefined;
   /** The id under which the other servers know this server's runtime. */

@@ -1,16 +1,10 @@
 import type { App, Crash, Instance, LogLine, Runtime } from "../../drivers/deployment/contract.ts";
+import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { Protection } from "../../features/environments/protection.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 import { Unhealthy } from "../runtime/failure.ts";
-
-/** An environment that has, or had, a live release. */
-export interface AppKey {
-  readonly organization_id: string;
-  readonly project_id: string;
-  readonly environment: string;
-}
 
 interface Ports {
   readonly log: Log;

@@ -1,11 +1,12 @@
 import * as v from "valibot";
+import { byEnvironment, type Domains } from "../../features/environments/domains.ts";
+import type { Environment, EnvironmentApp } from "../../features/environments/live-apps.ts";
 import { protectionOf } from "../../features/environments/protection.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import { recordOf, tokenOf } from "./domains.ts";
-import type { Environment, Placement } from "./placement.ts";
+import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
 import type { Access } from "./supervisor.ts";
@@ -15,45 +16,10 @@ type Deployment = Environment & { readonly id: string; readonly status: string }
 interface Ports {
   readonly store: Store;
   readonly domains: readonly string[];
+  readonly custom: Domains;
   readonly ownHosts: readonly string[];
   readonly schedules: Pick<Schedules, "ofRange">;
   readonly placement: Placement;
-}
-
-/** Whether a domain serves, and the DNS record that proves the organization's right to it. */
-export interface DomainStatus {
-  readonly name: string;
-  readonly status: "active" | "pending";
-  readonly record: string;
-  readonly token: string;
-  readonly reason: string | null;
-}
-
-/** Without a runtime, an environment has no URL. Its domains, if any, are still shown. */
-export interface EnvironmentApp {
-  domains?: string[];
-  domain_status?: DomainStatus[];
-  url?: string | null;
-  /** The last measured size of `/data`, in bytes. */
-  data_bytes?: number | null;
-  restarts?: { count: number; since: string } | null;
-  workers?: string[];
-  schedules?: { name: string; cron: string; command: string; timeout_s: number; next_at: string }[];
-}
-
-const statusOf = ({ name, status, organization_id, reason }: Row<"app_domains">): DomainStatus => {
-  return { name, status, record: recordOf(name), token: tokenOf(organization_id), reason };
-};
-
-/** Groups rows once: a filter for each environment would make a list quadratic. */
-function byEnvironment<R extends { readonly environment: string }>(rows: readonly R[]): (name: string) => readonly R[] {
-  const groups = new Map<string, R[]>();
-  for (const row of rows) {
-    const group = groups.get(row.environment);
-    if (group) group.push(row);
-    else groups.set(row.environment, [row]);
-  }
-  return (name) => groups.get(name) ?? [];
 }
 
 /** The hosts that the service itself assigns to an environment. */
@@ -63,7 +29,7 @@ const hostOfApps = ({ apps_url }: Row<"runtimes">) => (apps_url === "" ? [] : [n
 
 /** The addresses of apps: their hosts, and the URLs that callers see. */
 export function createAppUrls(ports: Ports) {
-  const { store, domains, ownHosts, placement } = ports;
+  const { store, domains, custom, ownHosts, placement } = ports;
   const live = placement.live;
   const { runtimeName } = placement;
   const rows = store.using(appsRepository);
@@ -79,7 +45,7 @@ export function createAppUrls(ports: Ports) {
     accessOf: async (key: Environment, slug: string, tx?: Tx): Promise<Access> => ({
       hosts: [
         ...hostsUnder(domains, slug),
-        ...(await rows(tx).domainsOf(key)).filter(({ status }) => status === "active").map(({ name }) => name),
+        ...(await custom.of(key, tx)).filter(({ status }) => status === "active").map(({ name }) => name),
         // Given before the service had this host.
       ].filter((host) => !ownHosts.includes(host)),
       protection: protectionOf((await rows(tx).protectOf(key))?.protect),
@@ -89,7 +55,7 @@ export function createAppUrls(ports: Ports) {
     async visitedAt(key: Environment): Promise<string | null> {
       const app = runtimeName() === undefined ? undefined : await rows().find(key);
       const own = app ? urlOf(app) : null;
-      const [domain] = own === null ? [] : await rows().domainsOf(key);
+      const [domain] = own === null ? [] : await custom.of(key);
       if (own === null || !domain) return own;
       const url = new URL(own);
       url.hostname = domain.name;
@@ -104,7 +70,7 @@ export function createAppUrls(ports: Ports) {
 
     /** Whether an environment is reached at a host, on this server or another. */
     async hasHost(host: string): Promise<boolean> {
-      if (await rows().activeDomain({ name: host })) return true;
+      if (await custom.active(host)) return true;
       const served = [...domains, ...placement.runtimes().flatMap(hostOfApps)];
       const slugs = served.flatMap((one) => (host.endsWith(`.${one}`) ? [host.slice(0, -one.length - 1)] : []));
       for (const slug of new Set(slugs)) if (await rows().withSlug({ slug })) return true;
@@ -113,20 +79,18 @@ export function createAppUrls(ports: Ports) {
 
     /** The domains and URLs of environments, by name. */
     async ofRange(range: EnvironmentRange, tx?: Tx): Promise<(environment: string) => EnvironmentApp> {
-      const own = byEnvironment(await rows(tx).domainsOfRange(range));
+      const own = await custom.ofRange(range, tx);
       const apps = byEnvironment(await rows(tx).ofRange(range));
       const schedules = byEnvironment(await ports.schedules.ofRange(range, tx));
       return (environment) => {
         const [app] = apps(environment);
-        const its = own(environment);
-        const domains = its.map(({ name }) => name);
-        const shown = its.length > 0 ? { domains, domain_status: its.map(statusOf) } : {};
+        const shown = own(environment);
         if (runtimeName() === undefined) return shown;
         const scheduled = schedules(environment).map(({ name, cron, command, timeout_s, next_at }) => {
           return { name, cron, command, timeout_s, next_at };
         });
         return {
-          ...{ domains, ...shown, url: app ? urlOf(app) : null },
+          ...{ domains: [], ...shown, url: app ? urlOf(app) : null },
           data_bytes: app?.data_bytes == null ? null : Number(app.data_bytes),
           restarts: app?.restarts_since ? { count: Number(app.restarts), since: app.restarts_since } : null,
           workers: app?.workers ? v.parse(v.array(v.string()), JSON.parse(app.workers)) : [],

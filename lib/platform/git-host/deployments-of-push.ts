@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { DeploymentsService } from "../../features/deployments/service.ts";
+import type { LiveApps } from "../../features/environments/live-apps.ts";
 import { environmentName } from "../../features/environments/schema.ts";
 import type { PushesService } from "../../features/integrations/pushes.ts";
 import { newProject } from "../../features/projects/schema.ts";
@@ -10,13 +11,12 @@ import { Problem } from "../../kernel/errors.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { check } from "../../kernel/validation.ts";
-import type { AppsService } from "../apps/service.ts";
 import type { PushRequest } from "../repositories/push-request.ts";
 import type { BranchChange } from "../repositories/pushed-branches.ts";
 import type { Repositories } from "../repositories/repositories.ts";
 
 interface Ports {
-  readonly apps: Pick<AppsService, "isLive">;
+  readonly apps: Pick<LiveApps, "isLive">;
   readonly deployments: DeploymentsService;
   readonly projects: ProjectsService;
   readonly pushes: PushesService;

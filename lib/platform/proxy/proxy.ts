@@ -4,7 +4,7 @@ import type { Protection } from "../../features/environments/protection.ts";
 import { mostHeaders } from "../../kernel/answers-of-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { createChunkJoiner } from "../../kernel/node/small-chunks.ts";
-import { createPasswordHashes } from "../../kernel/secrets/password-hash.ts";
+import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { framingFault, hasBody } from "./headers.ts";
@@ -58,8 +58,13 @@ interface Refusal {
 export type AppsProxy = ReturnType<typeof createProxy>;
 
 /** The reverse proxy of the apps. Maps hosts to apps, and each app to the backend that serves it. */
-export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) {
-  const passwords = createPasswordHashes();
+export function createProxy({
+  behindProxy,
+  passwords,
+}: {
+  readonly behindProxy: boolean;
+  readonly passwords: PasswordHashes;
+}) {
   const joinSmallChunks = createChunkJoiner();
   const apps = new Map<string, string>();
   const targets = new Map<string, Target>();
@@ -143,9 +148,6 @@ export function createProxy({ behindProxy }: { readonly behindProxy: boolean }) 
   };
 
   return {
-    /** The passwords of protected apps. */
-    passwords,
-
     /** For several servers: `find` returns the URL of an app that runs on another one, by host. */
     setElsewhere(find: (host: string) => Promise<string | undefined>): void {
       urlElsewhere = find;

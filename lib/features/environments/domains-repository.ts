@@ -23,7 +23,7 @@ const hostsOf = (where: RawBuilder<unknown>) =>
     union all select slug, organization_id from apps where ${where}`;
 
 /** The host names of environments, and hosts that organizations released. */
-export function domains(query: Queries) {
+export function domainsRepository(query: Queries) {
   const ofApp = (db: QueryBuilder, p: Key) =>
     db.selectFrom("app_domains").where("project_id", "=", p.project_id).where("environment", "=", p.environment);
   const change = (db: QueryBuilder, p: Named) =>
@@ -38,6 +38,8 @@ export function domains(query: Queries) {
       select host, organization_id, cast(${p.until} as text) from (${hosts}) as hosts where true
       on conflict (name) do update set organization_id = excluded.organization_id, until = excluded.until`;
   return {
+    /** Whether a runtime has ever run an environment of this database. */
+    anyApp: query.first((db, _: object) => db.selectFrom("apps").select("slug")),
     insertDomain: query.insert("app_domains"),
     /** The environment that a domain serves. */
     activeDomain: query.first((db, p: { name: string }) =>

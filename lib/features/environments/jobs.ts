@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { jobsOf } from "../../kernel/job.ts";
-import type { AppsService } from "./service.ts";
+import type { Domains } from "./domains.ts";
+import type { LiveApps } from "./live-apps.ts";
 
-const job = jobsOf<{ apps: AppsService }>();
+const job = jobsOf<{ apps: LiveApps; domains: Domains }>();
 const key = { organization_id: v.string(), project_id: v.string(), environment: v.string() };
 const names = v.array(v.string());
 
@@ -10,7 +11,7 @@ const names = v.array(v.string());
  * Orders to the server that runs an environment. Their kind ends with the id of its runtime. Domain look-ups may run on
  * any server.
  */
-export const appsJobs = [
+export const environmentsJobs = [
   job({
     kind: "apps.restart",
     args: v.object({ ...key, restart_id: v.string() }),
@@ -19,7 +20,7 @@ export const appsJobs = [
   job({
     kind: "apps.verify-domain",
     args: v.object({ ...key, name: v.string(), tries: v.number() }),
-    run: (check, { apps }) => apps.verifyDomain(check),
+    run: (check, { domains }) => domains.verify(check),
   }),
   job({
     kind: "apps.schedule",

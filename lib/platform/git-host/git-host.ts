@@ -4,7 +4,6 @@ import type { Audit, Entries } from "../../http/audited.ts";
 import type { Authentication, Authenticator } from "../../http/authenticate.ts";
 import { cancellationOf } from "../../http/cancellation.ts";
 import type { RequestContext } from "../../http/request-context.ts";
-import { type Route, unnamed } from "../../http/route.ts";
 import { allowLongBody } from "../../http/server.ts";
 import { whileRead } from "../../http/unread-stream.ts";
 import { Problem } from "../../kernel/errors.ts";
@@ -26,37 +25,13 @@ interface Ports extends Omit<PushPorts, "creator" | "record"> {
   readonly audited: Audit;
   /** Records what a push changes in the repository. */
   readonly entries: (request: RequestContext, by: Caller) => Entries;
-  readonly authenticator: Pick<Authenticator, "byLateKey" | "confirmed" | "watch">;
+  readonly authenticator: Pick<Authenticator, "confirmed" | "watch">;
   readonly operations: readonly Operation[];
-  /** Undefined if no runtime is on. */
-  readonly repositories: Repositories | undefined;
-  /** A sentence that names another server of the service with a runtime, if there is one. */
-  readonly elsewhere: () => string | undefined;
+  readonly repositories: Repositories;
   readonly closing: AbortSignal;
 }
 
-export const gitPath = "/git/";
 const form = /^\/git\/([^/]+\/[^/]+)\.git\/(info\/refs|git-upload-pack|git-receive-pack)$/;
-const realm = 'Basic realm="any user name, and an API key as the password", charset="UTF-8"';
-
-/** A plain-text response, because git shows the text of a refusal to its user. */
-const plain = (
-  status: number,
-  text: string,
-  request_id: string,
-  headers: Readonly<Record<string, string>> = {},
-): Answer => ({
-  status,
-  headers: { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...headers },
-  body: `${text}\n`,
-  request_id,
-});
-
-const passwordOf = (authorization: string | undefined): string => {
-  const [, given = ""] = /^Basic +([A-Za-z0-9+/=]+) *$/i.exec(authorization ?? "") ?? [];
-  const text = Buffer.from(given, "base64").toString("utf8");
-  return text.slice(text.indexOf(":") + 1);
-};
 
 interface Wanted {
   readonly repo: string;
@@ -155,11 +130,10 @@ const branchRecorder =
 
 /** Serves a repository to an authenticated caller. */
 function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
-  const { authenticator, audited, closing } = ports;
+  const { authenticator, audited, closing, repositories: hosts } = ports;
 
   return async (
     request: RequestContext,
-    hosts: Repositories,
     { repo, service, query, isPush }: Wanted,
     authentication: Authentication,
   ): Promise<Answer> => {
@@ -198,45 +172,14 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
   };
 }
 
-/** A refusal in the form that git shows to its user. */
-function refusalOf({ code, status, message, headers }: Problem, request_id: string): Answer {
-  if (code !== "unauthorized") return plain(status, message, request_id, headers);
-  const text = "send an API key as the password, with any user name: it is missing, wrong, revoked or expired";
-  return plain(status, text, request_id, { "www-authenticate": realm });
-}
-
-/** The routes of the service's own git repositories: smart HTTP with an API key as the password. */
-export function gitRoutes(ports: Ports): Route[] {
-  const { authenticator, operations, repositories, elsewhere } = ports;
-  const rights = rightsOf(operations);
+/** Serves the service's own git repositories. */
+export function createGitHost(ports: Ports) {
+  const rights = rightsOf(ports.operations);
   const serve = createGitServing(ports, rights);
-  const refusals = new WeakMap<Authentication, Problem>();
-
-  const access: Route["access"] = async (request) => {
-    const found = await authenticator.byLateKey(request, passwordOf(request.header("authorization")));
-    const open = { ...found, refusal: undefined };
-    if (found.refusal) refusals.set(open, found.refusal);
-    return open;
+  return async (request: RequestContext, authentication: Authentication): Promise<Answer> => {
+    if (isLfs(request.path)) return lfsRefusal(request.id);
+    const wanted = wantedIn(request, ports.repositories);
+    (wanted.isPush ? rights.push : rights.fetch)(authentication.caller);
+    return serve(request, wanted, authentication);
   };
-
-  const answer: Route["answer"] = async (request, authentication) => {
-    try {
-      const refusal = refusals.get(authentication);
-      if (refusal) throw refusal;
-      if (!repositories) {
-        const place = elsewhere();
-        if (place !== undefined) throw new Problem("misdirected_request", place);
-        throw new Problem("not_found", "this service hosts no repositories: it has no runtime (option --runtime)");
-      }
-      if (isLfs(request.path)) return lfsRefusal(request.id);
-      const wanted = wantedIn(request, repositories);
-      (wanted.isPush ? rights.push : rights.fetch)(authentication.caller);
-      return await serve(request, repositories, wanted, authentication);
-    } catch (error) {
-      if (error instanceof Problem) return refusalOf(error, request.id);
-      throw error;
-    }
-  };
-
-  return [{ method: "*", path: `${gitPath}**`, name: unnamed, access, answer }];
 }

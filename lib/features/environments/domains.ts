@@ -3,11 +3,13 @@ import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
 import { invalid, Problem } from "../../kernel/errors.ts";
 import { discard, done, type Outcome, snooze } from "../../kernel/job.ts";
+import type { EnvironmentRange } from "../../kernel/page.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
-import { appsRepository } from "./repository.ts";
-import type { AppKey } from "./supervisor.ts";
+import type { Row } from "../../store/tables.ts";
+import { domainsRepository } from "./domains-repository.ts";
+import type { AppKey, DomainStatus, Environment } from "./live-apps.ts";
 
 interface Ports {
   readonly store: Store;
@@ -24,6 +26,25 @@ interface Ports {
   readonly changed: (tx: Tx, key: AppKey) => Promise<void>;
 }
 
+const statusOf = ({ name, status, organization_id, reason }: Row<"app_domains">): DomainStatus => {
+  return { name, status, record: recordOf(name), token: tokenOf(organization_id), reason };
+};
+
+/** Groups rows once: a filter for each environment would make a list quadratic. */
+export function byEnvironment<R extends { readonly environment: string }>(
+  rows: readonly R[],
+): (name: string) => readonly R[] {
+  const groups = new Map<string, R[]>();
+  for (const row of rows) {
+    const group = groups.get(row.environment);
+    if (group) group.push(row);
+    else groups.set(row.environment, [row]);
+  }
+  return (name) => groups.get(name) ?? [];
+}
+
+export type Domains = ReturnType<typeof createDomains>;
+
 /** A domain to verify, and the number of look-ups so far. */
 export type Check = AppKey & { readonly name: string; readonly tries: number };
 
@@ -34,16 +55,16 @@ const [firstWait_ms, longestWait_ms] = [milliseconds("30s"), milliseconds("6h")]
 const mostTries = 38;
 const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
 
-export const recordOf = (name: string) => `_svc.${name}`;
+const recordOf = (name: string) => `_svc.${name}`;
 /** Public, like everything in DNS. It names the organization that may use the domain. */
-export const tokenOf = (organization_id: string) => `svc-domain=${organization_id}`;
+const tokenOf = (organization_id: string) => `svc-domain=${organization_id}`;
 /** The end of the reservation for a host that is released now. */
-export const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
+const keptUntil = (clock: Clock) => isoOf(clock.now() + kept_ms);
 
 /** The host names of environments. Several environments may wait for one name; it serves one of them. */
 export function createDomains(ports: Ports) {
   const { store, clock, queue, domains, ownHosts, textRecords, verifies, changed } = ports;
-  const rows = store.using(appsRepository);
+  const rows = store.using(domainsRepository);
 
   /** The end of another organization's reservation of a host; undefined if there is none. */
   const keptFor = async (tx: Tx | undefined, { organization_id }: Pick<AppKey, "organization_id">, name: string) => {
@@ -97,6 +118,30 @@ export function createDomains(ports: Ports) {
 
   return {
     keptFor,
+    of: (key: Environment, tx?: Tx) => rows(tx).domainsOf(key),
+
+    /** The environment that a domain serves. */
+    active: (name: string) => rows().activeDomain({ name }),
+
+    /** The domains of environments as callers see them, by name. */
+    async ofRange(range: EnvironmentRange, tx?: Tx) {
+      const own = byEnvironment(await rows(tx).domainsOfRange(range));
+      return (environment: string) => {
+        const its = own(environment);
+        return its.length > 0 ? { domains: its.map(({ name }) => name), domain_status: its.map(statusOf) } : {};
+      };
+    },
+
+    /** Removes the domains of a deleted environment. They stay reserved for its organization for a while. */
+    async removed(tx: Tx, key: Environment): Promise<void> {
+      await rows(tx).giveUpOf({ ...key, until: keptUntil(clock) });
+      await rows(tx).removeDomains(key);
+    },
+
+    async projectRemoved(tx: Tx, project_id: string): Promise<void> {
+      await rows(tx).giveUpOfProject({ project_id, until: keptUntil(clock) });
+      await rows(tx).removeDomainsOfProject({ project_id });
+    },
 
     /** Replaces an environment's domains. New and pending domains are looked up at once. */
     async set(tx: Tx, key: AppKey, names: readonly string[]): Promise<void> {
