@@ -116,11 +116,11 @@ async function methodsText(): Promise<string> {
     .filter((name) => name !== "never")
     .sort();
   return `/** ${generated} The methods of the client, by feature. */
-import type { Page, WithMeta } from "./answers.ts";
+import type { Page, WithMeta } from "../answers.ts";
 import type { ${inputs.join(", ")} } from "./inputs.ts";
 import type { ${used.join(", ")} } from "./records.ts";
-import type { CallOptions } from "./send.ts";
-import type { Waits } from "./wait.ts";
+import type { CallOptions } from "../send.ts";
+import type { Waits } from "../wait.ts";
 
 /** The input of an operation that takes none. */
 export type Nothing = Record<never, never>;

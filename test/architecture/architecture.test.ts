@@ -8,7 +8,7 @@ import { engineLines, mostEngineLines } from "./engines.ts";
 import { gone, unused } from "./files.ts";
 import { importRules } from "./imports.ts";
 import { limitRules, outlived } from "./limits.ts";
-import { loadedWith, loadedWith } from "./loaded.ts";
+import { loadedWith } from "./loaded.ts";
 import { foldersOfLib, longestMap, mapMistakes, sizeMistakes, widestMap } from "./map.ts";
 import { statelessExceptions, stateRule } from "./module-state.ts";
 import { repositoryRules, stale } from "./repositories.ts";
@@ -125,7 +125,10 @@ test("a service that simulates loads nothing of the platform and of the page", a
     none([...loaded].filter(heavy).map((path) => `lib/service.ts loads ${path}; reach it through LiveApps`));
   });
   await t.test("can be broken", () => {
-    const late = parse("lib/service.ts", 'const a = await import("./platform/a.ts"); import type { B } from "./platform/b.ts";');
+    const late = parse(
+      "lib/service.ts",
+      'const a = await import("./platform/a.ts"); import type { B } from "./platform/b.ts";',
+    );
     const early = parse("lib/service.ts", 'import { a } from "./platform/a.ts";');
     const files = ["a", "b"].map((name) => parse(`lib/platform/${name}.ts`, ""));
     assert.deepEqual([...loadedWith("lib/service.ts", [late, ...files])], ["lib/service.ts"]);

@@ -98,9 +98,9 @@ async function everyText(): Promise<{
   const { engine, database } = openMemory();
   const files = readdirSync("lib", { recursive: true }).map((name) => String(name).replaceAll("\\", "/"));
   let lists = 0;
-  for (const file of files.filter((file) => file.endsWith("/repository.ts"))) {
-    const folder = file.slice(0, -"/repository.ts".length);
-    const module = (await import(`../../lib/${folder}/repository.ts`)) as Record<string, unknown>;
+  for (const file of files.filter((file) => /[/-]repository\.ts$/.test(file))) {
+    const before = file.slice(0, -"repository.ts".length);
+    const module = (await import(`../../lib/${before}repository.ts`)) as Record<string, unknown>;
     for (const repository of Object.values(module)) {
       if (typeof repository !== "function") continue;
       await engine

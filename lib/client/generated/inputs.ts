@@ -128,21 +128,18 @@ export interface EnvironmentsPutInput {
    * The user and password that every request to the app needs, by Basic authentication; null removes them. Left out, they stay as they are. A password sent as `[redacted]` stays, too.
    * @example {"user":"guest","password":"registry_password_demo"}
    */
-  protect?:
-    | {
-        /**
-         * The user name that a visitor gives. At most 255 characters.
-         * @example "guest"
-         */
-        user: string;
-        /**
-         * The password that a visitor gives; `[redacted]` keeps the stored one. At most 255 characters.
-         * @example "registry_password_demo"
-         */
-        password: string;
-      }
-    | null
-    | undefined;
+  protect?: {
+    /**
+     * The user name that a visitor gives. At most 255 characters.
+     * @example "guest"
+     */
+    user: string;
+    /**
+     * The password that a visitor gives; `[redacted]` keeps the stored one. At most 255 characters.
+     * @example "registry_password_demo"
+     */
+    password: string;
+  } | null | undefined;
   /**
    * The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing. At most 255 characters.
    * @example "apps/web"
@@ -157,31 +154,24 @@ export interface EnvironmentsPutInput {
    * All variables: text, or `{"value": "…", "secret": true}`; `{"secret": true}` alone keeps the stored secret. Left out beside another field, they stay as they are.
    * @example {"PORT":"8080"}
    */
-  variables?:
-    | Record<
-        string,
-        | string
-        | {
-            /**
-             * The value of the variable. At most 32,768 characters.
-             * @example "8080"
-             */
-            value: string;
-            /**
-             * `true` encrypts the value, and no response shows it.
-             * @example true
-             */
-            secret: boolean;
-          }
-        | {
-            /**
-             * The value is secret, and stays as it is.
-             * @example true
-             */
-            secret: true;
-          }
-      >
-    | undefined;
+  variables?: Record<string, string | {
+    /**
+     * The value of the variable. At most 32,768 characters.
+     * @example "8080"
+     */
+    value: string;
+    /**
+     * `true` encrypts the value, and no response shows it.
+     * @example true
+     */
+    secret: boolean;
+  } | {
+    /**
+     * The value is secret, and stays as it is.
+     * @example true
+     */
+    secret: true;
+  }> | undefined;
 }
 
 /** The input of `environments.update`: set and remove single variables of an environment. */
@@ -200,21 +190,18 @@ export interface EnvironmentsUpdateInput {
    * The user and password that every request to the app needs, by Basic authentication; null removes them. Left out, they stay as they are. A password sent as `[redacted]` stays, too.
    * @example {"user":"guest","password":"registry_password_demo"}
    */
-  protect?:
-    | {
-        /**
-         * The user name that a visitor gives. At most 255 characters.
-         * @example "guest"
-         */
-        user: string;
-        /**
-         * The password that a visitor gives; `[redacted]` keeps the stored one. At most 255 characters.
-         * @example "registry_password_demo"
-         */
-        password: string;
-      }
-    | null
-    | undefined;
+  protect?: {
+    /**
+     * The user name that a visitor gives. At most 255 characters.
+     * @example "guest"
+     */
+    user: string;
+    /**
+     * The password that a visitor gives; `[redacted]` keeps the stored one. At most 255 characters.
+     * @example "registry_password_demo"
+     */
+    password: string;
+  } | null | undefined;
   /**
    * The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing. At most 255 characters.
    * @example "apps/web"
@@ -229,32 +216,24 @@ export interface EnvironmentsUpdateInput {
    * The variables to set: text, or `{"value": "…", "secret": true}`; null removes the variable. All others stay as they are. Left out beside another field, all stay as they are.
    * @example {"PORT":"8080"}
    */
-  variables?:
-    | Record<
-        string,
-        | string
-        | {
-            /**
-             * The value of the variable. At most 32,768 characters.
-             * @example "8080"
-             */
-            value: string;
-            /**
-             * `true` encrypts the value, and no response shows it.
-             * @example true
-             */
-            secret: boolean;
-          }
-        | {
-            /**
-             * The value is secret, and stays as it is.
-             * @example true
-             */
-            secret: true;
-          }
-        | null
-      >
-    | undefined;
+  variables?: Record<string, string | {
+    /**
+     * The value of the variable. At most 32,768 characters.
+     * @example "8080"
+     */
+    value: string;
+    /**
+     * `true` encrypts the value, and no response shows it.
+     * @example true
+     */
+    secret: boolean;
+  } | {
+    /**
+     * The value is secret, and stays as it is.
+     * @example true
+     */
+    secret: true;
+  } | null> | undefined;
 }
 
 /** The input of `environments.delete`: delete an environment. */
@@ -383,41 +362,39 @@ export interface DeploymentsCreateInput {
    * What to deploy: a Git repository or a container image.
    * @example {"type":"git","repo":"acme/web","branch":"main","tag":"v1.4.2"}
    */
-  source:
-    | {
-        /**
-         * A Git repository.
-         * @example "git"
-         */
-        type: "git";
-        /**
-         * The repository, as `owner/repo`, of 140 characters at most.
-         * @example "acme/web"
-         */
-        repo: string;
-        /**
-         * The branch, as git names it. Without it and without a tag, the default branch.
-         * @example "main"
-         */
-        branch?: string | null | undefined;
-        /**
-         * The tag, which wins over a branch. Without it, the branch counts.
-         * @example "v1.4.2"
-         */
-        tag?: string | null | undefined;
-      }
-    | {
-        /**
-         * A container image.
-         * @example "image"
-         */
-        type: "image";
-        /**
-         * The image with its tag or digest, without a scheme.
-         * @example "registry.example.com/acme/web:1.4.2"
-         */
-        image_url: string;
-      };
+  source: {
+    /**
+     * A Git repository.
+     * @example "git"
+     */
+    type: "git";
+    /**
+     * The repository, as `owner/repo`, of 140 characters at most.
+     * @example "acme/web"
+     */
+    repo: string;
+    /**
+     * The branch, as git names it. Without it and without a tag, the default branch.
+     * @example "main"
+     */
+    branch?: string | null | undefined;
+    /**
+     * The tag, which wins over a branch. Without it, the branch counts.
+     * @example "v1.4.2"
+     */
+    tag?: string | null | undefined;
+  } | {
+    /**
+     * A container image.
+     * @example "image"
+     */
+    type: "image";
+    /**
+     * The image with its tag or digest, without a scheme.
+     * @example "registry.example.com/acme/web:1.4.2"
+     */
+    image_url: string;
+  };
 }
 
 /** The input of `deployments.get`: get a deployment. */
@@ -662,137 +639,98 @@ export interface IntegrationsCreateInput {
   /**
    * The settings of the type. Integrations without settings are refused.
    */
-  config?:
-    | {
-        /**
-         * The repository whose pushes deploy, as `owner/repo`.
-         * @example "acme/web"
-         */
-        repo: string;
-        /**
-         * The branch whose pushes deploy.
-         * @example "main"
-         */
-        branch: string;
-        /**
-         * The environment that they deploy to. At most 64 characters.
-         * @example "production"
-         */
-        environment: string;
-        /**
-         * The project that they deploy into. Without it, the project that last deployed the repository, else the organization's only project.
-         * @example "proj_01KAJK2M00PRXJ000000000000"
-         */
-        project_id?: string | null | undefined;
-        /**
-         * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
-         * @example "apps/web"
-         */
-        root?: string | null | undefined;
-        /**
-         * `true` deploys each pull or merge request to the environment `pr-<number>`, with the variables of `environment`. Without it, none is deployed.
-         * @example true
-         */
-        previews?: boolean | null | undefined;
-        /**
-         * The secret that signs pushes. Without it, that of the connected app. 1 to 256 characters.
-         * @example "whsec_demo"
-         */
-        secret?: string | null | undefined;
-      }
-    | {
-        /**
-         * The incoming webhook of the chat. It is secret. 1 to 2,048 characters.
-         * @example "https://chat.example.com/in/42"
-         */
-        webhook_url: string;
-        /**
-         * The channel; without it, that of the webhook. 1 to 80 characters.
-         * @example "#deploys"
-         */
-        channel?: string | null | undefined;
-        /**
-         * The events to post, or `*` for all, the default. 1 to 10,000 entries.
-         * @default ["*"]
-         * @example ["deployment.failed"]
-         */
-        events?:
-          | (
-              | "*"
-              | "deployment.queued"
-              | "deployment.started"
-              | "deployment.succeeded"
-              | "deployment.failed"
-              | "deployment.rolled_back"
-              | "generation.completed"
-              | "generation.failed"
-              | "app.crashed"
-              | "schedule.failed"
-              | "project.created"
-              | "project.deleted"
-              | "user.invited"
-              | "user.removed"
-            )[]
-          | undefined;
-      }
-    | {
-        /**
-         * The API key of the provider. It is secret. 1 to 256 characters.
-         * @example "sk_live_demo_ada"
-         */
-        api_key: string;
-        /**
-         * The provider's domain, without `api.`. At most 253 characters.
-         * @example "datadoghq.eu"
-         */
-        site: string;
-        /**
-         * The `service` tag of events and metrics; none by default. 1 to 128 characters.
-         * @example "web"
-         */
-        service?: string | null | undefined;
-      }
-    | {
-        /**
-         * The https URL that events are posted to. 1 to 2,048 characters.
-         * @example "https://hooks.acme.example/in"
-         */
-        url: string;
-        /**
-         * The secret that signs each delivery; without it, none is signed. 1 to 256 characters.
-         * @example "whsec_demo"
-         */
-        secret?: string | null | undefined;
-        /**
-         * Headers that go with every delivery, by their names. Without them, none are added. null removes all.
-         * @example {"x-tenant":"acme"}
-         */
-        headers?: Record<string, string> | null | undefined;
-        /**
-         * The events to send, or `*` for all, the default. 1 to 10,000 entries.
-         * @default ["*"]
-         * @example ["deployment.failed"]
-         */
-        events?:
-          | (
-              | "*"
-              | "deployment.queued"
-              | "deployment.started"
-              | "deployment.succeeded"
-              | "deployment.failed"
-              | "deployment.rolled_back"
-              | "generation.completed"
-              | "generation.failed"
-              | "app.crashed"
-              | "schedule.failed"
-              | "project.created"
-              | "project.deleted"
-              | "user.invited"
-              | "user.removed"
-            )[]
-          | undefined;
-      }
-    | undefined;
+  config?: {
+    /**
+     * The repository whose pushes deploy, as `owner/repo`.
+     * @example "acme/web"
+     */
+    repo: string;
+    /**
+     * The branch whose pushes deploy.
+     * @example "main"
+     */
+    branch: string;
+    /**
+     * The environment that they deploy to. At most 64 characters.
+     * @example "production"
+     */
+    environment: string;
+    /**
+     * The project that they deploy into. Without it, the project that last deployed the repository, else the organization's only project.
+     * @example "proj_01KAJK2M00PRXJ000000000000"
+     */
+    project_id?: string | null | undefined;
+    /**
+     * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
+     * @example "apps/web"
+     */
+    root?: string | null | undefined;
+    /**
+     * `true` deploys each pull or merge request to the environment `pr-<number>`, with the variables of `environment`. Without it, none is deployed.
+     * @example true
+     */
+    previews?: boolean | null | undefined;
+    /**
+     * The secret that signs pushes. Without it, that of the connected app. 1 to 256 characters.
+     * @example "whsec_demo"
+     */
+    secret?: string | null | undefined;
+  } | {
+    /**
+     * The incoming webhook of the chat. It is secret. 1 to 2,048 characters.
+     * @example "https://chat.example.com/in/42"
+     */
+    webhook_url: string;
+    /**
+     * The channel; without it, that of the webhook. 1 to 80 characters.
+     * @example "#deploys"
+     */
+    channel?: string | null | undefined;
+    /**
+     * The events to post, or `*` for all, the default. 1 to 10,000 entries.
+     * @default ["*"]
+     * @example ["deployment.failed"]
+     */
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+  } | {
+    /**
+     * The API key of the provider. It is secret. 1 to 256 characters.
+     * @example "sk_live_demo_ada"
+     */
+    api_key: string;
+    /**
+     * The provider's domain, without `api.`. At most 253 characters.
+     * @example "datadoghq.eu"
+     */
+    site: string;
+    /**
+     * The `service` tag of events and metrics; none by default. 1 to 128 characters.
+     * @example "web"
+     */
+    service?: string | null | undefined;
+  } | {
+    /**
+     * The https URL that events are posted to. 1 to 2,048 characters.
+     * @example "https://hooks.acme.example/in"
+     */
+    url: string;
+    /**
+     * The secret that signs each delivery; without it, none is signed. 1 to 256 characters.
+     * @example "whsec_demo"
+     */
+    secret?: string | null | undefined;
+    /**
+     * Headers that go with every delivery, by their names. Without them, none are added. null removes all.
+     * @example {"x-tenant":"acme"}
+     */
+    headers?: Record<string, string> | null | undefined;
+    /**
+     * The events to send, or `*` for all, the default. 1 to 10,000 entries.
+     * @default ["*"]
+     * @example ["deployment.failed"]
+     */
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+  } | undefined;
 }
 
 /** The input of `integrations.list`: list integrations. */
@@ -837,137 +775,98 @@ export interface IntegrationsUpdateInput {
   /**
    * The settings to change; those left out stay as they are.
    */
-  config?:
-    | {
-        /**
-         * The repository whose pushes deploy, as `owner/repo`.
-         * @example "acme/web"
-         */
-        repo?: string | undefined;
-        /**
-         * The branch whose pushes deploy.
-         * @example "main"
-         */
-        branch?: string | undefined;
-        /**
-         * The environment that they deploy to. At most 64 characters.
-         * @example "production"
-         */
-        environment?: string | undefined;
-        /**
-         * The project that they deploy into. Without it, the project that last deployed the repository, else the organization's only project.
-         * @example "proj_01KAJK2M00PRXJ000000000000"
-         */
-        project_id?: string | null | undefined;
-        /**
-         * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
-         * @example "apps/web"
-         */
-        root?: string | null | undefined;
-        /**
-         * `true` deploys each pull or merge request to the environment `pr-<number>`, with the variables of `environment`. Without it, none is deployed.
-         * @example true
-         */
-        previews?: boolean | null | undefined;
-        /**
-         * The secret that signs pushes. Without it, that of the connected app. 1 to 256 characters.
-         * @example "whsec_demo"
-         */
-        secret?: string | null | undefined;
-      }
-    | {
-        /**
-         * The incoming webhook of the chat. It is secret. 1 to 2,048 characters.
-         * @example "https://chat.example.com/in/42"
-         */
-        webhook_url?: string | undefined;
-        /**
-         * The channel; without it, that of the webhook. 1 to 80 characters.
-         * @example "#deploys"
-         */
-        channel?: string | null | undefined;
-        /**
-         * The events to post, or `*` for all, the default. 1 to 10,000 entries.
-         * @default ["*"]
-         * @example ["deployment.failed"]
-         */
-        events?:
-          | (
-              | "*"
-              | "deployment.queued"
-              | "deployment.started"
-              | "deployment.succeeded"
-              | "deployment.failed"
-              | "deployment.rolled_back"
-              | "generation.completed"
-              | "generation.failed"
-              | "app.crashed"
-              | "schedule.failed"
-              | "project.created"
-              | "project.deleted"
-              | "user.invited"
-              | "user.removed"
-            )[]
-          | undefined;
-      }
-    | {
-        /**
-         * The API key of the provider. It is secret. 1 to 256 characters.
-         * @example "sk_live_demo_ada"
-         */
-        api_key?: string | undefined;
-        /**
-         * The provider's domain, without `api.`. At most 253 characters.
-         * @example "datadoghq.eu"
-         */
-        site?: string | undefined;
-        /**
-         * The `service` tag of events and metrics; none by default. 1 to 128 characters.
-         * @example "web"
-         */
-        service?: string | null | undefined;
-      }
-    | {
-        /**
-         * The https URL that events are posted to. 1 to 2,048 characters.
-         * @example "https://hooks.acme.example/in"
-         */
-        url?: string | undefined;
-        /**
-         * The secret that signs each delivery; without it, none is signed. 1 to 256 characters.
-         * @example "whsec_demo"
-         */
-        secret?: string | null | undefined;
-        /**
-         * Headers that go with every delivery, by their names. Without them, none are added. null removes all.
-         * @example {"x-tenant":"acme"}
-         */
-        headers?: Record<string, string> | null | undefined;
-        /**
-         * The events to send, or `*` for all, the default. 1 to 10,000 entries.
-         * @default ["*"]
-         * @example ["deployment.failed"]
-         */
-        events?:
-          | (
-              | "*"
-              | "deployment.queued"
-              | "deployment.started"
-              | "deployment.succeeded"
-              | "deployment.failed"
-              | "deployment.rolled_back"
-              | "generation.completed"
-              | "generation.failed"
-              | "app.crashed"
-              | "schedule.failed"
-              | "project.created"
-              | "project.deleted"
-              | "user.invited"
-              | "user.removed"
-            )[]
-          | undefined;
-      }
-    | undefined;
+  config?: {
+    /**
+     * The repository whose pushes deploy, as `owner/repo`.
+     * @example "acme/web"
+     */
+    repo?: string | undefined;
+    /**
+     * The branch whose pushes deploy.
+     * @example "main"
+     */
+    branch?: string | undefined;
+    /**
+     * The environment that they deploy to. At most 64 characters.
+     * @example "production"
+     */
+    environment?: string | undefined;
+    /**
+     * The project that they deploy into. Without it, the project that last deployed the repository, else the organization's only project.
+     * @example "proj_01KAJK2M00PRXJ000000000000"
+     */
+    project_id?: string | null | undefined;
+    /**
+     * The folder of the repository that is built, such as `apps/web`. Pushes that change nothing below it deploy nothing. Without it, the `root` of the environment counts. At most 255 characters.
+     * @example "apps/web"
+     */
+    root?: string | null | undefined;
+    /**
+     * `true` deploys each pull or merge request to the environment `pr-<number>`, with the variables of `environment`. Without it, none is deployed.
+     * @example true
+     */
+    previews?: boolean | null | undefined;
+    /**
+     * The secret that signs pushes. Without it, that of the connected app. 1 to 256 characters.
+     * @example "whsec_demo"
+     */
+    secret?: string | null | undefined;
+  } | {
+    /**
+     * The incoming webhook of the chat. It is secret. 1 to 2,048 characters.
+     * @example "https://chat.example.com/in/42"
+     */
+    webhook_url?: string | undefined;
+    /**
+     * The channel; without it, that of the webhook. 1 to 80 characters.
+     * @example "#deploys"
+     */
+    channel?: string | null | undefined;
+    /**
+     * The events to post, or `*` for all, the default. 1 to 10,000 entries.
+     * @default ["*"]
+     * @example ["deployment.failed"]
+     */
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+  } | {
+    /**
+     * The API key of the provider. It is secret. 1 to 256 characters.
+     * @example "sk_live_demo_ada"
+     */
+    api_key?: string | undefined;
+    /**
+     * The provider's domain, without `api.`. At most 253 characters.
+     * @example "datadoghq.eu"
+     */
+    site?: string | undefined;
+    /**
+     * The `service` tag of events and metrics; none by default. 1 to 128 characters.
+     * @example "web"
+     */
+    service?: string | null | undefined;
+  } | {
+    /**
+     * The https URL that events are posted to. 1 to 2,048 characters.
+     * @example "https://hooks.acme.example/in"
+     */
+    url?: string | undefined;
+    /**
+     * The secret that signs each delivery; without it, none is signed. 1 to 256 characters.
+     * @example "whsec_demo"
+     */
+    secret?: string | null | undefined;
+    /**
+     * Headers that go with every delivery, by their names. Without them, none are added. null removes all.
+     * @example {"x-tenant":"acme"}
+     */
+    headers?: Record<string, string> | null | undefined;
+    /**
+     * The events to send, or `*` for all, the default. 1 to 10,000 entries.
+     * @default ["*"]
+     * @example ["deployment.failed"]
+     */
+    events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
+  } | undefined;
   /**
    * `inactive` stops it, `active` starts it. Left out, it stays.
    * @example "active"
@@ -1056,22 +955,7 @@ export interface WebhooksCreateInput {
    * The events to receive, or `*` for all. 1 to 10,000 entries.
    * @example ["deployment.failed"]
    */
-  events: (
-    | "*"
-    | "deployment.queued"
-    | "deployment.started"
-    | "deployment.succeeded"
-    | "deployment.failed"
-    | "deployment.rolled_back"
-    | "generation.completed"
-    | "generation.failed"
-    | "app.crashed"
-    | "schedule.failed"
-    | "project.created"
-    | "project.deleted"
-    | "user.invited"
-    | "user.removed"
-  )[];
+  events: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[];
   /**
    * The secret that signs each delivery. Without it, deliveries are not signed. 1 to 256 characters.
    * @example "whsec_demo"
@@ -1132,24 +1016,7 @@ export interface WebhooksUpdateInput {
    * The complete list of events to receive, or `*` for all. Left out, it stays. 1 to 10,000 entries.
    * @example ["deployment.failed"]
    */
-  events?:
-    | (
-        | "*"
-        | "deployment.queued"
-        | "deployment.started"
-        | "deployment.succeeded"
-        | "deployment.failed"
-        | "deployment.rolled_back"
-        | "generation.completed"
-        | "generation.failed"
-        | "app.crashed"
-        | "schedule.failed"
-        | "project.created"
-        | "project.deleted"
-        | "user.invited"
-        | "user.removed"
-      )[]
-    | undefined;
+  events?: ("*" | "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed")[] | undefined;
   /**
    * The secret that signs each delivery. null removes it; left out, it stays. 1 to 256 characters.
    * @example "whsec_demo"
@@ -1340,21 +1207,7 @@ export interface EventsListInput {
    * Only events of this name.
    * @example "deployment.succeeded"
    */
-  event?:
-    | "deployment.queued"
-    | "deployment.started"
-    | "deployment.succeeded"
-    | "deployment.failed"
-    | "deployment.rolled_back"
-    | "generation.completed"
-    | "generation.failed"
-    | "app.crashed"
-    | "schedule.failed"
-    | "project.created"
-    | "project.deleted"
-    | "user.invited"
-    | "user.removed"
-    | undefined;
+  event?: "deployment.queued" | "deployment.started" | "deployment.succeeded" | "deployment.failed" | "deployment.rolled_back" | "generation.completed" | "generation.failed" | "app.crashed" | "schedule.failed" | "project.created" | "project.deleted" | "user.invited" | "user.removed" | undefined;
 }
 
 /** The input of `events.stream`: open a WebSocket for events and state changes. */
@@ -1396,23 +1249,7 @@ export interface KeysCreateInput {
    * What the key may do, within the scopes of the calling key. By default the same scopes. 1 to 10,000 entries.
    * @example ["*"]
    */
-  scopes?:
-    | (
-        | "*"
-        | "projects:read"
-        | "projects:write"
-        | "deployments:read"
-        | "deployments:write"
-        | "users:read"
-        | "users:write"
-        | "integrations:read"
-        | "integrations:write"
-        | "webhooks:read"
-        | "webhooks:write"
-        | "generations:read"
-        | "generations:write"
-      )[]
-    | undefined;
+  scopes?: ("*" | "projects:read" | "projects:write" | "deployments:read" | "deployments:write" | "users:read" | "users:write" | "integrations:read" | "integrations:write" | "webhooks:read" | "webhooks:write" | "generations:read" | "generations:write")[] | undefined;
   /**
    * When the key stops working, in ISO 8601; by default when the calling key does. null means never.
    * @example "2026-11-28T09:00:00.000Z"

@@ -49,17 +49,13 @@ export interface Environment {
    * The variables by name, as text; a secret shows as `{"secret":true}`.
    * @example {"PORT":"8080"}
    */
-  variables: Record<
-    string,
-    | string
-    | {
-        /**
-         * The value is secret, and stays as it is.
-         * @example true
-         */
-        secret: true;
-      }
-  >;
+  variables: Record<string, string | {
+    /**
+     * The value is secret, and stays as it is.
+     * @example true
+     */
+    secret: true;
+  }>;
   /**
    * The environment's own host names.
    * @example ["www.acme.example"]
@@ -68,35 +64,33 @@ export interface Environment {
   /**
    * Each domain with its state. A `pending` domain becomes active once the TXT record `record` has the value `token`; `reason` says why the last look-up failed.
    */
-  domain_status?:
-    | {
-        /**
-         * The domain.
-         * @example "www.acme.example"
-         */
-        name: string;
-        /**
-         * Whether it is active.
-         * @example "active"
-         */
-        status: "active" | "pending";
-        /**
-         * The name of the TXT record that proves the domain.
-         * @example "_svc.www.acme.example"
-         */
-        record: string;
-        /**
-         * The value that the record needs.
-         * @example "tok_demo"
-         */
-        token: string;
-        /**
-         * Why the last look-up did not verify it; null once it is active.
-         * @example "no TXT record"
-         */
-        reason: string | null;
-      }[]
-    | undefined;
+  domain_status?: {
+    /**
+     * The domain.
+     * @example "www.acme.example"
+     */
+    name: string;
+    /**
+     * Whether it is active.
+     * @example "active"
+     */
+    status: "active" | "pending";
+    /**
+     * The name of the TXT record that proves the domain.
+     * @example "_svc.www.acme.example"
+     */
+    record: string;
+    /**
+     * The value that the record needs.
+     * @example "tok_demo"
+     */
+    token: string;
+    /**
+     * Why the last look-up did not verify it; null once it is active.
+     * @example "no TXT record"
+     */
+    reason: string | null;
+  }[] | undefined;
   /**
    * The URL of the live app; null if none is live, absent without a runtime.
    * @example "https://production-web.apps.example.com"
@@ -111,21 +105,18 @@ export interface Environment {
    * How often processes of the live release, workers too, have ended by themselves and were started again; null if none is live.
    * @example {"count":3,"since":"2026-11-21T09:00:00.000Z"}
    */
-  restarts?:
-    | {
-        /**
-         * How often.
-         * @example 3
-         */
-        count: number;
-        /**
-         * Since when they are counted: the release went live then. ISO 8601, in UTC.
-         * @example "2026-11-21T09:00:00.000Z"
-         */
-        since: string;
-      }
-    | null
-    | undefined;
+  restarts?: {
+    /**
+     * How often.
+     * @example 3
+     */
+    count: number;
+    /**
+     * Since when they are counted: the release went live then. ISO 8601, in UTC.
+     * @example "2026-11-21T09:00:00.000Z"
+     */
+    since: string;
+  } | null | undefined;
   /**
    * The workers of the live release, by name.
    * @example ["worker"]
@@ -135,35 +126,33 @@ export interface Environment {
    * The schedules of the live release, each with its next time.
    * @example [{"name":"clean","cron":"0 3 * * *","command":"node clean.js","timeout_s":600,"next_at":"2026-11-21T09:00:00.000Z"}]
    */
-  schedules?:
-    | {
-        /**
-         * The name in `svc.json`.
-         * @example "clean"
-         */
-        name: string;
-        /**
-         * When it runs: five fields, in UTC.
-         * @example "0 3 * * *"
-         */
-        cron: string;
-        /**
-         * The command that runs.
-         * @example "node clean.js"
-         */
-        command: string;
-        /**
-         * The time limit of a run, in seconds.
-         * @example 600
-         */
-        timeout_s: number;
-        /**
-         * When it runs next. ISO 8601, in UTC.
-         * @example "2026-11-21T09:00:00.000Z"
-         */
-        next_at: string;
-      }[]
-    | undefined;
+  schedules?: {
+    /**
+     * The name in `svc.json`.
+     * @example "clean"
+     */
+    name: string;
+    /**
+     * When it runs: five fields, in UTC.
+     * @example "0 3 * * *"
+     */
+    cron: string;
+    /**
+     * The command that runs.
+     * @example "node clean.js"
+     */
+    command: string;
+    /**
+     * The time limit of a run, in seconds.
+     * @example 600
+     */
+    timeout_s: number;
+    /**
+     * When it runs next. ISO 8601, in UTC.
+     * @example "2026-11-21T09:00:00.000Z"
+     */
+    next_at: string;
+  }[] | undefined;
   /**
    * The folder of the repository that is built; null for all of it.
    * @example "apps/web"
@@ -172,75 +161,70 @@ export interface Environment {
   /**
    * The pull or merge request that this environment previews; absent for other environments.
    */
-  preview?:
-    | {
-        /**
-         * The integration whose repository has the request.
-         * @example "int_01KAJK2M00XNT0000000000000"
-         */
-        integration_id: string;
-        /**
-         * The number of the request.
-         * @example 42
-         */
-        number: number;
-        /**
-         * The page of the request at the code host; null if it named none.
-         * @example "https://git.example.com/acme/web/pulls/42"
-         */
-        url: string | null;
-        /**
-         * The newest commit of the request.
-         * @example "0123456789abcdef0123456789abcdef01234567"
-         */
-        commit: string;
-        /**
-         * Whether the request comes from a fork. Its pushes wait until a member deploys `source` to this environment.
-         * @example true
-         */
-        fork: boolean;
-        /**
-         * The source that the request wants to merge, in the form for `POST /deployments`.
-         * @example {"type":"git","repo":"acme/web","branch":"fix-login"}
-         */
-        source: {
-          /**
-           * A Git repository.
-           * @example "git"
-           */
-          type: "git";
-          /**
-           * The repository of the request's branch.
-           * @example "acme/web"
-           */
-          repo: string;
-          /**
-           * The branch of the request.
-           * @example "fix-login"
-           */
-          branch: string;
-        };
-      }
-    | undefined;
+  preview?: {
+    /**
+     * The integration whose repository has the request.
+     * @example "int_01KAJK2M00XNT0000000000000"
+     */
+    integration_id: string;
+    /**
+     * The number of the request.
+     * @example 42
+     */
+    number: number;
+    /**
+     * The page of the request at the code host; null if it named none.
+     * @example "https://git.example.com/acme/web/pulls/42"
+     */
+    url: string | null;
+    /**
+     * The newest commit of the request.
+     * @example "0123456789abcdef0123456789abcdef01234567"
+     */
+    commit: string;
+    /**
+     * Whether the request comes from a fork. Its pushes wait until a member deploys `source` to this environment.
+     * @example true
+     */
+    fork: boolean;
+    /**
+     * The source that the request wants to merge, in the form for `POST /deployments`.
+     * @example {"type":"git","repo":"acme/web","branch":"fix-login"}
+     */
+    source: {
+      /**
+       * A Git repository.
+       * @example "git"
+       */
+      type: "git";
+      /**
+       * The repository of the request's branch.
+       * @example "acme/web"
+       */
+      repo: string;
+      /**
+       * The branch of the request.
+       * @example "fix-login"
+       */
+      branch: string;
+    };
+  } | undefined;
   /**
    * The Basic authentication in front of the app; the password is never shown.
    * @example {"user":"guest","password":"[redacted]"}
    */
-  protect?:
-    | {
-        /**
-         * The user name that a visitor gives.
-         * @example "guest"
-         */
-        user: string;
-        /**
-         * Always `[redacted]`: only a hash is stored.
-         * @example "[redacted]"
-         */
-        password: "[redacted]";
-      }
-    | null
-    | undefined;
+  protect?: {
+    /**
+     * The user name that a visitor gives.
+     * @example "guest"
+     */
+    user: string;
+    /**
+     * Always `[redacted]`: only a hash is stored.
+     * @example "[redacted]"
+     */
+    password: "[redacted]";
+  } | null | undefined;
 }
 
 export interface LogEntry {
@@ -345,25 +329,23 @@ export interface DeploymentItem {
    * Who made it; absent for a deployment of an earlier version.
    * @example {"user_id":"usr_01KAJK2M00XSR0000000000000","key_id":"key_01KAJK2M00KEY0000000000000","via":"api"}
    */
-  created_by?:
-    | {
-        /**
-         * The person who made it; null if nobody is known.
-         * @example "usr_01KAJK2M00XSR0000000000000"
-         */
-        user_id: string | null;
-        /**
-         * The API key of the call; null if there was none.
-         * @example "key_01KAJK2M00KEY0000000000000"
-         */
-        key_id: string | null;
-        /**
-         * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
-         * @example "api"
-         */
-        via: "api" | "dashboard" | "push" | "hook" | "command";
-      }
-    | undefined;
+  created_by?: {
+    /**
+     * The person who made it; null if nobody is known.
+     * @example "usr_01KAJK2M00XSR0000000000000"
+     */
+    user_id: string | null;
+    /**
+     * The API key of the call; null if there was none.
+     * @example "key_01KAJK2M00KEY0000000000000"
+     */
+    key_id: string | null;
+    /**
+     * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
+     * @example "api"
+     */
+    via: "api" | "dashboard" | "push" | "hook" | "command";
+  } | undefined;
   /**
    * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
@@ -453,25 +435,23 @@ export interface Deployment {
    * Who made it; absent for a deployment of an earlier version.
    * @example {"user_id":"usr_01KAJK2M00XSR0000000000000","key_id":"key_01KAJK2M00KEY0000000000000","via":"api"}
    */
-  created_by?:
-    | {
-        /**
-         * The person who made it; null if nobody is known.
-         * @example "usr_01KAJK2M00XSR0000000000000"
-         */
-        user_id: string | null;
-        /**
-         * The API key of the call; null if there was none.
-         * @example "key_01KAJK2M00KEY0000000000000"
-         */
-        key_id: string | null;
-        /**
-         * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
-         * @example "api"
-         */
-        via: "api" | "dashboard" | "push" | "hook" | "command";
-      }
-    | undefined;
+  created_by?: {
+    /**
+     * The person who made it; null if nobody is known.
+     * @example "usr_01KAJK2M00XSR0000000000000"
+     */
+    user_id: string | null;
+    /**
+     * The API key of the call; null if there was none.
+     * @example "key_01KAJK2M00KEY0000000000000"
+     */
+    key_id: string | null;
+    /**
+     * How it came in: the interface, the dashboard, a push to a repository of this service, a hook of a code host, or a command.
+     * @example "api"
+     */
+    via: "api" | "dashboard" | "push" | "hook" | "command";
+  } | undefined;
   /**
    * The URL of its app; present only while its release is live.
    * @example "https://hooks.acme.example/in"
@@ -921,20 +901,18 @@ export interface Generation {
    * The file; only when finished, and as long as it is stored.
    * @example {"type":"image","url":"https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c"}
    */
-  output?:
-    | {
-        /**
-         * The kind of the file.
-         * @example "image"
-         */
-        type: "image" | "video";
-        /**
-         * A signed link to the file. It needs no key, and expires.
-         * @example "https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c"
-         */
-        url: string;
-      }
-    | undefined;
+  output?: {
+    /**
+     * The kind of the file.
+     * @example "image"
+     */
+    type: "image" | "video";
+    /**
+     * A signed link to the file. It needs no key, and expires.
+     * @example "https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c"
+     */
+    url: string;
+  } | undefined;
   /**
    * What the generation cost.
    * @example {"cost_usd":0.04}
@@ -950,20 +928,18 @@ export interface Generation {
    * Why it failed; only when it did.
    * @example {"code":"cancelled","message":"The generation was cancelled"}
    */
-  error?:
-    | {
-        /**
-         * The error code, for programs.
-         * @example "cancelled"
-         */
-        code: string;
-        /**
-         * The message, for people.
-         * @example "The generation was cancelled"
-         */
-        message: string;
-      }
-    | undefined;
+  error?: {
+    /**
+     * The error code, for programs.
+     * @example "cancelled"
+     */
+    code: string;
+    /**
+     * The message, for people.
+     * @example "The generation was cancelled"
+     */
+    message: string;
+  } | undefined;
 }
 
 /** The generations of each model on each day, with their cost. */

@@ -26,7 +26,7 @@ const pascal = (words: string) => words.replaceAll(/(?:^|[^A-Za-z0-9]+)([a-z0-9]
  */
 export async function namedSchemas(): Promise<Map<v.GenericSchema, string>> {
   const exported = new Map<unknown, string>();
-  for (const folder of readdirSync("lib")) {
+  for (const folder of readdirSync("lib/features")) {
     if (!existsSync(`lib/features/${folder}/schema.ts`)) continue;
     for (const [name, schema] of Object.entries(await import(`../../features/${folder}/schema.ts`)))
       exported.set(schema, pascal(name));
