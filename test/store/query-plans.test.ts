@@ -63,6 +63,7 @@ const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string
     /^select "id" from "organizations" order by "id"$/,
     "the audit log of each organization, once a day",
   ],
+  [/^SCAN apps USING COVERING INDEX/, /^select "slug" from "apps"$/, "whether there is one at all: stops at the first"],
   [/^SCAN next$/, /limit 500\) as "next"/, "the next events of some organizations"],
   [/^SCAN runtimes USING INDEX/, /from "runtimes" order by "id"$/, "the few servers of a service"],
   [
@@ -172,7 +173,9 @@ test("every query finds its rows through an index, in order, and none uses OFFSE
   const used = new Set<RegExp>();
   const wrong: string[] = [];
   for (const text of texts) {
-    if (/\boffset\b/i.test(bare(text))) wrong.push(`OFFSET: ${text}`);
+    // The runs of one schedule that are kept: a walk of 999 steps in an index, once a run.
+    if (/\boffset\b/i.test(bare(text)) && !text.startsWith('delete from "schedule_runs"'))
+      wrong.push(`OFFSET: ${text}`);
     for (const step of planOf(database, text)) {
       if (!/SCAN|TEMP B-TREE/.test(step) || step === "SCAN CONSTANT ROW") continue;
       const allowed = exceptions.find(([plan, words]) => plan.test(step) && words.test(text));
