@@ -1,11 +1,13 @@
 import type { Client } from "pg";
 import type { BoundStatement, Driver, Runner, SessionConfig } from "./postgres.ts";
+import { isEnded } from "./postgres-errors.ts";
 
 interface Slot {
   readonly opening: Promise<Client>;
   client?: Client;
   /** Statements that have no result yet. */
   waiting: number;
+  readonly drop: () => void;
 }
 
 const send = (client: Client, query: string | BoundStatement) =>
@@ -26,11 +28,11 @@ export function createPool({ Client }: Driver, config: SessionConfig, max: numbe
 
   const open = (): Slot => {
     const client = new Client({ ...config, pipeline: true });
-    const slot: Slot = { opening: client.connect().then(() => client), waiting: 0 };
     const drop = () => {
       slots.delete(slot);
       void client.end().catch(() => {});
     };
+    const slot: Slot = { opening: client.connect().then(() => client), waiting: 0, drop };
     client.on("error", drop);
     client.on("end", drop);
     slot.opening.then(() => {
@@ -56,9 +58,15 @@ export function createPool({ Client }: Driver, config: SessionConfig, max: numbe
       const slot = choose();
       slot.waiting += 1;
       const sent = slot.client ? send(slot.client, query) : slot.opening.then((client) => send(client, query));
-      return sent.finally(() => {
-        slot.waiting -= 1;
-      });
+      return sent
+        .catch((error) => {
+          // The end of the connection arrives after its reason. Until then, a repeated read would choose it again.
+          if (isEnded(error)) slot.drop();
+          throw error;
+        })
+        .finally(() => {
+          slot.waiting -= 1;
+        });
     },
     async end() {
       hasEnded = true;

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { EventEmitter } from "node:events";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { createService, type Options, type Service } from "../../lib/index.ts";
+import { connectionConfig, type Driver } from "../../lib/store/postgres.ts";
+import { createPool } from "../../lib/store/postgres-pool.ts";
 import { deferred } from "../helpers/temporary-store.ts";
 import { firstOf } from "../helpers/until.ts";
 import { emptyDatabase } from "./databases.ts";
@@ -104,6 +107,21 @@ test("reads are answered while an administrator ends all connections", async (t)
     for (const { status } of await Promise.all(reads)) statuses.add(status);
   }
   assert.deepEqual([...statuses], [200]);
+});
+
+test("a statement that is sent again takes another connection, although the end of the first is not known yet", async () => {
+  const ended = Object.assign(new Error("terminating connection due to administrator command"), { code: "57P01" });
+  let opened = 0;
+  class Ending extends EventEmitter {
+    readonly number = ++opened;
+    connect = async () => this;
+    end = async () => {};
+    query = async () => (this.number === 1 ? Promise.reject(ended) : this.number);
+  }
+  const driver = { Client: Ending } as unknown as Driver;
+  const pool = createPool(driver, connectionConfig("postgres://none/none", "test", "reads"), 1);
+  await assert.rejects(pool.query("select 1"), ended);
+  assert.equal(await pool.query("select 1"), 2);
 });
 
 test("a network that swallows everything is 503 in bounded time, loses nothing, and is left behind once it is back", {
