@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { groups } from "../../bin/commands.ts";
+import { hasSnapshots } from "../helpers/engine.ts";
 import { launch, program, stream, temporaryFolder } from "../helpers/program.ts";
 
 interface Start {
@@ -31,8 +32,8 @@ const starts = (folder: string): Readonly<Record<string, readonly Start[]>> => {
     inbox: [{ words: ["list", "--json"], says: /\[/ }],
     scenarios: [{ words: ["list", "--json"], says: /\[/ }],
     faults: [{ words: ["list", "--json"], says: /\[/ }],
-    snapshots: [{ words: ["create"], says: /snap_/ }],
-    reset: [{ words: [], says: /2026-01-01/ }],
+    snapshots: [{ words: ["create"], ...(hasSnapshots ? { says: /snap_/ } : noSnapshots) }],
+    reset: [{ words: [], ...(hasSnapshots ? { says: /2026-01-01/ } : noSnapshots) }],
     openapi: [{ words: [], says: /"openapi": ?"3\.1/ }],
     login: [{ words: ["--profile", "shop"], says: /shop/, input: "sk_live_demo_owner\n" }],
     seed: [{ words: ["demo", "--database", database], says: /svc-data/ }],
@@ -51,6 +52,7 @@ const starts = (folder: string): Readonly<Record<string, readonly Start[]>> => {
     verify: [{ words: [], says: /differ/ }],
   };
 };
+const noSnapshots = { says: /PostgreSQL database has no snapshots/, code: 1 };
 const hello = {
   jsonrpc: "2.0",
   id: 1,

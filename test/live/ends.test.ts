@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket, WebSocketServer } from "ws";
 import { Subscriber } from "../../lib/http/streams/subscriber.ts";
-import { withSnapshots } from "../helpers/engine.ts";
+import { hasSnapshots, withSnapshots } from "../helpers/engine.ts";
 import { bearer } from "../helpers/headers.ts";
 import { member, withMembers } from "../helpers/members.ts";
 import { mockTime } from "../helpers/mock-time.ts";
@@ -123,16 +123,16 @@ test("an `after` that the present state never gave closes with 4404, and the beg
   const lost = await newest();
   const all = openStream(t, here, `?after=evt_${"0".repeat(26)}`);
   assert.equal((await all.until(1))[0].id, lost);
-  await here.service.reset();
+  if (hasSnapshots) await here.service.reset();
   const refused = async (after: string) => {
     const { code, reason } = await openStream(t, here, `?after=${after}`).closed;
     assert.equal(code, 4404);
     assert.match(reason, /^there is no event evt_\w+; .* connect again without after$/);
   };
-  await refused(lost);
+  if (hasSnapshots) await refused(lost);
   await here.service.clock.advance("2h");
   await here.project("later");
   assert.ok((await newest()) > lost);
-  await refused(lost);
+  if (hasSnapshots) await refused(lost);
   await refused(theirs);
 });

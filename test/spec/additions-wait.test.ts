@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { EventEmitter, once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { standingClock } from "../../lib/kernel/standing-clock.ts";
 import { drainEventLoop } from "../helpers/engine.ts";
@@ -142,13 +143,17 @@ test("A caller who aborts a wait gets no answer", async (t) => {
 });
 
 test("a rollback waits for its deployment, and a wrong wait makes none", async (t) => {
-  const here = await queued(t);
+  const waits = new EventEmitter();
+  const warn = (message: string) => void waits.emit(message.slice(0, 12));
+  const here = await queued(t, { logger: { error() {}, warn, info() {}, debug() {} } });
   await here.service.clock.advance("10s");
   const { id } = await here.deploy(here.project.id);
   await here.service.clock.advance("10s");
   const rollback = (wait: string) => here.call("owner", "POST", `/v1/deployments/${id}/rollback?wait=${wait}`);
   for (const wait of ["61", "-1", "x"]) expect(await rollback(wait), 422);
+  const begun = once(waits, "a call waits");
   const asked = pending(rollback("30"));
+  await begun; // Time that passes before the deployment is made is no time of its build.
   await here.service.clock.advance("5s");
   await drain(here);
   assert.equal(asked.hasArrived, false, "it still deploys");
