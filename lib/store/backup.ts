@@ -1,4 +1,14 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isAssetName } from "./asset-files.ts";
 import { settleSwitch, switchFiles, switchOf } from "./atomic-switch.ts";
@@ -140,9 +150,8 @@ function copyBeside(source: string, target: string, report: Report): string[] {
   const [from, to] = [assetFolderOf(source), assetFolderOf(target)];
   if (!existsSync(from) || !statSync(from).isDirectory()) return [];
   mkdirSync(to, { mode: 0o700 });
-  return readdirSync(from, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && isAssetName(entry.name))
-    .map(({ name }) => name)
+  return readdirSync(from)
+    .filter((name) => isAssetName(name) && lstatSync(join(from, name), { throwIfNoEntry: false })?.isFile())
     .sort()
     .filter((name, done, { length: total }) => {
       report({ what: "copying files of generations", done, total });

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isPostgres } from "./database-url.ts";
 
@@ -32,10 +32,12 @@ interface Entry {
 
 function entriesOf(folder: string): Entry[] {
   try {
-    return readdirSync(folder, { withFileTypes: true, encoding: "buffer" }).map((one) => {
-      const name = one.name.toString();
-      const isUtf8 = Buffer.from(name).equals(one.name);
-      return { name, isUtf8, isFile: one.isFile(), isFolder: one.isDirectory() };
+    return readdirSync(folder, "buffer").flatMap((bytes) => {
+      const name = bytes.toString();
+      const path = Buffer.concat([Buffer.from(`${folder}/`), bytes]);
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      const isUtf8 = Buffer.from(name).equals(bytes);
+      return found ? [{ name, isUtf8, isFile: found.isFile(), isFolder: found.isDirectory() }] : [];
     });
   } catch (error) {
     if (isGone(error)) return [];

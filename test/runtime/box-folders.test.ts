@@ -7,15 +7,33 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { hiddenFiles } from "../../lib/platform/box/machine-files.ts";
 import { bubblewrap } from "../../lib/platform/process/sandbox.ts";
 import { needs, obeyingApp, runIn } from "../helpers/obeying-app.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { runtimeWorld } from "../helpers/running-apps.ts";
 import { expect } from "../helpers/test-service.ts";
+
+test("Files of /proc that vanish while a box is prepared do not stop it", (t) => {
+  const proc = temporaryFolder(t);
+  const gone = join(proc, "vanished");
+  for (const name of ["31535", "kcore"]) symlinkSync(gone, join(proc, name));
+  mkdirSync(join(proc, "pressure"));
+  for (const name of ["diskstats", "uptime"]) writeFileSync(join(proc, name), "");
+  const hidden = hiddenFiles({ folder: "/no/folder", file: "/no/file" }, proc);
+  assert.deepEqual(
+    [hidden.slice(0, 3), hidden.slice(3)].sort(),
+    [
+      ["--ro-bind", "/no/file", "/proc/diskstats"],
+      ["--ro-bind", "/no/folder", "/proc/pressure"],
+    ].sort(),
+  );
+});
 
 /* Which folders builds and apps of the runtime `process` share, and which they see. */
 

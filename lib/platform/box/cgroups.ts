@@ -53,14 +53,22 @@ function tryRemove(at: Hierarchies): boolean {
 
 const isRunning = (pid: string) => existsSync(`/proc/${pid}`);
 
+/** The groups of the boxes in a group, which another server may be removing too. */
+function boxesIn(group: string): string[] {
+  try {
+    return readdirSync(group).filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
 /** Removes the groups of servers that were killed. */
 function removeLeftovers(at: Hierarchies): void {
   for (const folder of foldersOf(at)) {
     for (const name of readdirSync(folder)) {
       const [, pid] = new RegExp(`^${prefix}(\\d+)-`).exec(name) ?? [];
       if (pid === undefined || isRunning(pid)) continue;
-      for (const box of readdirSync(join(folder, name), { withFileTypes: true }))
-        if (box.isDirectory()) tryRemove(below(below(at, name), box.name));
+      for (const box of boxesIn(join(folder, name))) tryRemove(below(below(at, name), box));
       tryRemove(below(at, name));
     }
   }

@@ -104,8 +104,9 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     for (const place of places)
       for (const name of await readdir(place))
         if (leftover.test(name)) await rm(join(place, name), { recursive: true, force: true });
-    for (const { name, parentPath } of await readdir(join(path, "refs"), { recursive: true, withFileTypes: true }))
-      if (name.endsWith(".lock")) await rm(join(parentPath, name), { force: true });
+    const refs = join(path, "refs");
+    for (const name of await readdir(refs, { recursive: true }))
+      if (name.endsWith(".lock")) await rm(join(refs, name), { force: true });
   };
 
   /** Counts a running push. The first of several concurrent pushes removes the leftovers of a killed push. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { folderBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
 
@@ -19,9 +19,8 @@ export function createGitCaches() {
 
   const removeLeftovers = async (cache: string) => {
     if (!existsSync(cache)) return;
-    const files = await readdir(cache, { recursive: true, withFileTypes: true });
-    for (const { name, parentPath } of files)
-      if (leftover.test(name)) await rm(join(parentPath, name), { force: true });
+    for (const path of await readdir(cache, { recursive: true }))
+      if (leftover.test(basename(path))) await rm(join(cache, path), { force: true });
   };
 
   const commitsIn = async (cache: string) => {
