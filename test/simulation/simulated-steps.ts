@@ -56,8 +56,10 @@ const conflicts: Record<string, Step> = {
   },
   async "a domain that is taken"(context) {
     const domains = [`${context.random.alphanumeric(8).toLowerCase()}.example.com`];
-    for (const id of [await newProject(context), await newProject(context)])
-      await context.call("environments.put", { id, name: "production" }, { variables: {}, domains });
+    const [id, other] = [await newProject(context), await newProject(context)];
+    await context.call("environments.put", { id, name: "production" }, { variables: {}, domains });
+    for (const operation of ["environments.put", "environments.update"] as const)
+      await context.call(operation, { id: other, name: "production" }, { variables: {}, domains });
   },
   async "people who are there"({ call, random }) {
     await call("users.invite", {}, { email: "owner@acme.test", role: "viewer" });
