@@ -21,7 +21,7 @@ export function createPeople({ organizations, users }: Ports) {
     });
     if (user?.status !== "active") return undefined;
     const caller = { organization_id, user_id: id, role: user.role, key_id: "", scopes: ["*"] };
-    return { caller, rate_limit: null, isCurrent: () => false };
+    return { caller, windows: [], isCurrent: () => false };
   };
 
   return {

@@ -9,9 +9,8 @@ import type { RequestContext } from "./request-context.ts";
 /** The user of a key. `isCurrent`, called within a transaction, is true if the user is certainly unchanged. */
 interface Identity {
   readonly caller: Caller;
-  readonly rate_limit: number | null;
-  /** The key whose window counts the request, if it is another one. */
-  readonly window_key_id?: string | null;
+  /** The windows that count the request, each with the limit of its key; null if it has none of its own. */
+  readonly windows: readonly (readonly [key_id: string, limit: number | null])[];
   isCurrent(): boolean;
 }
 
@@ -144,6 +143,19 @@ export function createAuthenticator(ports: {
     });
   };
 
+  /** Counts a request in each window, until one is used up. Answers the one that is nearest to its end. */
+  const takeEach = (counted: Identity["windows"]) =>
+    counted.reduce<Window | undefined | Promise<Window | undefined>>(
+      (taken, [key_id, limit]) =>
+        andThen(taken, (nearest) => {
+          if (nearest?.allowed === false) return nearest;
+          return andThen(windows.take(key_id, keyLimit(limit)), (next) =>
+            nearest && next.allowed && nearest.remaining <= next.remaining ? nearest : next,
+          );
+        }),
+      undefined,
+    );
+
   const byToken = (request: RequestContext, token: string | undefined): Authentication | Promise<Authentication> =>
     andThen(token === undefined ? undefined : identify(token), (found) => {
       if (!found) {
@@ -154,8 +166,8 @@ export function createAuthenticator(ports: {
         });
       }
       const { caller, isCurrent } = found;
-      return andThen(windows.take(found.window_key_id ?? caller.key_id, keyLimit(found.rate_limit)), (window) => {
-        return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: exceeded(window) };
+      return andThen(takeEach(found.windows), (window) => {
+        return { caller, key_id: caller.key_id, token, window, isCurrent, refusal: window && exceeded(window) };
       });
     });
 

@@ -39,7 +39,7 @@ export interface Tables extends AppTables {
     created_at: string;
     created_by_key_id: string | null;
     maker_key_id: string | null;
-    window_key_id: string | null;
+    shared_windows: string | null;
   };
   sessions: {
     hash: string;

@@ -159,6 +159,39 @@ test("keys that a key with a limit makes share its window, theirs too, and after
   assert.equal((await ask(made[1]?.key ?? "")).status, 200);
 });
 
+test("a key with a lower limit counts its own requests and those of the keys that it made; its makers count all", async (t) => {
+  const here = await world(t, { seed: withMembers(member("limited", "owner", { rate_limit: 30 })) });
+  const ask = async (key: string) => {
+    const { status, headers } = await here.call("nobody", "GET", "/v1/me", undefined, bearer(key));
+    return [status, headers.get("x-ratelimit-limit"), headers.get("x-ratelimit-remaining")];
+  };
+  const times = async (count: number, key: string) => {
+    for (let i = 1; i < count; i++) await ask(key);
+    return ask(key);
+  };
+  const child = await makeWith(here, "sk_live_limited", { rate_limit: 6 });
+  assert.deepEqual(await times(9, "sk_live_limited"), [200, "30", "20"]);
+  assert.deepEqual(await ask(child.key), [200, "6", "5"], "requests of its maker are not its own");
+  const grandchild = await makeWith(here, child.key, { rate_limit: 2 });
+  assert.deepEqual(await times(3, grandchild.key), [429, "2", "0"]);
+  assert.deepEqual(await ask(child.key), [200, "6", "1"], "it counts those of the key that it made");
+  const heir = await makeWith(here, child.key);
+  assert.deepEqual(await ask(heir.key), [429, "6", "0"], "it has the limit of its maker, so it shares its window");
+  const wide = await makeWith(here, "sk_live_limited", { rate_limit: 29 });
+  assert.deepEqual(await times(13, wide.key), [200, "30", "0"], "the window that is nearest to its end is shown");
+  assert.deepEqual(await ask(wide.key), [429, "30", "0"]);
+});
+
+test("at most eight limits stand above each other", async (t) => {
+  const here = await world(t, { seed: withMembers(member("limited", "owner", { rate_limit: 30 })) });
+  let key = "sk_live_limited";
+  for (let limit = 29; limit > 22; limit--) ({ key } = await makeWith(here, key, { rate_limit: limit }));
+  const lower = await here.call("nobody", "POST", "/v1/api-keys", { name: "x", rate_limit: 22 }, bearer(key));
+  assert.deepEqual(pathsOf(expect(lower, 422)), ["rate_limit"]);
+  assert.match(lower.body.error.message, /must be left out or 23/);
+  await makeWith(here, key, { rate_limit: 23 });
+});
+
 test("keys that a key with a limit makes in turn do not exceed it either", async (t) => {
   const here = await world(t, { seed: withMembers(member("limited", "owner", { rate_limit: 20 })) });
   const child = expect(await callAs(here, "limited", "POST", "/v1/api-keys", { name: "child", rate_limit: 5 }), 201);

@@ -7,14 +7,14 @@ import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
+import { type CountedWindow, windowsOf } from "./made-key.ts";
 import { keysRepository } from "./repository.ts";
 
 /** The caller that a key belongs to, with the limits of the key. */
 export interface Identity {
   readonly caller: Caller;
-  readonly rate_limit: number | null;
-  /** The key whose rate window counts the requests, if it is another one. */
-  readonly window_key_id?: string | null;
+  /** The rate windows that count its requests; none for a session. */
+  readonly windows: readonly CountedWindow[];
   readonly expires_at: string | null;
   /** Whether no rights have changed since in any process, so that nothing has to be read again. */
   isCurrent(): boolean;
@@ -103,12 +103,11 @@ export function createIdentities({ store, feed, clock }: Ports) {
     const [rights, others] = [feed.rightsChanges(), store.engine.foreignCommitVersion()];
     const row = await keys(tx).identify({ hash: hashOf(token) });
     if (row?.status !== "active" || hasExpired(row.expires_at)) return undefined;
-    const { organization_id, user_id, role, key_id, expires_at, rate_limit, window_key_id } = row;
+    const { organization_id, user_id, role, key_id, expires_at } = row;
     const last = lastUse(key_id, row.last_used_at);
     const identity: Known = {
       caller: { organization_id, user_id, role, key_id, scopes: JSON.parse(row.scopes) as string[] },
-      rate_limit,
-      window_key_id,
+      windows: windowsOf(key_id, row.rate_limit, row.shared_windows),
       expires_at,
       isCurrent: () =>
         feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(expires_at),

@@ -5,7 +5,7 @@ import type { Row } from "../../store/tables.ts";
 
 /** The key that creates another key. The new key never exceeds its limits (schema/records.md#api-keys). */
 
-type Maker = Pick<Row<"api_keys">, "id" | "expires_at" | "rate_limit" | "window_key_id"> | undefined;
+type Maker = Pick<Row<"api_keys">, "id" | "expires_at" | "rate_limit" | "shared_windows"> | undefined;
 
 export function refuseScopes(own: readonly string[], scopes: readonly Scope[]): void {
   const lacking = scopes.filter((scope) => !covers(own, scope));
@@ -25,8 +25,23 @@ export function expiryOf(maker: Maker, wanted: number | undefined): string | und
   return expires_at;
 }
 
-/** The key whose rate window the new key shares, if its maker has a limit of its own. */
-export const windowOf = (maker: Maker): string | null => maker?.window_key_id ?? (maker?.rate_limit ? maker.id : null);
+/** A key whose rate window counts a request, and the limit of that window. Null means the limit of the service. */
+export type CountedWindow = readonly [key_id: string, limit: number | null];
+/** Each window of a key costs a count at each request. */
+const mostWindows = 8;
+
+/** The windows that count the requests of a key. Where its limit is that of its maker, the window of the maker suffices. */
+export function windowsOf(key_id: string, rate_limit: number | null, shared_windows: string | null): CountedWindow[] {
+  const shared = JSON.parse(shared_windows ?? "[]") as CountedWindow[];
+  return shared[0]?.[1] === rate_limit ? shared : [[key_id, rate_limit], ...shared];
+}
+
+const ownWindows = ({ id, rate_limit, shared_windows }: NonNullable<Maker>) =>
+  windowsOf(id, rate_limit, shared_windows);
+
+/** The windows that the new key shares with its maker, if that has a limit of its own. */
+export const sharedWindowsOf = (maker: Maker): string | null =>
+  maker?.rate_limit ? JSON.stringify(ownWindows(maker)) : null;
 
 /**
  * The rate limit of the new key, at most that of its maker; 0 means no limit. `usual` is the limit of keys without
@@ -37,5 +52,7 @@ export function rateLimitOf(maker: Maker, given: number | null | undefined, usua
   const most = maker ? (maker.rate_limit ?? usual) : 0;
   if (most !== 0 && (given === 0 || given > most))
     throw invalid("rate_limit", `must be 1 to ${most}, the rate limit of the key that makes it`);
+  if (maker?.rate_limit && given < most && ownWindows(maker).length >= mostWindows)
+    throw invalid("rate_limit", `must be left out or ${most}: ${mostWindows} keys above it have lowered it already`);
   return given;
 }

@@ -16,7 +16,7 @@ export function keysRepository(query: Queries) {
           "api_keys.organization_id",
           "api_keys.scopes",
           "api_keys.rate_limit",
-          "api_keys.window_key_id",
+          "api_keys.shared_windows",
           "api_keys.expires_at",
           "api_keys.last_used_at",
           "api_keys.user_id",

@@ -10,7 +10,7 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
 import { createKeyEnds, type EndsPorts } from "./ends.ts";
 import { createIdentities, hashOf } from "./identities.ts";
-import { expiryOf, rateLimitOf, refuseScopes, windowOf } from "./made-key.ts";
+import { expiryOf, rateLimitOf, refuseScopes, sharedWindowsOf } from "./made-key.ts";
 import { keysRepository } from "./repository.ts";
 import type { keyRevocation, newApiKey } from "./schema.ts";
 
@@ -25,8 +25,8 @@ export interface NewKey {
   readonly rate_limit?: number | undefined;
   /** The calling key, if there is one. */
   readonly made_by?: string | undefined;
-  /** The key whose rate window counts its requests, if it is another one. */
-  readonly window_key_id?: string | null;
+  /** The rate windows of its makers that count its requests too. */
+  readonly shared_windows?: string | null;
 }
 
 /** Each key has its own rate-limit window, so the number of keys is limited. */
@@ -54,7 +54,7 @@ export function keysService({
   const ends = createKeyEnds({ store, feed, onEnded });
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });
   /** The row without its hash and without the columns for cascades and windows. */
-  const view = ({ hash: _, maker_key_id: _maker, window_key_id: _window, scopes, ...row }: Row<"api_keys">) => {
+  const view = ({ hash: _, maker_key_id: _maker, shared_windows: _windows, scopes, ...row }: Row<"api_keys">) => {
     return { scopes: JSON.parse(scopes) as string[], ...row, last_used_at: lastUse(row.id, row.last_used_at) };
   };
   /** Callers who manage users manage all keys; others manage their own. */
@@ -74,7 +74,7 @@ export function keysService({
 
   const insert = async (
     tx: Tx,
-    { user_id, organization_id, name, scopes, key, expires_at, rate_limit, made_by, window_key_id = null }: NewKey,
+    { user_id, organization_id, name, scopes, key, expires_at, rate_limit, made_by, shared_windows = null }: NewKey,
   ) => {
     const secret = key ?? `sk_live_${random.alphanumeric(40)}`;
     const row: Row<"api_keys"> = {
@@ -90,7 +90,7 @@ export function keysService({
       created_at: clock.iso(),
       created_by_key_id: made_by ?? null,
       maker_key_id: made_by ?? null,
-      window_key_id,
+      shared_windows,
     };
     try {
       await keys(tx).insert(row);
@@ -136,7 +136,7 @@ export function keysService({
           expires_at,
           rate_limit: rateLimitOf(maker, limits.rate_limit, rateLimit),
           made_by: maker?.id,
-          window_key_id: windowOf(maker),
+          shared_windows: sharedWindowsOf(maker),
         });
         feed.publish(tx, { kind: "record", organization_id, id: row.id });
         return { ...view(row), key };

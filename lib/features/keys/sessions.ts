@@ -46,7 +46,7 @@ export function createSessions({
     const scopes = row.scopes === null ? ["*"] : (JSON.parse(row.scopes) as string[]);
     return {
       caller: { organization_id, user_id, role, key_id: key_id ?? "", scopes },
-      rate_limit: null,
+      windows: [],
       expires_at,
       isCurrent: () =>
         feed.rightsChanges() === rights && store.engine.foreignCommitVersion() === others && !hasExpired(),
