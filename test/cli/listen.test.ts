@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { followEvents } from "../../bin/event-stream.ts";
 import { verifySignature, verifyStandardWebhook } from "../../lib/index.ts";
 import { runHere } from "../helpers/cli-in-process.ts";
+import { withSnapshots } from "../helpers/engine.ts";
 import { jsonBearer } from "../helpers/headers.ts";
 import { launch, stream, temporaryFolder } from "../helpers/program.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
@@ -184,7 +185,7 @@ test("more than a stream goes back is read from the list, in order and once", as
   assert.deepEqual(heard, [...new Set(heard)].sort());
 });
 
-test("a reset of the service is told, and later events are heard", async (t) => {
+test("a reset of the service is told, and later events are heard", withSnapshots, async (t) => {
   const here = await listeningWorld(t);
   const place = { url: `http://127.0.0.1:${here.port}`, apiKey: keyOf("viewer"), keySource: "the seed" };
   const make = (name: string) => here.call("owner", "POST", "/v1/projects", { name, region: "eu-west-1" });
