@@ -20,6 +20,7 @@ import type { Waiting } from "../features/events/wait-for-change.ts";
 import { createOpenPreviews } from "../features/integrations/open-previews.ts";
 import { previewsService } from "../features/integrations/previews.ts";
 import { integrationsOfRemovedProject } from "../features/integrations/project-removal.ts";
+import type { CrashMail } from "../features/mails/crash-mail.ts";
 import type { CodeHostRights } from "../features/organizations/code-host-rights.ts";
 import { type ProjectName, projectsService } from "../features/projects/service.ts";
 import type { ScenariosService } from "../features/scenarios/service.ts";
@@ -48,6 +49,7 @@ interface DeployingPorts extends Foundation {
   readonly appsUrl: () => string | undefined;
   readonly rights: CodeHostRights;
   readonly projectName: ProjectName;
+  readonly mailCrash: CrashMail;
   /** Whether the service has no other organization. */
   readonly isOnly: (organization_id: string, tx?: Tx) => Promise<boolean>;
   /** Undefined in the mode `start`. */

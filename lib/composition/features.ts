@@ -36,13 +36,14 @@ import type { EndsPorts } from "../features/keys/ends.ts";
 import { createKeyWatch } from "../features/keys/revocation-watch.ts";
 import { keysService } from "../features/keys/service.ts";
 import { createSessions } from "../features/keys/sessions.ts";
+import { createCrashMails } from "../features/mails/crash-mail.ts";
 import { mailsJobs } from "../features/mails/jobs.ts";
 import { mailsService } from "../features/mails/service.ts";
 import { codeHostRights } from "../features/organizations/code-host-rights.ts";
 import type { Plan } from "../features/organizations/schema.ts";
 import { organizationsService } from "../features/organizations/service.ts";
 import { projectsJobs } from "../features/projects/jobs.ts";
-import { projectNames } from "../features/projects/service.ts";
+import { type ProjectName, projectNames } from "../features/projects/service.ts";
 import { repositoriesService } from "../features/repositories/service.ts";
 import { type ScenariosService, scenariosService } from "../features/scenarios/service.ts";
 import { usersService } from "../features/users/service.ts";
@@ -117,14 +118,14 @@ export function createFeatures(
   const projectName = projectNames(ports.store);
   const outbox = createOutbox({ ...ports, bus, queue, endpoints, formats, attempts, projectName, retention_ms });
   const organizationName = async (tx: Tx, id: string) => (await organizations.get({ organization_id: id }, tx)).name;
-  const people = createPeople({ ...ports, bus, queue, mailer, origin, organizationName }, settings);
-  const { keys, users } = people;
+  const people = createPeople({ ...ports, bus, queue, mailer, origin, organizationName, projectName }, settings);
+  const { keys, users, mailCrash } = people;
   const scenarios = scenariosService({ ...ports, takesDeployments: driver.takesScenarios === true });
   const devScenarios = settings.mode === "dev" ? scenarios : undefined;
   const rights = codeHostRights({ ...ports, codeHost: settings.codeHost });
   const deploying = createDeploying(
     {
-      ...{ ...ports, bus, queue, endpoints, driver, ...runtimes },
+      ...{ ...ports, bus, queue, endpoints, driver, ...runtimes, mailCrash },
       ...{ rights, isOnly: rights.isOnly, scenarios: devScenarios, origin, outbound, repositories, projectName },
     },
     settings,
@@ -178,6 +179,7 @@ function createPeople(
     readonly mailer: Mailer | undefined;
     readonly origin: () => string;
     readonly organizationName: (tx: Tx, organization_id: string) => Promise<string>;
+    readonly projectName: ProjectName;
   },
   { rateLimit, dashboard, mail }: Settings,
 ) {
@@ -186,6 +188,7 @@ function createPeople(
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const sessions = createSessions({ ...ports, keys });
   const watchSession = createKeyWatch({ ...ports, identify: sessions.identify });
+  const hasDashboard = dashboard !== false;
   const from = () => mail.from ?? defaultSender(ports.origin());
   const mails = mailsService({ ...ports, from, onResult: (...result) => invitations.mailed(...result) });
   const users = usersService({ ...ports, keys, onLeave: (...left) => invitations.voidOf(...left) });
@@ -194,9 +197,10 @@ function createPeople(
     users,
     keys,
     mails,
-    hasDashboard: dashboard !== false,
+    hasDashboard,
   });
-  return { keys, watchKey, sessions, watchSession, mails, users, invitations };
+  const mailCrash = createCrashMails({ ...ports, users, mails, hasDashboard });
+  return { keys, watchKey, sessions, watchSession, mails, users, invitations, mailCrash };
 }
 
 function createGenerations(

@@ -15,6 +15,7 @@ export interface AppTables {
     restarts_since: string | null;
     hour_restarts: number;
     hour_since: string | null;
+    mailed_at: string | null;
   };
   previews: {
     integration_id: string;

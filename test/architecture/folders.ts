@@ -90,6 +90,7 @@ export const splits: Readonly<Record<string, string>> = {
   "scenarios/stored-outcome": "the outcome that work took from a scenario, stored in its row",
   "scenarios/stepper": "moves work whose pace is polls or manual",
   "invitations/mail-content": "what the mail of an invitation says",
+  "mails/crash-mail": "tells owners and admins of a crash",
   "mails/content": "what a mail says, as text and as HTML",
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",

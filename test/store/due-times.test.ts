@@ -24,7 +24,7 @@ const history = `
   projects.created_at projects.updated_at
   deployments.created_at deployments.updated_at deployments.completed_at deployments.deployed_at
   deployment_logs.timestamp
-  app_logs.timestamp apps.restarts_since apps.hour_since
+  app_logs.timestamp apps.restarts_since apps.hour_since apps.mailed_at
   schedule_runs.started_at schedule_runs.ended_at
   events.timestamp events.data
   mails.sent_at

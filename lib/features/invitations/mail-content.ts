@@ -1,5 +1,5 @@
 import type { Role } from "../../kernel/roles.ts";
-import type { MailContent } from "../mails/content.ts";
+import { inOneLine, type MailContent } from "../mails/content.ts";
 
 interface Invitation {
   readonly organization: string;
@@ -22,9 +22,6 @@ const dateText = (at: string) =>
   `${Number(at.slice(8, 10))} ${months[Number(at.slice(5, 7)) - 1]} ${at.slice(0, 4)}, ${at.slice(11, 16)} UTC`;
 
 const withArticle = (role: Role) => `${/^[ao]/.test(role) ? "an" : "a"} ${role}`;
-
-/** A name without line breaks and changes of direction: it must not look like text of the service. */
-const inOneLine = (name: string) => name.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim() || "(no name)";
 
 /** The content of an invitation mail. */
 export function invitationMail(invitation: Invitation): { readonly subject: string; readonly content: MailContent } {

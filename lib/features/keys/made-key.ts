@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { isoOf } from "../../kernel/clock.ts";
 import { invalid, Problem } from "../../kernel/errors.ts";
 import { covers, type Scope } from "../../kernel/roles.ts";
@@ -27,12 +28,13 @@ export function expiryOf(maker: Maker, wanted: number | undefined): string | und
 
 /** A key whose rate window counts a request, and the limit of that window. Null means the limit of the service. */
 export type CountedWindow = readonly [key_id: string, limit: number | null];
+const stored = v.array(v.tuple([v.string(), v.nullable(v.number())]));
 /** Each window of a key costs a count at each request. */
 const mostWindows = 8;
 
 /** The windows that count the requests of a key. Where its limit is that of its maker, the window of the maker suffices. */
 export function windowsOf(key_id: string, rate_limit: number | null, shared_windows: string | null): CountedWindow[] {
-  const shared = JSON.parse(shared_windows ?? "[]") as CountedWindow[];
+  const shared = v.parse(stored, JSON.parse(shared_windows ?? "[]"));
   return shared[0]?.[1] === rate_limit ? shared : [[key_id, rate_limit], ...shared];
 }
 

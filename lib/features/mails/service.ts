@@ -20,9 +20,10 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly content: MailContent;
-  readonly token: string;
   readonly link: string;
-  readonly invitation_id: string;
+  /** Of a mail with an invitation. */
+  readonly token?: string;
+  readonly invitation_id?: string;
 }
 
 /** A mail as the operator sees it. */
@@ -33,6 +34,7 @@ export interface SentMail {
   readonly text: string;
   /** Null for mails of earlier versions. */
   readonly html: string | null;
+  /** Empty in a mail without an invitation. */
   readonly token: string;
   readonly link: string;
   /** When the mail was created. */
@@ -139,7 +141,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
 
   return {
     /** Adds a mail; returns its id and status. */
-    async send(tx: Tx, organization_id: string, { to, subject, content, token, link, invitation_id }: Mail) {
+    async send(tx: Tx, organization_id: string, { to, subject, content, token = "", link, invitation_id }: Mail) {
       const id = ids.next("mail");
       const sealed: Sealed = { text: textOf(content), html: htmlOf(content), token, link };
       const status: MailStatus = mailer ? "pending" : "kept";
@@ -153,7 +155,7 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
         status,
         message_id: mailer ? `<${id}@${hostOfSender(from())}>` : null,
         attempts: "[]",
-        invitation_id,
+        invitation_id: invitation_id ?? null,
       });
       if (mailer) await queue.add(tx, "mails.send", { organization_id, id });
       return { mail_id: id, mail_status: status, mail_error: null };

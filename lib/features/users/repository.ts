@@ -32,6 +32,17 @@ export function usersRepository(query: Queries) {
         .orderBy("id")
         .limit(sql.lit(1)),
     ),
+    /** The active owners and admins, the longest-serving first. */
+    managers: query.all((db, p: { organization_id: string }) =>
+      db
+        .selectFrom("users")
+        .selectAll()
+        .where("organization_id", "=", p.organization_id)
+        .where("status", "=", "active")
+        .where("role", "in", ["owner", "admin"])
+        .orderBy("id")
+        .limit(sql.lit(20)),
+    ),
     anotherOwner: query.first((db, p: Key) =>
       db
         .selectFrom("users")

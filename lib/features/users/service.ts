@@ -96,6 +96,9 @@ export function usersService({
     /** The longest-serving active user with a role. */
     firstWithRole: (organization_id: string, role: Role, tx?: Tx) => users(tx).firstWithRole({ organization_id, role }),
 
+    /** The longest-serving active owners and admins, 20 at most. */
+    managers: (organization_id: string, tx: Tx) => users(tx).managers({ organization_id }),
+
     /** Active members only, without pending invitations. The query can ask for suspended members. */
     list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
       paginateLong(page, "users", { organization_id, status }, users().list),

@@ -1,19 +1,24 @@
 import type { Crash } from "../../drivers/deployment/contract.ts";
 import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { Bus } from "../../features/events/bus.ts";
+import type { EventData } from "../../features/events/catalog.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
+import type { CrashMail } from "../../features/mails/crash-mail.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
+import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { appsRepository } from "./repository.ts";
 
-interface Ports {
+interface CrashPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Log;
   readonly bus: Pick<Bus, "announce">;
   readonly feed: Pick<ChangeFeed, "publish">;
+  /** Mails those who manage the organization. */
+  readonly mailCrash: CrashMail;
 }
 
 const hour_ms = 3_600_000;
@@ -36,8 +41,14 @@ export function countCrash(before: Counts, now: number): Counts & { readonly isT
   };
 }
 
+/** Whether a crash that is an event may be a mail too: one for each release, and at most one in an hour. */
+export const mayMail = (
+  { mailed_at, restarts_since }: Pick<Row<"apps">, "mailed_at" | "restarts_since">,
+  now: number,
+) => mailed_at === null || (mailed_at < (restarts_since ?? "") && now - Date.parse(mailed_at) >= hour_ms);
+
 /** Returns the function that counts a crash of a process of a live release. */
-export function createCrashes({ store, clock, log, bus, feed }: Ports) {
+export function createCrashes({ store, clock, log, bus, feed, mailCrash }: CrashPorts) {
   const rows = store.using(appsRepository);
   const count = ({ organization_id, project_id, environment }: AppKey, deployment_id: string, crash: Crash) =>
     store.transaction({ organization_id }, async (tx) => {
@@ -45,10 +56,13 @@ export function createCrashes({ store, clock, log, bus, feed }: Ports) {
       // The environment was deleted, or another release is live by now.
       if (app?.deployment_id !== deployment_id) return;
       const { isTold, ...counts } = countCrash(app, clock.now());
-      await rows(tx).setRestarts({ project_id, environment, ...counts });
+      const isMailed = isTold && mayMail(app, clock.now());
+      const mailed_at = isMailed ? clock.iso() : app.mailed_at;
+      await rows(tx).setRestarts({ project_id, environment, ...counts, mailed_at });
       feed.publish(tx, { kind: "crash", organization_id, id: project_id });
       const data = { project_id, environment, ...crash, restarts: counts.restarts };
       if (isTold) await bus.announce(tx, organization_id, "app.crashed", data);
+      if (isMailed) await mailCrash(tx, organization_id, data);
     });
   return (key: AppKey, deployment_id: string, crash: Crash): void => {
     if (store.retired) return;

@@ -76,11 +76,11 @@ export function appsRepository(query: Queries) {
         .where("environment", "=", p.environment),
     ),
     setRestarts: query.change(
-      (db, p: Key & Pick<Row<"apps">, "restarts" | "restarts_since" | "hour_restarts" | "hour_since">) =>
+      (db, p: Key & Pick<Row<"apps">, "restarts" | "restarts_since" | "hour_restarts" | "hour_since" | "mailed_at">) =>
         db
           .updateTable("apps")
           .set({ restarts: p.restarts, restarts_since: p.restarts_since })
-          .set({ hour_restarts: p.hour_restarts, hour_since: p.hour_since })
+          .set({ hour_restarts: p.hour_restarts, hour_since: p.hour_since, mailed_at: p.mailed_at })
           .where("project_id", "=", p.project_id)
           .where("environment", "=", p.environment),
     ),

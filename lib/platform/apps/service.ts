@@ -5,6 +5,7 @@ import type { AppKey, Environment, FollowedKey, LiveApps } from "../../features/
 import type { Bus } from "../../features/events/bus.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Waiting } from "../../features/events/wait-for-change.ts";
+import type { CrashMail } from "../../features/mails/crash-mail.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Ids } from "../../kernel/ids.ts";
@@ -72,6 +73,7 @@ interface Ports {
   readonly ids: Ids;
   readonly queue: Queue;
   readonly bus: Pick<Bus, "announce">;
+  readonly mailCrash: CrashMail;
   readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
   readonly deployments: StoredReleases;
   /** The domains of environments. */
@@ -211,7 +213,7 @@ const hostGiver =
       if (hostsUnder(domains, slug).some((host) => ownHosts.includes(host))) continue;
       if ((await rows(tx).withSlug({ slug })) || (await kept(tx, key, slug))) continue;
       const row = { organization_id, project_id, environment, slug, deployment_id: null, log_entries: 0 };
-      const restarts = { restarts: 0, restarts_since: null, hour_restarts: 0, hour_since: null };
+      const restarts = { restarts: 0, restarts_since: null, hour_restarts: 0, hour_since: null, mailed_at: null };
       return void (await rows(tx).insert({ ...row, runtime_id: null, data_bytes: null, workers: null, ...restarts }));
     }
   };

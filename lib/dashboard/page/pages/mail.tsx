@@ -101,16 +101,18 @@ function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: stri
       <Body of={of} />
       <p class="row">
         <a href={linkOf(of.link)} target="_blank" rel="noreferrer">
-          Open the invitation
+          {of.token === "" ? "Open" : "Open the invitation"}
         </a>
         {of.status === "failed" && of.invitation_id !== null && (
           <Action reason={refusal("users:write")} run={() => api.invitations.resend({ id: of.invitation_id ?? "" })}>
             Send again
           </Action>
         )}
-        <FormDialog label="Accept the invitation" submit="Accept" kind="main" run={accept}>
-          <Field label="Name" value={name} onInput={setName} required />
-        </FormDialog>
+        {of.token !== "" && (
+          <FormDialog label="Accept the invitation" submit="Accept" kind="main" run={accept}>
+            <Field label="Name" value={name} onInput={setName} required />
+          </FormDialog>
+        )}
       </p>
     </article>
   );
