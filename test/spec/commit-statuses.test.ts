@@ -179,7 +179,10 @@ for (const [what, source, version] of [
     assert.deepEqual(pins, [null, commit]);
     assert.deepEqual(
       host.statuses.map((one) => [one.commit, one.state]),
-      [[commit, "failure"]],
+      [
+        [commit, "pending"],
+        [commit, "failure"],
+      ],
     );
     const [event] = expect(await here.call("owner", "GET", "/v1/events"), 200).data;
     assert.deepEqual([event.event, event.data.version], ["deployment.failed", version]);

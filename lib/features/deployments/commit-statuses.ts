@@ -64,10 +64,10 @@ const states: Readonly<Record<Deployment["status"], readonly [CommitStatus["stat
 
 /** The commit of a deployment; undefined until it is known, and for an image. */
 const commitOf = (row: Deployment): string | undefined => {
-  const { revision, version, pin } = row;
-  const { type, tag } = sourceOf(row);
-  const commit = revision ?? (tag === null ? version : pin);
-  return type === "git" && commit !== null && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(commit) ? commit : undefined;
+  const commit = row.revision ?? row.pin ?? row.version;
+  return sourceOf(row).type === "git" && commit !== null && /^[0-9a-f]{40}([0-9a-f]{24})?$/.test(commit)
+    ? commit
+    : undefined;
 };
 
 export type CommitStatuses = ReturnType<typeof createCommitStatuses>;
@@ -92,18 +92,20 @@ export function createCommitStatuses(ports: Ports) {
       organization_id: key.organization_id,
     });
 
-  const changed = async (tx: Tx, row: Deployment): Promise<void> => {
+  const changed = async (tx: Tx, row: Deployment, before?: Deployment): Promise<void> => {
     const commit = commitOf(row);
-    // The code host shows it as pending already, unless its commit was unknown before.
-    const wasKnown = row.revision !== null || row.restores !== null;
-    if (commit === undefined || row.status === "building" || (row.status === "deploying" && wasKnown)) return;
+    const isShown = before && commitOf(before) === commit && states[before.status][0] === states[row.status][0];
+    if (commit === undefined || isShown) return;
     const { organization_id, project_id, environment } = row;
     const key: Key = { organization_id, project_id, environment, commit };
     await queue.addUnique(tx, "deployments.tell", key, `tell ${project_id} ${environment} ${commit}`);
   };
 
   return {
-    /** Called when a deployment has entered a state. Undefined without a code host to report to. */
+    /**
+     * Called when a deployment has entered a state, or when its commit is known. Undefined without a code host to
+     * report to.
+     */
     changed: codeHost && changed,
 
     /** The job `deployments.tell`: one try. */

@@ -53,17 +53,17 @@ export function createRollout(ports: Ports) {
   };
 
   /** Publishes that a deployment entered its state. */
-  const publish = (tx: Tx, row: Deployment): Promise<void> | undefined => {
+  const publish = (tx: Tx, row: Deployment, before?: Deployment): Promise<void> | undefined => {
     const { organization_id, id, status, updated_at: at } = row;
     feed.publish(tx, { kind: "deployment", organization_id, id, status, at });
-    return statuses.changed?.(tx, row);
+    return statuses.changed?.(tx, row, before);
   };
 
   /** Makes a move of the table of states; undefined if the move does not start from the deployment's state. */
-  const move = async (tx: Tx, name: MoveName, before: Deployment) => {
-    const row = await deployments(tx).moves[name]({ ...before, at: clock.iso() });
+  const move = async (tx: Tx, name: MoveName, before: Deployment, found: Partial<Deployment> = {}) => {
+    const row = await deployments(tx).moves[name]({ ...before, ...found, at: clock.iso() });
     queues.hasMoved(tx);
-    if (row) await publish(tx, row);
+    if (row) await publish(tx, row, before);
     if (row && isTerminal(lifecycle, row.status) && row.status !== "active") await apps.ended(tx, row);
     return row;
   };
@@ -90,7 +90,7 @@ export function createRollout(ports: Ports) {
   const { startNext } = queues;
 
   const fail = async (tx: Tx, before: Deployment, reason: string, lines: readonly LogLine[]) => {
-    const row = await move(tx, "fail", { ...before, version: versionOf(before) });
+    const row = await move(tx, "fail", before, { version: versionOf(before) });
     if (!row) return;
     await appendLog(tx, row, lines, [{ level: "error", message: "Deployment failed" }]);
     await bus.announce(tx, row.organization_id, "deployment.failed", {
@@ -102,7 +102,7 @@ export function createRollout(ports: Ports) {
 
   const finishBuild = async (tx: Tx, before: Deployment, made: Progress & { state: "done" }) => {
     const { version, pin = null, release = null, logs: lines } = made;
-    const row = await move(tx, "rollout", { ...before, version: before.version ?? version, pin, release });
+    const row = await move(tx, "rollout", before, { version: before.version ?? version, pin, release });
     if (!row) return;
     await appendLog(tx, row, lines);
     await scheduleAdvance(tx, row, apps.runtimeId);
@@ -177,8 +177,11 @@ export function createRollout(ports: Ports) {
     if (progress.state !== "running") return done((tx) => finish(tx, row, progress), row);
     const logLines = async (tx: Tx) => {
       const now = await present(tx, row);
-      if (now?.pin === null && progress.commit !== undefined)
-        await deployments(tx).setPin({ ...now, pin: progress.commit });
+      if (now?.pin === null && progress.commit !== undefined) {
+        const pinned = { ...now, pin: progress.commit };
+        await deployments(tx).setPin(pinned);
+        await statuses.changed?.(tx, pinned, now);
+      }
       if (now) await appendLog(tx, now, progress.logs);
     };
     return snooze(progress.again_ms, logLines, row, { deployment_id: row.id, handle: progress.handle, ...more });
