@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { test } from "node:test";
+import { pushAnswer } from "../../lib/platform/git-host/push-answer.ts";
 import { pushedBranches } from "../../lib/platform/repositories/pushed-branches.ts";
 import { gitHost } from "../helpers/git-host.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
@@ -103,4 +104,25 @@ test("a branch that was never there is not recorded as deleted", async () => {
     [update("old", "a".repeat(40)), update("never", undefined)],
   );
   assert.deepEqual(changes, [{ branch: "old", change: "delete" }]);
+});
+
+test("a push that another one overtakes is recorded, and deploys nothing", async () => {
+  const [older, newer, before] = ["a", "b", "c"].map((one) => one.repeat(40));
+  const refs = (...names: string[]) => names.map((name) => `refs/heads/${name}`);
+  const report = `0030\x01000eunpack ok\n0019ok ${refs("moved")}\n002ang ${refs("refused")} fetch first\n0000`;
+  let stored: ReadonlySet<string> = new Set();
+  async function* gitSays() {
+    yield Buffer.from(report.slice(0, 30));
+    yield Buffer.from(report.slice(30));
+  }
+  async function* lines(found: () => ReadonlySet<string>) {
+    stored = found();
+    yield "";
+  }
+  for await (const _ of pushAnswer(gitSays(), () => true, lines));
+  const { branches, changes } = await pushedBranches(
+    async (command) => (command === "for-each-ref" ? `${newer} ${refs("moved")}` : undefined),
+    refs("moved", "refused").map((ref) => ({ ref, commit: older, before, isStored: stored.has(ref) })),
+  );
+  assert.deepEqual([branches, changes], [[], [{ branch: "moved", change: "update" }]]);
 });

@@ -160,9 +160,11 @@ function createGitServing(ports: Ports, rights: ReturnType<typeof rightsOf>) {
     const creator = (by: Caller) => audited(rights.make(by), request, by).caller;
     const record = branchRecorder(ports.store, name.organization_id, ports.entries(request, caller));
     const deploy = createDeploymentsOfPush({ ...ports, creator, record });
-    async function* lines() {
+    async function* lines(stored: () => ReadonlySet<string>) {
       try {
-        yield* deploy(hosts, name, reader.request, caller, cancellation.signal);
+        const [{ updates, ...pushed }, refs] = [reader.request, stored()];
+        const after = { ...pushed, updates: updates.map((one) => ({ ...one, isStored: refs.has(one.ref) })) };
+        yield* deploy(hosts, name, after, caller, cancellation.signal);
       } finally {
         cancellation.end();
       }

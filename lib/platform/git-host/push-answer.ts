@@ -4,20 +4,31 @@ import { shownLine, stillHere } from "../repositories/push-request.ts";
 /** Shorter than the half minute after which some proxies drop an idle connection. */
 const heartbeat = "15s";
 const end = "0000";
+/** The report of a push is short. What is longer has been pushed all the same; only its overtaken branches are not seen. */
+const mostReport_bytes = 1024 * 1024;
+
+/** The refs that git says it has changed. */
+const refsIn = (report: readonly Buffer[]): ReadonlySet<string> =>
+  new Set([...String(Buffer.concat(report)).matchAll(/ok (refs\/[^\n]+)\n/g)].map(([, ref = ""]) => ref));
 
 /**
  * Git's answer to a push. Before its end it inserts `lines`, which the pusher's git shows as they arrive. `lines`
- * creates the deployments, so it runs to its end even if the client shows no text or has left.
+ * creates the deployments, so it runs to its end even if the client shows no text or has left. It gets the refs that git
+ * has changed until then.
  */
 export async function* pushAnswer(
   answer: AsyncGenerator<Buffer, void>,
   showsText: () => boolean,
-  lines: () => AsyncGenerator<string, void>,
+  lines: (stored: () => ReadonlySet<string>) => AsyncGenerator<string, void>,
 ): AsyncGenerator<Buffer, void> {
   let held = Buffer.alloc(0);
-  let all: AsyncGenerator<string, void> | undefined = lines();
+  const report: Buffer[] = [];
+  let length = 0;
+  let all: AsyncGenerator<string, void> | undefined = lines(() => refsIn(report));
   try {
     for await (const chunk of answer) {
+      length += chunk.length;
+      if (length <= mostReport_bytes) report.push(chunk);
       const bytes = Buffer.concat([held, chunk]);
       const cut = Math.max(0, bytes.length - end.length);
       if (cut > 0) yield bytes.subarray(0, cut);

@@ -5,6 +5,8 @@ export interface RefUpdate {
   readonly commit: string | undefined;
   /** The current commit of the ref; undefined for a new ref. */
   readonly before: string | undefined;
+  /** Whether git has reported that it changed the ref. */
+  readonly isStored?: boolean;
 }
 
 /** The first part of a push, which precedes the pack. */

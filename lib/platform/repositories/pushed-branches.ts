@@ -43,17 +43,19 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
   for (const update of updates) {
     const { ref, commit } = update;
     const branch = branchOf(ref);
+    const isPresent = present.get(ref) === commit;
     // A ref that was never there cannot be deleted.
-    if (present.get(ref) !== commit || (commit ?? update.before) === undefined) continue;
+    if (!(isPresent || update.isStored) || (commit ?? update.before) === undefined) continue;
     if (branch === undefined) {
-      if (commit !== undefined && ref.startsWith("refs/tags/")) tags.push(ref.slice("refs/tags/".length));
+      if (isPresent && commit !== undefined && ref.startsWith("refs/tags/")) tags.push(ref.slice("refs/tags/".length));
       continue;
     }
     changes.push({
       branch,
       change: commit === undefined ? "delete" : update.before === undefined ? "create" : "update",
     });
-    if (commit === undefined) continue;
+    // A branch that another push has moved meanwhile is deployed by that one.
+    if (commit === undefined || !isPresent) continue;
     const names = left > 0 ? await changed(read, update) : undefined;
     const paths = names !== undefined && names.length <= left ? names.split("\0").filter(Boolean) : undefined;
     left -= names?.length ?? 0;
