@@ -61,8 +61,9 @@ test(
 test("A build whose package script may not run a program says what to do", async () => {
   const failing = (line: string) => {
     const start = (script: string, _: unknown, take: (chunk: Buffer) => void) => {
-      if (script === "npm run build") take(Buffer.from(`${line}\n`));
-      return { pid: undefined, kill: () => {}, ended: Promise.resolve({ code: 126, signal: null }) };
+      const isBuild = script === "npm run build";
+      take(Buffer.from(isBuild ? `${line}\n` : "none\n"));
+      return { pid: undefined, kill: () => {}, ended: Promise.resolve({ code: isBuild ? 126 : 0, signal: null }) };
     };
     const same = { signal: new AbortController().signal, hide: (text: string) => text, log: () => {} };
     const limits = { memory_bytes: 1, disk_bytes: 1 };

@@ -95,14 +95,20 @@ test("A file of the repository that cannot run is named", async (t) => {
   writeFileSync(join(root, "denied.sh"), "#!/bin/sh\n");
   writeFileSync(join(root, "windows.sh"), "#!/bin/sh\r\necho\r\n", { mode: 0o755 });
   writeFileSync(join(root, "works.sh"), "#!/bin/sh\necho\r\n", { mode: 0o755 });
-  const look = async (script: string) => execFileSync("sh", ["-c", script], { cwd: root, encoding: "utf8" });
-  assert.match((await programFault("exec ./denied.sh --port 1", look)) ?? "", /^\.\/denied\.sh is not executable: /);
-  assert.match(
-    (await programFault("A=1 ./windows.sh", look)) ?? "",
-    /^the interpreter of \.\/windows\.sh .*CRLF.*"windows\.sh text/,
-  );
-  for (const command of ["./works.sh", "sh denied.sh", "./missing.sh", "/bin/true", "node ./denied.sh", "'./a b'"])
-    assert.equal(await programFault(command, look), undefined, command);
+  let looks = 0;
+  const look = async (script: string) => {
+    looks += 1;
+    return execFileSync("sh", ["-c", script], { cwd: root, encoding: "utf8" });
+  };
+  const fine = ["./works.sh", "sh denied.sh", "/bin/true", "node ./denied.sh", "'./a b'"];
+  assert.equal(await programFault(fine, look), undefined);
+  for (const [command, reason] of [
+    ["exec ./denied.sh --port 1", /^\.\/denied\.sh is not executable: /],
+    ["A=1 ./windows.sh", /^the interpreter of \.\/windows\.sh .*CRLF.*"windows\.sh text/],
+  ] as const)
+    assert.match((await programFault([...fine, "no-such-program", command], look))?.reason ?? "", reason);
+  assert.deepEqual(await programFault([...fine, "./missing.sh"], look), { program: "./missing.sh", reason: undefined });
+  assert.equal(looks, 4, "one look for all commands");
   assert.equal(deniedIn("sh: 1: exec: ./run.sh: Permission denied"), "./run.sh");
   assert.equal(deniedIn("Permission denied"), undefined);
 });

@@ -118,8 +118,8 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (passed === "processes") throw new Failure(`${name} failed: ${processesReason}`);
   if (outOfMemory) throw new Failure(`${name} failed: ${memoryReason(build.limits)}`);
   const fault =
-    code === 126 || code === 127 ? await programFault(command, (script) => printed(script, box, build)) : undefined;
-  if (fault !== undefined) throw new Failure(`${name} failed: ${fault}`);
+    code === 126 || code === 127 ? await programFault([command], (script) => printed(script, box, build)) : undefined;
+  if (fault?.reason !== undefined) throw new Failure(`${name} failed: ${fault.reason}`);
   if (code === 126 && denied !== undefined) throw new Failure(`${name} failed: ${notExecutable(denied)}`);
   const why = code === 127 && notFound !== undefined ? `, the command ${notFound} was not found` : "";
   throw new Failure(

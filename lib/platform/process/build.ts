@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import { quoted } from "../../kernel/text/shell-words.ts";
 import { rootWithin } from "../runtime/app-settings.ts";
 import type { Order, Run } from "../runtime/background-steps.ts";
 import { type BuildLimits, withinLimits } from "../runtime/build-limits.ts";
@@ -16,7 +15,7 @@ import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
 import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
-import { programFault, programOf } from "./program-faults.ts";
+import { programFault } from "./program-faults.ts";
 import { prune } from "./prune.ts";
 import type { Box } from "./sandbox.ts";
 import { fallbackOf, keepFolder, served, siteProgram } from "./static-folder.ts";
@@ -149,14 +148,13 @@ async function runBuild(
 async function checkPrograms(plan: Plan, start: string | undefined, look: (script: string) => Promise<string>) {
   const { workers, schedules, release, otherLanguage } = plan;
   const commands = [start, release, ...[...workers, ...schedules].map(({ command }) => command)];
-  for (const command of commands.filter((one) => one !== undefined)) {
-    const fault = await programFault(command, look);
-    if (fault !== undefined) throw new Failure(fault);
-    const program = programOf(command);
-    if (otherLanguage === undefined || program === undefined) continue;
-    const found = await look(`command -v ${quoted(program)} || true`);
-    if (found.trim() === "") throw new Lacking(`the command ${program} was not found: ${otherLanguage}`);
-  }
+  const fault = await programFault(
+    commands.filter((one) => one !== undefined),
+    look,
+  );
+  if (fault?.reason !== undefined) throw new Failure(fault.reason);
+  if (fault && otherLanguage !== undefined)
+    throw new Lacking(`the command ${fault.program} was not found: ${otherLanguage}`);
 }
 
 /** Runs the steps of a build. Their result decides what the release runs. */

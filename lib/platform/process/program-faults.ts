@@ -13,33 +13,52 @@ export function notExecutable(program: string): string {
 export const keepLf = (files: string): string =>
   `save it with LF, and keep it so with a line such as "${files} text eol=lf" in .gitattributes`;
 
-/** Prints what is wrong with a file of the repository that a command runs. */
-const script = (path: string) => `
-file=${quoted(path)}
-if [ ! -f "$file" ]; then exit 0; fi
-if [ ! -x "$file" ]; then echo denied
-elif head -n 1 "$file" | grep -q "^#!.*$(printf '\\r')"; then echo crlf
-fi`;
+/** Prints a line for each program: what is wrong with it. */
+const script = (programs: readonly string[]) => `
+for file in ${programs.map(quoted).join(" ")}; do
+  fault=none
+  case "$file" in
+    /*) ;;
+    */*) if [ ! -f "$file" ]; then :
+      elif [ ! -x "$file" ]; then fault=denied
+      elif head -n 1 "$file" | grep -q "^#!.*$(printf '\\r')"; then fault=crlf
+      fi ;;
+  esac
+  if [ $fault = none ] && ! command -v "$file" > /dev/null; then fault=absent; fi
+  echo $fault
+done`;
 
 /** The program that a command names, without variables in front of it; undefined if a shell must find it. */
 export const programOf = (command: string): string | undefined =>
   /^(?:exec\s+|\w+=\S*\s+)*([\w./+@-]+)(?=\s|$)/.exec(command.trim())?.[1];
 
+/** A program that cannot run. */
+export interface ProgramFault {
+  readonly program: string;
+  /** Why not; undefined if it was not found. */
+  readonly reason: string | undefined;
+}
+
 /**
- * Why a command cannot run a file of the repository: it is not executable, or its first line ends as on Windows, so that
- * its interpreter is not found. `look` runs a script where the command runs.
+ * A program of these commands that cannot run: a file of the repository is not executable, or its first line ends as on
+ * Windows, so that its interpreter is not found; or there is no such program. `look` runs a script, once, where the
+ * commands run.
  */
 export async function programFault(
-  command: string,
+  commands: readonly string[],
   look: (script: string) => Promise<string>,
-): Promise<string | undefined> {
-  const program = programOf(command);
-  if (program === undefined || !program.includes("/") || program.startsWith("/")) return undefined;
-  const fault = (await look(script(program))).trim();
-  if (fault === "denied") return notExecutable(program);
-  if (fault === "crlf")
-    return `the interpreter of ${program} is not found, because its lines end as on Windows (CRLF): ${keepLf(program.replace(/^\.\//, ""))}`;
-  return undefined;
+): Promise<ProgramFault | undefined> {
+  const programs = commands.map(programOf).filter((one) => one !== undefined);
+  if (programs.length === 0) return undefined;
+  const faults = (await look(script(programs))).trim().split("\n");
+  const [word = ""] = ["denied", "crlf", "absent"].filter((one) => faults.includes(one));
+  const program = programs[faults.indexOf(word)];
+  if (program === undefined) return undefined;
+  const reasons: Readonly<Record<string, string>> = {
+    denied: notExecutable(program),
+    crlf: `the interpreter of ${program} is not found, because its lines end as on Windows (CRLF): ${keepLf(program.replace(/^\.\//, ""))}`,
+  };
+  return { program, reason: reasons[word] };
 }
 
 const denied = /^\S*sh: (?:(?:line )?\d+: )?(?:exec: )?(?:line \d+: )?(\S+): Permission denied$/;
