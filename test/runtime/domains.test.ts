@@ -27,13 +27,24 @@ test("a domain that waits for its record reaches nobody's app, and does once it 
   const { address } = await startTextServer(t, records);
   const here = await runtimeWorld(t, { domains: { verify: true, servers: [address] } });
   here.repos.commit("acme/web", { "index.html": "globex" });
-  const { put, host } = await live(here, "stranger", ["bank.example.com"]);
+  const { environment, put, host } = await live(here, "stranger", ["bank.example.com"]);
   assert.deepEqual([await here.ask(host), (await here.ask("bank.example.com")).slice(0, 3)], ["200 globex", "404"]);
   const [{ record, token }] = expect(await put(), 200).domain_status;
   records.set(record, [token]);
   expect(await put(), 200);
   await here.service.settle();
   assert.equal(await here.ask("bank.example.com"), "200 globex");
+
+  // The health check comes as people do: not with a domain that still waits.
+  const server = `require("node:http").createServer(({ headers }, response) => {
+    response.writeHead(headers.host.startsWith("bank.") ? 200 : 500).end();
+  }).listen(process.env.PORT);`;
+  here.repos.commit("acme/web", { "package.json": { name: "web" }, "server.js": server });
+  const domains = ["another.example.com", "bank.example.com"];
+  expect(await here.call("stranger", "PUT", environment, { variables: {}, domains }), 200);
+  const order = { project_id: environment.split("/")[3], environment: "production", source: git };
+  const { id } = expect(await here.call("stranger", "POST", "/v1/deployments", order), 201);
+  assert.equal((await endOf(here, "stranger", id)).status, "active");
 });
 
 test("the service's own host is no app's, though an environment has its name or had it before", async (t) => {

@@ -1,12 +1,10 @@
 import type { Crash } from "../../drivers/deployment/contract.ts";
 import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { Bus } from "../../features/events/bus.ts";
-import type { EventData } from "../../features/events/catalog.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { CrashMail } from "../../features/mails/crash-mail.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
-import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { appsRepository } from "./repository.ts";

@@ -51,11 +51,12 @@ export function createAppUrls(ports: Ports) {
       protection: protectionOf((await rows(tx).protectOf(key))?.protect),
     }),
 
-    /** The URL at which people reach an environment: with the first of its domains, if it has one. */
+    /** The URL at which people reach an environment: with the first of its domains that serves, else with the first. */
     async visitedAt(key: Environment): Promise<string | null> {
       const app = runtimeName() === undefined ? undefined : await rows().find(key);
       const own = app ? urlOf(app) : null;
-      const [domain] = own === null ? [] : await custom.of(key);
+      const all = own === null ? [] : await custom.of(key);
+      const domain = all.find(({ status }) => status === "active") ?? all[0];
       if (own === null || !domain) return own;
       const url = new URL(own);
       url.hostname = domain.name;
