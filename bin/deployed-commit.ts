@@ -25,6 +25,8 @@ const identity = {
   GIT_COMMITTER_NAME: name,
   GIT_COMMITTER_EMAIL: "deploy@localhost",
 };
+/** In a repository, the line ends of its files are what its user has set. */
+const ofUser = { "core.autocrlf": undefined };
 /** The build recreates these folders. A `.gitignore` may include them again. */
 const usuallyLeftOut = "node_modules/\n.venv/\n__pycache__/\n";
 
@@ -45,14 +47,15 @@ export async function commitOf(
   const view = await viewRepository(git, folder, join(scratch, "view"));
   const read = async (...words: string[]) => {
     if (!view) return undefined;
-    const { code, stdout } = await git(["-C", folder, ...words], { env: view.env });
+    const { code, stdout } = await git(["-C", folder, ...words], { env: view.env, config: ofUser });
     return code === 0 ? stdout : undefined;
   };
   const there = async (...words: string[]) => (await read(...words))?.trim();
+  const format = await there("rev-parse", "--show-object-format");
   const head = await there("rev-parse", "--verify", "--quiet", "HEAD^{commit}");
   const commitTree = (tree: string) => must(["commit-tree", tree, "-m", `Deployed by ${name}`], { env: identity });
 
-  if (view && head !== undefined && view.top === realpathSync(folder)) {
+  if (view && head !== undefined && format !== "sha256" && view.top === realpathSync(folder)) {
     // One quoted path per line, because a path may contain a colon, a quote or a line break.
     writeFileSync(join(scratch, "objects/info/alternates"), `${quoted(view.objects)}\n`);
     const branch = (await there("symbolic-ref", "--quiet", "--short", "HEAD")) ?? usualBranch;
@@ -71,11 +74,20 @@ export async function commitOf(
     mkdirSync(join(scratch, "info"), { recursive: true });
     writeFileSync(join(scratch, "info/exclude"), usuallyLeftOut);
     await must(["-C", folder, "add", "--all", "."], { env });
-  } else await must(["-C", folder, "update-index", "-z", "--add", "--remove", "--stdin"], { env, input: files });
+  } else {
+    const config = { "core.autocrlf": (await there("config", "core.autocrlf")) ?? "false" };
+    await must(["-C", folder, "update-index", "-z", "--add", "--remove", "--stdin"], { env, config, input: files });
+  }
   const tree = await must(["write-tree"]);
   if (tree === emptyTree) throw new UsageError(`${folder} has no files that could be deployed`);
   const nested = (await must(["ls-tree", "-r", "-z", tree])).split("\0").filter((line) => line.startsWith(gitlink));
   const names = nested.map((line) => line.slice(line.indexOf("\t") + 1)).join(", ");
-  const note = names === "" ? undefined : `repositories inside of the folder are not deployed: ${names}`;
+  const notes = [
+    ...(format === "sha256" && view?.top === realpathSync(folder)
+      ? ["the files are deployed as they are, not as the last commit, because its object format is sha256"]
+      : []),
+    ...(names === "" ? [] : [`repositories inside of the folder are not deployed: ${names}`]),
+  ];
+  const note = notes.length === 0 ? undefined : notes.join("; ");
   return { sha: await commitTree(tree), branch: usualBranch, isForced: true, note };
 }

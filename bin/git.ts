@@ -3,7 +3,8 @@ import { createInterface } from "node:readline";
 
 interface GitOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly config?: Readonly<Record<string, string>>;
+  /** Settings beside the fixed ones; an undefined one leaves what the user or the repository has set. */
+  readonly config?: Readonly<Record<string, string | undefined>>;
   readonly input?: string;
   /** Called with each line of stderr. */
   readonly line?: (text: string) => void;
@@ -40,11 +41,11 @@ export function createGit(scratch: string) {
   ) as Record<string, string>;
 
   return async (words: readonly string[], { env = {}, config = {}, input = "", line }: GitOptions = {}) => {
-    const settings = Object.entries({ ...fixed, ...config });
+    const settings = Object.entries({ ...fixed, ...config }).filter(([, value]) => value !== undefined);
     const variables: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
     for (const [i, [name, value]] of settings.entries()) {
       variables[`GIT_CONFIG_KEY_${i}`] = name;
-      variables[`GIT_CONFIG_VALUE_${i}`] = value;
+      variables[`GIT_CONFIG_VALUE_${i}`] = value ?? "";
     }
     const child = spawn("git", words, {
       env: {

@@ -23,7 +23,7 @@ export interface RepositoryView {
 
 const parts = /^(HEAD|index|sharedindex\.\w+|packed-refs|refs|reftable|objects|shallow|info)$/;
 /** The settings that say how the parts and the working tree are to be read. */
-const formats = "^(core\\.(filemode|ignorecase|symlinks)|extensions\\.refstorage)$";
+const formats = "^(core\\.(filemode|ignorecase|symlinks|autocrlf|eol)|extensions\\.(refstorage|objectformat))$";
 
 /** The repository that `.git` in a folder is, or names: its own folder, and the one that its working trees share. */
 function repositoryAt(folder: string): { own: string; shared: string } | undefined {
