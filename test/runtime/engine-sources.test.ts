@@ -176,4 +176,12 @@ test("A Dockerfile for BuildKit alone fails with the instruction that needs it",
     assert.equal(status, "failed", lines);
     assert.match(lines.split("\n").at(-2) ?? "", reason);
   }
+
+  // A build may fail because it lacks a submodule.
+  const modules = '[submodule "lib"]\n\tpath = lib\n\turl = ../gone\n';
+  here.repos.commit("acme/web", { Dockerfile: `FROM ${place}/base:1\nRUN false\n`, ".gitmodules": modules });
+  here.repos.git("acme/web", "update-index", "--add", "--cacheinfo", `160000,${"1".repeat(40)},lib`);
+  here.repos.git("acme/web", "commit", "--quiet", "--message=submodule");
+  const { id: lacking } = await here.release(id);
+  assert.match((await here.messages(lacking)).at(-2) ?? "", /\. The submodule lib was not fetched: no repository/);
 });

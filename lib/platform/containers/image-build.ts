@@ -13,7 +13,7 @@ import { Declined, Failure } from "../runtime/failure.ts";
 import type { Git } from "../runtime/git.ts";
 import { createLineReader } from "../runtime/lines.ts";
 import type { Releases } from "../runtime/releases.ts";
-import { fetchSource, secretsIn } from "../runtime/source.ts";
+import { explainMissing, fetchSource, secretsIn } from "../runtime/source.ts";
 import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
 import { createContainers, labels } from "./container-settings.ts";
@@ -63,12 +63,14 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
   const { deployment_id } = order;
   await sources.create(deployment_id);
   try {
-    const { commit } = await fetchSource(order, run, { git, releases: sources, limits });
+    const { commit, missing } = await fetchSource(order, run, { git, releases: sources, limits });
     const root = rootWithin(sources.appOf(deployment_id), order.root);
     if (!isFile(join(root, "Dockerfile")))
       throw new Declined("nothing to run was found: the runtime engine needs a Dockerfile at the top");
     if (ownSettings(root).runtime === "process") throw new Declined("svc.json asks for the runtime process");
-    await make(order, root, run, ports);
+    await make(order, root, run, ports).catch((error) => {
+      throw explainMissing(missing, error);
+    });
     return commit;
   } finally {
     await sources.remove(deployment_id);

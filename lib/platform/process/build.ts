@@ -9,7 +9,7 @@ import { Declined, Failure, Lacking } from "../runtime/failure.ts";
 import type { Git } from "../runtime/git.ts";
 import type { ProjectCaches } from "../runtime/project-caches.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
-import { fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
+import { explainMissing, fetchSource, secretsIn, variablesOf } from "../runtime/source.ts";
 import { createEngineReader } from "./build-advice.ts";
 import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
@@ -41,8 +41,7 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ rele
     await releases.create(order.deployment_id);
     const { commit, missing } = await fetchSource(order, limited, ports);
     const release = await make(order, commit, limited, ports).catch((error) => {
-      if (missing.length === 0 || !(error instanceof Failure) || error instanceof Declined) throw error;
-      throw new Failure(`${error.message}. ${missing.join(". ")}`);
+      throw explainMissing(missing, error);
     });
     const made = { ...release, missing: [...missing] };
     await releases.complete(order.deployment_id, made);

@@ -3,7 +3,7 @@ import { readWithin, rootWithin } from "./app-settings.ts";
 import type { Order } from "./background-steps.ts";
 import { type BuildLimits, diskReason, type LimitedRun, watchLimits } from "./build-limits.ts";
 import { writtenTo } from "./disk.ts";
-import { Failure } from "./failure.ts";
+import { Declined, Failure } from "./failure.ts";
 import type { Git } from "./git.ts";
 import type { Releases } from "./releases.ts";
 import { type Submodule, shownAddress } from "./submodules.ts";
@@ -37,6 +37,12 @@ export const secretsIn = (variables: Readonly<Record<string, string>>): string[]
 interface FetchedSource {
   readonly commit: string;
   readonly missing: readonly string[];
+}
+
+/** Adds the sentences about submodules to the reason of a build that failed, because it may lack them. */
+export function explainMissing(missing: readonly string[], error: unknown): unknown {
+  if (missing.length === 0 || !(error instanceof Failure) || error instanceof Declined) return error;
+  return new Failure(`${error.message}. ${missing.join(". ")}`);
 }
 
 /** Submodules may have submodules. */
