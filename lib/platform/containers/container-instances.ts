@@ -6,6 +6,7 @@ import { type Program, startApp } from "../runtime/app-instance.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
 import { Failure } from "../runtime/failure.ts";
 import { createPacing } from "../runtime/lines.ts";
+import { readOnlyPlace } from "../runtime/read-only.ts";
 import { variablesOf } from "../runtime/source.ts";
 import { createWorkers, runScheduled, type Workers } from "../runtime/workers.ts";
 import type { Engine } from "./connect.ts";
@@ -41,6 +42,14 @@ type WorkersTell = Parameters<NonNullable<Program["workers"]>>[0];
 type StartRun = Parameters<typeof startApp>[1];
 
 const grace_ms = 10_000;
+
+/** What helps an app that writes to the file system of its image. */
+function readOnlyAdvice(printed: readonly LogLine[]): string {
+  const place = readOnlyPlace(printed.map(({ message }) => message).reverse(), "data|tmp");
+  return place === undefined
+    ? ""
+    : `; it writes to ${place}, which is read-only in a container: permanent files belong in /data (the variable DATA_DIR), others in /tmp or in an empty folder that the Dockerfile names with VOLUME`;
+}
 
 /** The running containers, each as the instance of a release. */
 export function createEngineInstances({ engine, containers, names, detaching, data, left, ...limits }: Ports) {
@@ -121,6 +130,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
+      explain: (_, printed) => readOnlyAdvice(printed),
       workers: (tell) => workersOf(app, order, tell),
       onStopped,
     };

@@ -1,13 +1,8 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
+import { readOnlyPlace } from "../runtime/read-only.ts";
 import { isOfWindows, keepLf } from "./program-faults.ts";
 
-/** For a recursive mkdir on a read-only file system, Node reports ENOENT. */
-const readOnly =
-  /no such file or directory, mkdir '\/(?!(?:app|data|tmp)[/'])|EROFS|Read-only file system|read-only file system|Errno 30/;
 const full = /ENOSPC|[Nn]o space left on device|Errno 28/;
-/** The path in a line such as `EROFS: read-only file system, mkdir '/etc/todos'` or `open /etc/todos: read-only file system`. */
-const pathIn = (line: string) =>
-  /['"](\/[^'"]+)['"]/.exec(line)?.[1] ?? /\s(\/[^\s:]+): read-only file system/i.exec(line)?.[1];
 const loopback = /(?:127\.0\.0\.1|localhost|(?<![\da-f:])\[?::1\]?)"?(?::|, port )(\d{1,5})\b/i;
 /** A server that a line about a refused connection names. */
 const server =
@@ -61,11 +56,9 @@ export function adviceOf(
     return '; the client of Prisma was not generated: add "postinstall": "prisma generate" to the scripts of package.json';
   const known = windowsAdvice(printed) ?? certificateAdvice(printed, false);
   if (known !== undefined) return known;
-  const writing = printed.filter((line) => readOnly.test(line));
-  if (writing.length > 0) {
-    const path = writing.map(pathIn).find((one) => one !== undefined) ?? "a folder";
-    return `; it writes to ${path}, which is read-only: permanent files belong in /data (the variable DATA_DIR), others in /tmp`;
-  }
+  const place = readOnlyPlace(printed, "app|data|tmp");
+  if (place !== undefined)
+    return `; it writes to ${place}, which is read-only: permanent files belong in /data (the variable DATA_DIR), others in /tmp`;
   if (printed.some((line) => full.test(line)))
     return "; it wrote more than deployments.scratch below its folder, or 256 MiB in /tmp: large files belong in /data (the variable DATA_DIR)";
   const refused = printed.filter((line) => /refused/i.test(line));
