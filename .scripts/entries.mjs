@@ -8,8 +8,8 @@ export const entries = {
   "lib/testing": "lib/testing.ts",
   "bin/svc-server": "bin/svc-server.ts",
   "lib/painting": "lib/drivers/painter/worker.ts",
-  "lib/checking": "lib/store/invariants-worker.ts",
-  "lib/checkpoints": "lib/store/checkpoint-worker.ts",
+  "lib/checking": "lib/store/sqlite/invariants-worker.ts",
+  "lib/checkpoints": "lib/store/sqlite/checkpoint-worker.ts",
   "lib/static-server": "lib/platform/box/static-server.ts",
 };
 
@@ -50,7 +50,7 @@ const besideService = [
   "lib/composition/platform.ts",
   "lib/drivers/tracing/opentelemetry.ts",
   "lib/http/h3-routes.ts",
-  "lib/store/open-postgres.ts",
+  "lib/store/postgres/open.ts",
 ].map((file) => resolve(file));
 
 /**

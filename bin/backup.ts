@@ -1,6 +1,6 @@
 import type { ArgsDef } from "citty";
 import { pathOf } from "../lib/kernel/text/paths.ts";
-import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/backup.ts";
+import { backup as copyDatabase, restore as restoreDatabase } from "../lib/store/transfer/backup.ts";
 import { databaseFileOf, EndedWith } from "./arguments.ts";
 import { command, json } from "./define-command.ts";
 import { describeLost, say } from "./output.ts";

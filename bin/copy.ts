@@ -1,7 +1,7 @@
 import { givenKey } from "../lib/composition/encryption-key.ts";
-import type { CopyReport } from "../lib/store/copy.ts";
-import { copyDatabases } from "../lib/store/copy-databases.ts";
 import { isPostgres, withoutPassword } from "../lib/store/database-url.ts";
+import type { CopyReport } from "../lib/store/transfer/copy.ts";
+import { copyDatabases } from "../lib/store/transfer/copy-databases.ts";
 import { pathIn, requireDatabase, UsageError } from "./arguments.ts";
 import { givenValue, keyFileArg, settingsOf } from "./database-settings.ts";
 import { command, type Given, json } from "./define-command.ts";

@@ -3,9 +3,9 @@ import type { Settings } from "../lib/config/parse-options.ts";
 import { createClock } from "../lib/kernel/clock.ts";
 import { describeError } from "../lib/store/database-error.ts";
 import { parseKey, readKey } from "../lib/store/encryption.ts";
-import { loadDriver } from "../lib/store/postgres.ts";
-import { onPostgres } from "../lib/store/postgres-connection.ts";
-import { postgresChecks } from "../lib/store/postgres-inspection.ts";
+import { onPostgres } from "../lib/store/postgres/command-connection.ts";
+import { loadDriver } from "../lib/store/postgres/driver.ts";
+import { postgresChecks } from "../lib/store/postgres/inspection.ts";
 
 export interface Finding {
   readonly check: string;

@@ -1,7 +1,7 @@
 import type { Settings } from "../lib/config/parse-options.ts";
 import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { createCodeHost } from "../lib/platform/code-host/code-host.ts";
-import { type OpenPreview, openPreviewsIn } from "../lib/store/integrity-check.ts";
+import { type OpenPreview, openPreviewsIn } from "../lib/store/transfer/integrity-check.ts";
 
 const nameOf = ({ repo, number }: OpenPreview) => `${repo}#${number}`;
 

@@ -6,7 +6,7 @@ import { type Role, roles, type Scope, scopes } from "../lib/kernel/roles.ts";
 import { describeError } from "../lib/store/database-error.ts";
 import { describeDatabase } from "../lib/store/database-url.ts";
 import { readKey } from "../lib/store/encryption.ts";
-import { rotateEncryption } from "../lib/store/rotate-encryption.ts";
+import { rotateEncryption } from "../lib/store/transfer/rotate-encryption.ts";
 import { databaseOf, listIn, parseWhole, pathIn, UsageError } from "./arguments.ts";
 import { databaseArgs, withAdmin } from "./database-admin.ts";
 import { keyFileArg, settingsOf } from "./database-settings.ts";

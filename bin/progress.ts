@@ -1,4 +1,4 @@
-import type { Report } from "../lib/store/progress.ts";
+import type { Report } from "../lib/store/transfer/progress.ts";
 
 type Terminal = Pick<NodeJS.WriteStream, "isTTY" | "write">;
 

@@ -45,5 +45,5 @@ export { Problem, type ProblemCode, problems } from "./kernel/errors.ts";
 export type { Fields, Log } from "./kernel/log.ts";
 export { createService } from "./service.ts";
 export { DatabaseError } from "./store/database-error.ts";
-export type { RecordChange } from "./store/image-differences.ts";
 export type { Violation } from "./store/invariants.ts";
+export type { RecordChange } from "./store/sqlite/image-differences.ts";

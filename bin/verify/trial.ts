@@ -1,4 +1,4 @@
-import type { Report } from "../../lib/store/progress.ts";
+import type { Report } from "../../lib/store/transfer/progress.ts";
 import { authentication } from "./authentication.ts";
 import { type Check, Differs, type Probe, Untried } from "./check.ts";
 import { connectionWrites, generation } from "./connections.ts";

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { BadOptions } from "../config/parse-options.ts";
 import { createRandom } from "../kernel/random.ts";
 import { describeError } from "../store/database-error.ts";
-import { lockDatabase } from "../store/database-lock.ts";
+import { lockDatabase } from "../store/sqlite/database-lock.ts";
 
 /** The folder of a runtime that shares a database with other servers. */
 export interface AppsFolder {

@@ -4,7 +4,7 @@ import { createRandom } from "../kernel/random.ts";
 import { DatabaseError, describeError } from "../store/database-error.ts";
 import { isPostgres, withoutPassword } from "../store/database-url.ts";
 import { parseKey, readKey, readOrCreateKey, wrongKey } from "../store/encryption.ts";
-import { keyInForce } from "../store/next-key.ts";
+import { keyInForce } from "../store/transfer/next-key.ts";
 
 type GivenKey = Pick<Settings, "database" | "encryptionKey" | "keyFile">;
 

@@ -8,16 +8,16 @@ import { createRandom } from "../kernel/random.ts";
 import { formatDuration } from "../kernel/text/duration.ts";
 import { type Assets, assetsInFolder, assetsInMemory } from "../store/asset-files.ts";
 import { assetsInDatabase } from "../store/asset-rows.ts";
-import { copySetting, unfinished } from "../store/copy-mark.ts";
 import { asDatabaseError, DatabaseError, describeError } from "../store/database-error.ts";
-import { openFile, openMemory } from "../store/database-files.ts";
 import { isPostgres, withoutPassword } from "../store/database-url.ts";
 import { createEncryption } from "../store/encryption.ts";
 import type { OpenDatabase } from "../store/engine.ts";
-import { settleNextKey } from "../store/next-key.ts";
-import type { Watcher } from "../store/recovery.ts";
 import { settingsRepository } from "../store/service-state.ts";
+import { openFile, openMemory } from "../store/sqlite/database-files.ts";
+import type { Watcher } from "../store/sqlite/recovery.ts";
 import { createStore, type Store } from "../store/store.ts";
+import { copySetting, unfinished } from "../store/transfer/copy-mark.ts";
+import { settleNextKey } from "../store/transfer/next-key.ts";
 import { describeObstacle } from "../store/write-failure.ts";
 import { givenKey, keyOf, wrongKeyOf } from "./encryption-key.ts";
 import { openTracer, tracedStore } from "./tracing.ts";
@@ -133,7 +133,7 @@ async function openDatabase(settings: Settings, exclusive: boolean): Promise<Ope
   if (isPostgres(database)) {
     // Checked before anything is created in the folder.
     givenKey(settings, { mayBeNew: exclusive });
-    const { openPostgres } = await import("../store/open-postgres.ts");
+    const { openPostgres } = await import("../store/postgres/open.ts");
     return openPostgres(database, { isServer: exclusive, mayMigrate: exclusive && settings.migrate });
   }
   return openFile(database, {

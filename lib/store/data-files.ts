@@ -17,7 +17,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { isPostgres } from "./database-url.ts";
-import { openRaw } from "./sqlite.ts";
+import { openRaw } from "./sqlite/connection.ts";
 
 /** The folder for app data beside a database. */
 export const dataFolderOf = (path: string) => `${path}-data`;

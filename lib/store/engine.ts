@@ -1,7 +1,7 @@
 import type { Expression, QueryCreator, QueryExecutorProvider, RawBuilder } from "kysely";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Violation } from "./invariants.ts";
-import type { Watcher } from "./recovery.ts";
+import type { Watcher } from "./sqlite/recovery.ts";
 import type { Tables } from "./tables.ts";
 import type { Obstacle } from "./write-failure.ts";
 

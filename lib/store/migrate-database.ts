@@ -1,16 +1,16 @@
 import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { Database } from "better-sqlite3";
-import { settleSwitch } from "./atomic-switch.ts";
 import { DatabaseError } from "./database-error.ts";
-import { checkHeader, refuseFolder } from "./database-files.ts";
-import { lockDatabase } from "./database-lock.ts";
 import { isPostgres } from "./database-url.ts";
-import { keyFileOf } from "./integrity-check.ts";
 import { type Migrated, migrate, migrations } from "./migrate.ts";
-import { migrateUrl } from "./postgres-connection.ts";
-import { openDatabase } from "./sqlite.ts";
+import { migrateUrl } from "./postgres/command-connection.ts";
+import { settleSwitch } from "./sqlite/atomic-switch.ts";
+import { openDatabase } from "./sqlite/connection.ts";
+import { checkHeader, refuseFolder } from "./sqlite/database-files.ts";
+import { lockDatabase } from "./sqlite/database-lock.ts";
 import { makeFolder } from "./sync-folder.ts";
+import { keyFileOf } from "./transfer/integrity-check.ts";
 
 /** Creates the tables of a new database, or migrates those of an older version. Nothing else changes. */
 export async function migrateDatabase(database: string): Promise<Migrated> {

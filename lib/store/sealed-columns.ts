@@ -1,5 +1,5 @@
-import type { Row } from "./copy-tables.ts";
 import type { Tables } from "./tables.ts";
+import type { Row } from "./transfer/copy-tables.ts";
 
 /**
  * The context that an encrypted value is bound to. A value moved to another row does not decrypt. Features encrypt with

@@ -23,7 +23,7 @@ const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
     names: /^setImmediate$/,
     because: "the next turn is no time: it waits for nothing",
   },
-  "lib/store/group-commit.ts": {
+  "lib/store/sqlite/group-commit.ts": {
     names: /^setImmediate$/,
     because: "the end of a turn is no time: it waits for nothing",
   },
@@ -162,7 +162,7 @@ export const callRules: readonly Rule[] = [
         'import { randomBytes } from "node:crypto";\nfunction a(bytes = randomBytes) {}',
       ],
       ["bin/a.ts", 'import { setTimeout as sleep } from "node:timers/promises";'],
-      ["lib/store/group-commit.ts", "setTimeout(flush, 1);"],
+      ["lib/store/sqlite/group-commit.ts", "setTimeout(flush, 1);"],
       ["lib/store/store.ts", "setImmediate(flush);"],
       ["lib/features/users/service.ts", 'import { monitorEventLoopDelay } from "node:perf_hooks";'],
     ],

@@ -112,7 +112,7 @@ export const importRules: readonly Rule[] = [
         : undefined,
     ),
     breaks: [["lib/features/users/repository.ts", 'import Database from "better-sqlite3";']],
-    keeps: [["lib/store/sqlite.ts", 'import type { Database } from "better-sqlite3";']],
+    keeps: [["lib/store/sqlite/connection.ts", 'import type { Database } from "better-sqlite3";']],
   },
   {
     name: "a repository is imported in its own folder alone",

@@ -7,7 +7,7 @@ import { createService, type Options } from "../../lib/index.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { createIds } from "../../lib/kernel/ids.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { openFile } from "../../lib/store/database-files.ts";
+import { openFile } from "../../lib/store/sqlite/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { realIssuer, visitor } from "../helpers/issuer.ts";
 import { mailServer } from "../helpers/mail-server.ts";

@@ -8,7 +8,7 @@ import { createIds } from "../../lib/kernel/ids.ts";
 import { done, jobsOf } from "../../lib/kernel/job.ts";
 import type { Log } from "../../lib/kernel/log.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
-import { openFile } from "../../lib/store/database-files.ts";
+import { openFile } from "../../lib/store/sqlite/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { type Figure, figure, percentile } from "./figures.ts";
 import { graphileWorker, type Other, plainjob } from "./queues.ts";

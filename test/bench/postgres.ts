@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Client } from "pg";
-import { copyDatabases } from "../../lib/store/copy-databases.ts";
+import { copyDatabases } from "../../lib/store/transfer/copy-databases.ts";
 import { startServer } from "../postgres/server.ts";
 import { besideLimit } from "./beside-limit.ts";
 import { type Figure, figure, timed } from "./figures.ts";

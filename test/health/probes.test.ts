@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
 import { test } from "node:test";
 import { yieldToEventLoop } from "../../lib/kernel/node/event-loop.ts";
-import { openRaw } from "../../lib/store/sqlite.ts";
+import { openRaw } from "../../lib/store/sqlite/connection.ts";
 import { temporary } from "../helpers/members.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { world } from "../helpers/test-service.ts";

@@ -10,7 +10,7 @@ import { type Job, jobsOf, type Lease, type Outcome } from "../../lib/kernel/job
 import type { Log } from "../../lib/kernel/log.ts";
 import { createRandom } from "../../lib/kernel/random.ts";
 import type { Tx } from "../../lib/kernel/transaction-hooks.ts";
-import { openMemory } from "../../lib/store/database-files.ts";
+import { openMemory } from "../../lib/store/sqlite/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { start } from "./test-service.ts";
 

@@ -1,7 +1,7 @@
 import * as timers from "node:timers";
 import type { Connection, Engine, Statement } from "../../lib/store/engine.ts";
 import type { Pauses } from "../../lib/store/pauses.ts";
-import type { SqliteEngine } from "../../lib/store/sqlite-engine.ts";
+import type { SqliteEngine } from "../../lib/store/sqlite/engine.ts";
 
 // Imported before a test mocks timers.
 const { setImmediate } = timers;

@@ -5,8 +5,8 @@ import type { TestContext } from "node:test";
 import Database from "better-sqlite3";
 import type { Connection } from "../../lib/store/engine.ts";
 import { migrate } from "../../lib/store/migrate.ts";
-import { openDatabase } from "../../lib/store/sqlite.ts";
-import { createSqliteEngine, type SqliteEngine } from "../../lib/store/sqlite-engine.ts";
+import { openDatabase } from "../../lib/store/sqlite/connection.ts";
+import { createSqliteEngine, type SqliteEngine } from "../../lib/store/sqlite/engine.ts";
 
 /** A folder that is removed after the test. */
 export function folderOf(t: TestContext): string {

@@ -1,4 +1,4 @@
-import type { Row, Table } from "../../lib/store/copy-tables.ts";
+import type { Row, Table } from "../../lib/store/transfer/copy-tables.ts";
 
 /**
  * Jobs that hand out turns. SQLite has one for all organizations; PostgreSQL has one per organization, and they do not

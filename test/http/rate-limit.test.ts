@@ -5,7 +5,7 @@ import { createAuthenticator } from "../../lib/http/authenticate.ts";
 import { createRateLimits } from "../../lib/http/rate-limit.ts";
 import type { RequestContext } from "../../lib/http/request-context.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
-import { openMemory } from "../../lib/store/database-files.ts";
+import { openMemory } from "../../lib/store/sqlite/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 
 test("a count schedules one write until it is flushed; another process continues from the stored count", async (t) => {

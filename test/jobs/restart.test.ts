@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { jobsRepository } from "../../lib/jobs/repository.ts";
-import { openFile } from "../../lib/store/database-files.ts";
+import { openFile } from "../../lib/store/sqlite/database-files.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { deployAndFinish, deploymentNow, eventsOf } from "../helpers/deployments.ts";
 import { expect, start, type World, world } from "../helpers/test-service.ts";

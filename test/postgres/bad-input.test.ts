@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import { createService, type Service } from "../../lib/index.ts";
-import { checkServer } from "../../lib/store/postgres-migrate.ts";
+import { checkServer } from "../../lib/store/postgres/migrate.ts";
 import { run, temporaryFolder } from "../helpers/program.ts";
 import { emptyDatabase } from "./databases.ts";
 import { between } from "./network.ts";

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { createRunner } from "../../lib/jobs/runner.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
 import { done, jobsOf } from "../../lib/kernel/job.ts";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { createStore } from "../../lib/store/store.ts";
 
 const [url = "", count] = process.argv.slice(2);

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { createService, type Options } from "../../lib/index.ts";
 import type { Problem } from "../../lib/kernel/errors.ts";
 import type { Connection } from "../../lib/store/engine.ts";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { proxyTo } from "../helpers/engines.ts";
 import { deferred, names } from "../helpers/temporary-store.ts";
 import { emptyDatabase } from "./databases.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Problem } from "../../lib/kernel/errors.ts";
 import type { Connection, Engine } from "../../lib/store/engine.ts";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { deferred, names } from "../helpers/temporary-store.ts";
 import { emptyDatabase } from "./databases.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Connection, Engine, EngineScope } from "../../lib/store/engine.ts";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { deferred } from "../helpers/temporary-store.ts";
 import { firstOf } from "../helpers/until.ts";
 import { emptyDatabase } from "./databases.ts";

@@ -3,7 +3,7 @@ import type { Options } from "../../lib/config/generated/options.ts";
 import { parseOptions } from "../../lib/config/parse-options.ts";
 import type { Service } from "../../lib/index.ts";
 import { migrations } from "../../lib/store/migrate.ts";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 
 /** The URL of the server's first database, used to make others. */
 const first = process.env["SVC_TEST_POSTGRES"] ?? "";

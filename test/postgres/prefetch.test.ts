@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { Client } from "pg";
 import type { Connection } from "../../lib/store/engine.ts";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { deferred, names } from "../helpers/temporary-store.ts";
 import { firstOf } from "../helpers/until.ts";
 import { emptyDatabase } from "./databases.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Client } from "pg";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { isLong } from "../helpers/properties.ts";
 import { firstOf, until } from "../helpers/until.ts";
 import { createCaller, followEvents, roundRobin, startProcesses } from "./processes.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createRateLimits } from "../../lib/http/rate-limit.ts";
 import { createClock } from "../../lib/kernel/clock.ts";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { createStore } from "../../lib/store/store.ts";
 import { emptyDatabase } from "./databases.ts";
 

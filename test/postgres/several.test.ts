@@ -4,7 +4,7 @@ import { Client } from "pg";
 import { hashOf } from "../../lib/features/keys/identities.ts";
 import { createService, type Service } from "../../lib/index.ts";
 import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
-import { lockOf } from "../../lib/store/postgres-locks.ts";
+import { lockOf } from "../../lib/store/postgres/locks.ts";
 import { bearer } from "../helpers/headers.ts";
 import { until } from "../helpers/until.ts";
 import { call, openSocket, severalServices } from "./several.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { openPostgres } from "../../lib/store/open-postgres.ts";
+import { openPostgres } from "../../lib/store/postgres/open.ts";
 import { bearer } from "../helpers/headers.ts";
 import { isLong } from "../helpers/properties.ts";
 import { until } from "../helpers/until.ts";

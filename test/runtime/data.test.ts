@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
-import { backup, restore } from "../../lib/store/backup.ts";
+import { backup, restore } from "../../lib/store/transfer/backup.ts";
 import { endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { noSandbox, runtimeWorld } from "../helpers/running-apps.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
-import { backup } from "../../lib/store/backup.ts";
+import { backup } from "../../lib/store/transfer/backup.ts";
 import { quiet } from "../helpers/database-rows.ts";
 import { violations } from "../helpers/invariants.ts";
 import { folderOf } from "../helpers/temporary-store.ts";

@@ -15,8 +15,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { createService } from "../../lib/index.ts";
-import { backup, restore } from "../../lib/store/backup.ts";
 import { copyData } from "../../lib/store/data-files.ts";
+import { backup, restore } from "../../lib/store/transfer/backup.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 
 test("a copy of the apps' data leaves out what belongs to a database, and nothing else of such a name", async (t) => {

@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { createService, type Options } from "../../lib/index.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { asDatabaseError, describeError as reason } from "../../lib/store/database-error.ts";
-import { openFile } from "../../lib/store/database-files.ts";
+import { openFile } from "../../lib/store/sqlite/database-files.ts";
 import { kill, openOnce, runOnFullDisk, startHolder } from "../helpers/child-processes.ts";
 import { createdDatabase, failsToOpen, isDatabaseError, owner, quiet } from "../helpers/database-rows.ts";
 import { folderOf } from "../helpers/temporary-store.ts";

@@ -1,7 +1,7 @@
 import { strict as assert } from "node:assert";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createInserts } from "../../lib/store/postgres-inserts.ts";
+import { createInserts } from "../../lib/store/postgres/merged-inserts.ts";
 
 const tables = ["deployments", "logs", "events"] as const;
 const textOf = (table: string) => `insert into "${table}" ("id", "member") values ($1, $2)`;

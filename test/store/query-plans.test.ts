@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import type { Database } from "better-sqlite3";
-import { openMemory } from "../../lib/store/database-files.ts";
 import type { Connection } from "../../lib/store/engine.ts";
 import { createQueries, type Queries } from "../../lib/store/query.ts";
+import { openMemory } from "../../lib/store/sqlite/database-files.ts";
 
 /** The allowed scans, each with its reason. Every other query must use an index. */
 const exceptions: readonly (readonly [plan: RegExp, text: RegExp, reason: string])[] = [

@@ -6,8 +6,8 @@
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
-import { settleSwitch } from "../../lib/store/atomic-switch.ts";
-import { backup, restore } from "../../lib/store/backup.ts";
+import { settleSwitch } from "../../lib/store/sqlite/atomic-switch.ts";
+import { backup, restore } from "../../lib/store/transfer/backup.ts";
 
 const [, , command = "", from = "", to = "", last = "0"] = process.argv;
 const folder = dirname(to);

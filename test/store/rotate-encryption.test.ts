@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { createService, verifySignature } from "../../lib/index.ts";
-import { openMemory } from "../../lib/store/database-files.ts";
 import { createEncryption, fingerprintOf, readKey, writeKey } from "../../lib/store/encryption.ts";
-import { nextKeyOf } from "../../lib/store/next-key.ts";
 import { contextOf, sealedColumns } from "../../lib/store/sealed-columns.ts";
+import { openMemory } from "../../lib/store/sqlite/database-files.ts";
+import { nextKeyOf } from "../../lib/store/transfer/next-key.ts";
 import { launch, program, run, temporaryFolder } from "../helpers/program.ts";
 import { around, expect, world } from "../helpers/test-service.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { parseSync } from "oxc-parser";
-import { openMemory } from "../../lib/store/database-files.ts";
+import { openMemory } from "../../lib/store/sqlite/database-files.ts";
 
 interface Column {
   readonly name: string;

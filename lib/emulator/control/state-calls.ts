@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { record, textOf } from "../../kernel/validation.ts";
-import type { Differences } from "../../store/image-differences.ts";
+import type { Differences } from "../../store/sqlite/image-differences.ts";
 import type { ForkOptions, ListeningFork } from "../fork-list.ts";
 import type { StoredSnapshot } from "../snapshot-list.ts";
 import { type ControlCall, callsWith } from "./call.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
-import { openFile } from "../../../lib/store/database-files.ts";
 import type { Engine, Images, OpenDatabase } from "../../../lib/store/engine.ts";
+import { openFile } from "../../../lib/store/sqlite/database-files.ts";
 import { names } from "../../helpers/temporary-store.ts";
 import { allOn, type Check, event, type Members, organization, plain, put, write } from "./check.ts";
 

@@ -1,0 +1,55 @@
+import type { Client } from "pg";
+import { DatabaseError } from "../database-error.ts";
+import { withoutPassword } from "../database-url.ts";
+import { type Migrated, migrations } from "../migrate.ts";
+import type { Ask, Row } from "../transfer/copy-tables.ts";
+import { shareCopyLock } from "./copy-lock.ts";
+import { connectionConfig, loadDriver } from "./driver.ts";
+import { describePostgres } from "./errors.ts";
+import { checkServer, migratePostgres } from "./migrate.ts";
+
+/** The statement timeout. Enough to count many millions of rows. */
+const statement_ms = 600_000;
+
+/**
+ * Opens a connection for a command; `work` closes it. Transactions have no idle timeout, because the other side of a
+ * copy may be slow. Errors are thrown as DatabaseErrors.
+ */
+export async function onPostgres<T>(
+  url: string,
+  { readOnly }: { readonly readOnly: boolean },
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  let client: Client | undefined;
+  try {
+    const driver = await loadDriver();
+    const config = connectionConfig(url, "svc-server command", readOnly ? "reads" : "transactions");
+    const session = { ...config.session, statement_timeout: statement_ms, idle_in_transaction_session_timeout: 0 };
+    client = new driver.Client({ ...config, session, query_timeout: 2 * statement_ms });
+    await client.connect();
+    return await work(client);
+  } catch (error) {
+    await client?.end().catch(() => {});
+    throw error instanceof DatabaseError
+      ? error
+      : new DatabaseError(withoutPassword(url), describePostgres(error), error);
+  }
+}
+
+export const askOf =
+  (client: Client): Ask =>
+  async (text, values = []) =>
+    (await client.query(text, [...values])).rows as Row[];
+
+/** Creates or migrates the tables. Servers may be running. */
+export const migrateUrl = (url: string): Promise<Migrated> =>
+  onPostgres(url, { readOnly: false }, async (client) => {
+    await checkServer(client);
+    await shareCopyLock(client);
+    const ask = askOf(client);
+    const [table] = await ask("select to_regclass('migrations') is not null as made");
+    const [before] = table?.["made"] ? await ask("select count(*) as applied from migrations") : [];
+    await migratePostgres(client, { mayChange: true });
+    await client.end();
+    return { from: Number(before?.["applied"] ?? 0), to: migrations().length };
+  });

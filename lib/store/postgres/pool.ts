@@ -1,0 +1,76 @@
+import type { Client } from "pg";
+import type { BoundStatement, Driver, Runner, SessionConfig } from "./driver.ts";
+import { isEnded } from "./errors.ts";
+
+interface Slot {
+  readonly opening: Promise<Client>;
+  client?: Client;
+  /** Statements that have no result yet. */
+  waiting: number;
+  readonly drop: () => void;
+}
+
+const send = (client: Client, query: string | BoundStatement) =>
+  typeof query === "string" ? client.query(query) : client.query(query.statement, query.values);
+
+/** A pool of connections for statements outside transactions. */
+export interface Pool extends Runner {
+  end(): Promise<void>;
+}
+
+/**
+ * Sends each statement on an idle connection, or else on the least busy one, without waiting for earlier results. (With
+ * pg's own pool, a GET at 32 connections takes 1.3 times the processor time.)
+ */
+export function createPool({ Client }: Driver, config: SessionConfig, max: number): Pool {
+  const slots = new Set<Slot>();
+  let hasEnded = false;
+
+  const open = (): Slot => {
+    const client = new Client({ ...config, pipeline: true });
+    const drop = () => {
+      slots.delete(slot);
+      void client.end().catch(() => {});
+    };
+    const slot: Slot = { opening: client.connect().then(() => client), waiting: 0, drop };
+    client.on("error", drop);
+    client.on("end", drop);
+    slot.opening.then(() => {
+      slot.client = client;
+    }, drop);
+    slots.add(slot);
+    return slot;
+  };
+
+  const choose = (): Slot => {
+    let best: Slot | undefined;
+    for (const slot of slots) if (slot.client && (!best || slot.waiting < best.waiting)) best = slot;
+    if (best?.waiting === 0) return best;
+    if (slots.size < max) open();
+    // Use the least busy connection, even one that is still opening.
+    for (const slot of slots) if (!best || slot.waiting < best.waiting) best = slot;
+    return best as Slot;
+  };
+
+  return {
+    query(query) {
+      if (hasEnded) return Promise.reject(new Error("Connection terminated"));
+      const slot = choose();
+      slot.waiting += 1;
+      const sent = slot.client ? send(slot.client, query) : slot.opening.then((client) => send(client, query));
+      return sent
+        .catch((error) => {
+          // The end of the connection arrives after its reason. Until then, a repeated read would choose it again.
+          if (isEnded(error)) slot.drop();
+          throw error;
+        })
+        .finally(() => {
+          slot.waiting -= 1;
+        });
+    },
+    async end() {
+      hasEnded = true;
+      await Promise.all([...slots].map(({ opening }) => opening.then((client) => client.end()).catch(() => {})));
+    },
+  };
+}

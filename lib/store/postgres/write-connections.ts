@@ -1,0 +1,183 @@
+import type { Client } from "pg";
+import { systemTimer } from "../../kernel/clock.ts";
+import { createRandom } from "../../kernel/random.ts";
+import type { Watcher } from "../sqlite/recovery.ts";
+import type { Obstacle } from "../write-failure.ts";
+import { connectionConfig, type Driver } from "./driver.ts";
+import { isEnded } from "./errors.ts";
+
+/** The most connections for writing. */
+const most = 8;
+/** The timeout of a probe. */
+const probe_ms = 5_000;
+const backoff_ms = { first: 100, most: 5_000 };
+/** How often in a row to open a connection again at once after an administrator ended the one that was opening. */
+const mostReopened = 4;
+
+interface Ports {
+  readonly driver: Driver;
+  readonly url: string;
+  /**
+   * Checks the server of each new connection, and rejects if it cannot be used. `isOnly`: no other connection is open,
+   * so this may be another server than before.
+   */
+  readonly check: (client: Client, isOnly: boolean) => Promise<void>;
+}
+
+/** The connections for writing. Lost ones are reopened with back-off. */
+export interface Link {
+  /** Identifies this process among all that use the database. Process ids are not unique across machines. */
+  readonly name: string;
+  /** Why there is no connection; undefined if there is one. */
+  readonly obstacle: Obstacle | undefined;
+  /** Takes a connection for one transaction. Rejects while none can be opened. */
+  take(): Promise<Client>;
+  give(client: Client): void;
+  /** Closes a failed connection. */
+  drop(client: Client): void;
+  /** Drops idle connections that do not answer in time. A broken network may raise no error. */
+  probe(): void;
+  watch(watcher: Watcher): void;
+  end(): Promise<void>;
+}
+
+interface Waiting {
+  resolve(client: Client): void;
+  reject(error: unknown): void;
+}
+
+const backendOf = (client: Client) => (client as unknown as { processID: number }).processID;
+
+export function createLink({ driver, url, check }: Ports): Link {
+  const clients = new Set<Client>();
+  const idle: Client[] = [];
+  const waiting: Waiting[] = [];
+  const opening = new Set<Promise<void>>();
+  /** The backend process ids of lost connections. */
+  let lost: number[] = [];
+  let obstacle: Obstacle | undefined;
+  let watcher: Watcher | undefined;
+  let wait_ms = backoff_ms.first;
+  let reopened = 0;
+  let cancelTimer = () => {};
+  let hasStarted = false;
+  let hasEnded = false;
+  const name = createRandom().alphanumeric(12);
+  const application = `svc-server ${name}`;
+
+  /**
+   * Terminates the backends of lost connections: the server may not notice the loss, and their transactions hold locks.
+   */
+  const endLost = async (client: Client) => {
+    if (lost.length === 0) return;
+    const ended = lost;
+    lost = [];
+    await client.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where pid = any($1) and pid <> all($2) and application_name = $3",
+      [ended, [client, ...clients].map(backendOf), application],
+    );
+  };
+
+  const connect = async (): Promise<Client> => {
+    const client = new driver.Client({ ...connectionConfig(url, application, "transactions"), pipeline: true });
+    // Only this event reports that an idle connection was lost.
+    client.on("error", () => drop(client));
+    try {
+      await client.connect();
+      await endLost(client);
+      await check(client, clients.size === 0);
+      if (hasEnded) throw new Error("the store is closed");
+      return client;
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
+  };
+
+  const open = () => {
+    const opened: Promise<void> = connect()
+      .finally(() => opening.delete(opened))
+      .then(
+        (client) => {
+          clients.add(client);
+          hasStarted = true;
+          wait_ms = backoff_ms.first;
+          reopened = 0;
+          const was = obstacle;
+          obstacle = undefined;
+          if (was) watcher?.writes(undefined);
+          give(client);
+        },
+        (error) => {
+          // The other connections serve the waiting transactions.
+          if (clients.size > 0 || opening.size > 0) return;
+          // The database is there. An obstacle would refuse reads too.
+          if (isEnded(error) && !hasEnded && reopened < mostReopened) {
+            reopened += 1;
+            return open();
+          }
+          for (const { reject } of waiting.splice(0)) reject(error);
+          if (hasStarted) stop(error);
+        },
+      );
+    opening.add(opened);
+  };
+
+  const stop = (error: unknown) => {
+    const found = (error as { code?: unknown }).code === "25006" ? "database_read_only" : "unreachable";
+    if (obstacle !== found) watcher?.writes(found, error);
+    obstacle = found;
+    if (hasEnded) return;
+    cancelTimer();
+    cancelTimer = systemTimer(wait_ms, open);
+    wait_ms = Math.min(2 * wait_ms, backoff_ms.most);
+  };
+
+  const give: Link["give"] = (client) => {
+    if (!clients.has(client)) return;
+    const next = waiting.shift();
+    if (next) next.resolve(client);
+    else idle.push(client);
+  };
+
+  const drop: Link["drop"] = (client) => {
+    if (!clients.delete(client)) return;
+    if (idle.includes(client)) idle.splice(idle.indexOf(client), 1);
+    lost.push(backendOf(client));
+    void client.end().catch(() => {});
+    if (!hasEnded && opening.size === 0 && (clients.size === 0 || waiting.length > 0)) open();
+  };
+
+  return {
+    name,
+    get obstacle() {
+      return obstacle;
+    },
+    take() {
+      // Prefer the connection used last: its statements are prepared.
+      const client = idle.pop();
+      if (client) return Promise.resolve(client);
+      return new Promise((resolve, reject) => {
+        waiting.push({ resolve, reject });
+        if (opening.size < waiting.length && clients.size + opening.size < most) open();
+      });
+    },
+    give,
+    drop,
+    probe() {
+      const query = { text: "select 1", query_timeout: probe_ms } as { text: string };
+      for (const client of idle) client.query(query).catch(() => drop(client));
+    },
+    watch(given) {
+      watcher = given;
+    },
+    async end() {
+      hasEnded = true;
+      cancelTimer();
+      await Promise.all(opening);
+      const open = [...clients];
+      clients.clear();
+      await Promise.all(open.map((client) => client.end().catch(() => {})));
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/**
+ * A worker thread that checks the rules of a database file, on its own connection. A large database is copied first.
+ */
+import { parentPort, workerData } from "node:worker_threads";
+import { violationsOf } from "../invariants.ts";
+import { openRaw } from "./connection.ts";
+import { withCopy } from "./online-copy.ts";
+
+const { file, descriptor } = workerData as { readonly file: string; readonly descriptor: number };
+const found = await withCopy(
+  file,
+  (path) => {
+    const database = openRaw(path);
+    database.pragma("query_only = ON");
+    try {
+      return violationsOf(database);
+    } finally {
+      database.close();
+    }
+  },
+  descriptor,
+);
+parentPort?.postMessage(found);

@@ -1,0 +1,117 @@
+import { systemTimer } from "../../kernel/clock.ts";
+import { Damage, isDamage } from "../database-error.ts";
+import { type Obstacle, obstacleOf } from "../write-failure.ts";
+import type { Reserve } from "./disk-reserve.ts";
+
+/** The events of a store that its operator must know about. */
+export interface Watcher {
+  /** Called with an obstacle when writes stop, and without one when they resume. */
+  writes(obstacle: Obstacle | undefined, error?: unknown): void;
+  /** Called when a long reader has made the write-ahead log large, and when it is small again. */
+  log(bytes: number, isLarge: boolean): void;
+}
+
+/** Whether a store can write, and its recovery from disk errors. */
+export interface Recovery {
+  readonly obstacle: Obstacle | undefined;
+  /** Records an error. Returns the obstacle if the error stops writes. */
+  note(error: unknown): Obstacle | undefined;
+  watch(watcher: Watcher): void;
+  /**
+   * Called when the start is complete: takes the reserve. Returns false if there is no room for it and no error was
+   * reported about it.
+   */
+  started(): boolean;
+  /** Called when the file is closed for good. */
+  end(): void;
+}
+
+interface Ports {
+  readonly path: string;
+  readonly reserve: Reserve;
+  readonly usedReserve: boolean;
+  /** Closes the file, reopens it and checks it. Rejects if it cannot be used. */
+  readonly reopen: () => Promise<void>;
+  /** Makes a test write. Rejects if it fails. */
+  readonly tryWriting: () => Promise<void>;
+}
+
+/**
+ * A disk error stops all writes until a test write succeeds. On a full disk, the reserve is released for deletes;
+ * writes resume once there is room for the reserve again. After any other error the file is reopened, because a failed
+ * sync may have lost pages that the old connection treats as written.
+ */
+export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting }: Ports): Recovery {
+  let obstacle: Obstacle | undefined;
+  let watcher: Watcher | undefined;
+  let cancelTimer = () => {};
+  let cancelRefill = () => {};
+  let ended = false;
+
+  const enter = (found: Obstacle, error: unknown) => {
+    if (found === obstacle) return;
+    obstacle = found;
+    watcher?.writes(found, error);
+    if (found === "disk_full") reserve.release();
+    // Only the operator can repair a damaged file.
+    if (found !== "damaged") retryLater();
+  };
+  const note = (error: unknown) => {
+    const found = obstacleOf(error, path);
+    if (found) enter(found, error);
+    return found;
+  };
+  const retryLater = () => {
+    cancelTimer();
+    if (!ended) cancelTimer = systemTimer("1s", () => void recover());
+  };
+  /** Refills the reserve once there is room. While writes are stopped, `recover` does this. */
+  const refillLater = () => {
+    cancelRefill = systemTimer("60s", () => {
+      try {
+        if (obstacle === undefined && reserve.refill()) return;
+      } catch {
+        // The disk is temporarily unavailable.
+      }
+      refillLater();
+    });
+  };
+  const recover = async () => {
+    try {
+      if (obstacle !== "disk_full") await reopen();
+      if (ended) return;
+      if (reserve.refill() || obstacle !== "disk_full") {
+        await tryWriting();
+        obstacle = undefined;
+        watcher?.writes(undefined);
+        return;
+      }
+    } catch (error) {
+      if (error instanceof Damage || isDamage(error)) enter("damaged", error);
+      else note(error);
+    }
+    if (obstacle !== "damaged") retryLater();
+  };
+
+  return {
+    get obstacle() {
+      return obstacle;
+    },
+    note,
+    watch(given) {
+      watcher = given;
+    },
+    started() {
+      const hasReserve = reserve.refill();
+      if (!hasReserve && usedReserve) enter("disk_full", "the reserve was needed to start");
+      else if (!hasReserve) refillLater();
+      return hasReserve || usedReserve;
+    },
+    end() {
+      ended = true;
+      cancelTimer();
+      cancelRefill();
+      if (obstacle === "disk_full") reserve.keepRest();
+    },
+  };
+}
