@@ -113,7 +113,7 @@ export function createDashboardAccess(ports: Ports) {
         refuseForeign(request);
         return authenticator.bySignIn(request);
       },
-      confirmed: confirmedBy(identify, false),
+      confirmed: confirmedBy(identify),
       watch: ({ token }: Authentication, lost: () => void) =>
         token === undefined ? () => {} : ports.watch(token, lost),
     },

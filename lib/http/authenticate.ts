@@ -91,12 +91,9 @@ const exceeded = ({ allowed, limit, retry_after, stands }: Window) => {
   });
 };
 
-/**
- * Returns callers of writes, who are identified again in the transaction. `isKept`: whether `identify` keeps what it
- * finds for the group of the transaction.
- */
+/** Returns callers of writes, who are identified again in the transaction. */
 export const confirmedBy =
-  (identify: Identify, isKept: boolean) =>
+  (identify: Identify) =>
   ({ caller, token, isCurrent }: Authentication): Caller => ({
     organization_id: caller.organization_id,
     user_id: caller.user_id,
@@ -104,7 +101,7 @@ export const confirmedBy =
     key_id: caller.key_id,
     scopes: caller.scopes,
     hooks: {
-      prefetch: isKept ? (tx) => [isCurrent() || identify(token ?? "", tx)] : undefined,
+      prefetch: (tx) => [isCurrent() || identify(token ?? "", tx)],
       async before(tx) {
         if (isCurrent()) return;
         const now = (await identify(token ?? "", tx))?.caller;
@@ -181,7 +178,7 @@ export function createAuthenticator(ports: {
     byLateKey: (request, key) => byToken(request, tokenIn(`Bearer ${key.replace(/^Bearer +/i, "")}`)),
     byAddress: (request) => withoutKey(request),
     bySignIn: (request) => withoutKey(request, "not counted"),
-    confirmed: confirmedBy(identify, true),
+    confirmed: confirmedBy(identify),
     watch: ({ token }, lost) => (token === undefined ? () => {} : ports.watchKey(token, lost)),
     look: (request) => windows.look(bucketOf(request), addressRateLimit),
   };

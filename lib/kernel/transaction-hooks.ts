@@ -5,10 +5,10 @@ export interface Tx {
   /** Sends a message to the service's other processes right after the commit. Does nothing without other processes. */
   tell(message: string): void;
   /**
-   * Identifies the group of transactions that one commit makes durable, one after the other; on PostgreSQL, those of an
-   * organization. No other process's transaction runs between them. Undefined if this is unknown.
+   * On PostgreSQL: what the transactions of an organization that one commit makes durable share, by name. They run one
+   * after the other, with no other transaction of the organization between them. Undefined outside such a group.
    */
-  readonly group?: { readonly organization_id?: string } | undefined;
+  readonly shared?: Map<string, Promise<unknown>> | undefined;
   /**
    * The organization's last event before those of this group. Undefined for the first event, and in a single process.
    */

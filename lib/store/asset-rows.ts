@@ -9,7 +9,8 @@ export const part_bytes = 1024 * 1024;
 
 function assetsRepository(query: Queries) {
   return {
-    insert: query.insert("asset_parts"),
+    /** Waits for the result: a part is long, so parts are not sent together. */
+    insert: query.insertUnique("asset_parts"),
     size: query.first((db, p: { name: string }) =>
       db.selectFrom("asset_parts").select(sql<number | null>`sum(bytes)`.as("bytes")).where("name", "=", p.name),
     ),

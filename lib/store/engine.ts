@@ -19,12 +19,24 @@ export interface Statement {
   send(parameters: readonly unknown[]): Promise<unknown>;
 }
 
+/** What PostgreSQL needs to know of a statement, apart from its text. SQLite needs nothing. */
+export interface StatementUse {
+  /** Whether it may write or lock rows. A statement that runs with `run` or `send` always may. */
+  readonly mayWrite?: boolean;
+  /** Whether the transactions of a group may share the rows that it reads. */
+  readonly isShared?: boolean;
+  /** Whether it may change rows that the transactions of a group share. */
+  readonly changesShared?: boolean;
+  /** For an insert of one row: the text that inserts so many rows. */
+  readonly ofRows?: ((rows: number) => string) | undefined;
+}
+
 /** The part of Kysely that builds queries. */
 export type QueryBuilder = QueryCreator<Tables> & QueryExecutorProvider;
 
 /** A connection to the database: always the same one on SQLite, one of a pool on PostgreSQL. */
 export interface Connection {
-  statement(sql: string): Statement;
+  statement(sql: string, use?: StatementUse): Statement;
   /** Within a transaction: sends a message to the other processes of the database, right after the commit. */
   readonly tell?: (message: string) => void;
   /**
@@ -32,8 +44,8 @@ export interface Connection {
    * of the transaction directly follows it. Undefined if there is none.
    */
   readonly newest?: string | undefined;
-  /** Within a transaction: as `Tx.group`. */
-  readonly group?: Tx["group"];
+  /** Within a transaction: as `Tx.shared`. */
+  readonly shared?: Tx["shared"];
   /** Within a transaction: as `Tx.lockLimit`. Undefined if transactions run one at a time. */
   readonly lockLimit?: Tx["lockLimit"];
 }

@@ -1,5 +1,5 @@
-import { type CompiledQuery, type Expression, type Insertable, type RawBuilder, sql } from "kysely";
-import type { Connection, Engine, QueryBuilder, Statement } from "./engine.ts";
+import { type CompiledQuery, type Expression, type Insertable, type RawBuilder, sql, TableNode } from "kysely";
+import type { Connection, Engine, QueryBuilder, Statement, StatementUse } from "./engine.ts";
 import { createPages, type Pages } from "./keyset-pages.ts";
 import type { List } from "./keyset-sql.ts";
 import type { Tables } from "./tables.ts";
@@ -29,6 +29,33 @@ type Values = Readonly<Record<string, unknown>>;
 /** Counting stops at this many rows, which takes a few milliseconds. */
 const maxCounted = 10_000;
 
+/**
+ * The tables whose rows the transactions of a group may share. Most writes of an organization read them, and only its own
+ * transactions change them, except for columns and expired rows that make no difference to others.
+ */
+export const sharedTables: ReadonlySet<string> = new Set<Table>([
+  ...(["projects", "removals", "environments", "endpoints"] as const),
+  ...(["users", "api_keys", "sessions"] as const),
+]);
+
+/** The table that a query writes. Undefined if unknown: a text of `sql` may change any. */
+function writtenTable({ query }: CompiledQuery): string | undefined {
+  const table =
+    (query.kind === "InsertQueryNode" && query.into) ||
+    (query.kind === "UpdateQueryNode" && query.table) ||
+    (query.kind === "DeleteQueryNode" && query.from.froms[0]);
+  return table && TableNode.is(table) ? table.table.identifier.name : undefined;
+}
+
+/** What a query does to rows. */
+export function useOf(compiled: CompiledQuery): StatementUse {
+  const { query } = compiled;
+  // Only `locked` and `unlocked` add to the end of a select.
+  if (query.kind === "SelectQueryNode") return { mayWrite: query.endModifiers !== undefined };
+  const table = writtenTable(compiled);
+  return { mayWrite: true, changesShared: table === undefined || sharedTables.has(table) };
+}
+
 /** A select that can take a locking clause. */
 interface Lockable {
   modifyEnd(end: RawBuilder<unknown>): this;
@@ -39,8 +66,9 @@ interface Lockable {
  * call cost two thirds of the throughput. Each connection has its own `Queries`.
  */
 export interface Queries {
-  all<P, R>(build: Build<P, R>): (args: P) => Promise<R[]>;
-  first<P, R>(build: Build<P, R>): (args: P) => Promise<R | undefined>;
+  all<P, R>(build: Build<P, R>, sharing?: "shared"): (args: P) => Promise<R[]>;
+  /** `shared`: on PostgreSQL, the transactions of a group read the same rows once. They must be of `sharedTables`. */
+  first<P, R>(build: Build<P, R>, sharing?: "shared"): (args: P) => Promise<R | undefined>;
   /** A write that returns the number of changed rows. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
   /**
@@ -77,72 +105,52 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
     compiled[index] ??= initial;
     return compiled[index] as T;
   };
-  const prepare = <P>(build: Build<P, unknown>) => {
+  const prepared = <P>(way: keyof Statement, build: Build<P, unknown>, use?: StatementUse) => {
     const query: { compiled?: CompiledQuery } = shared({});
     let statement: Statement | undefined;
-    return (args: P) => {
+    return (args: P): Promise<never> => {
       query.compiled ??= build(engine.db, parameters as P).compile(engine.db);
-      statement ??= connection.statement(query.compiled.sql);
-      return [statement, bind(query.compiled.parameters, args as Values)] as const;
+      statement ??= connection.statement(query.compiled.sql, use ?? useOf(query.compiled));
+      return statement[way](bind(query.compiled.parameters, args as Values)) as Promise<never>;
     };
   };
   const inserting = <T extends Table>(table: T, way: "send" | "run", more = "") => {
-    const texts = shared(new Map<string, string>());
-    let last = { keys: [] as readonly string[], statement: undefined as Statement | undefined };
-    const prepared = (keys: readonly string[], row: Insertable<Tables[T]>) => {
-      const shape = keys.join();
-      const text = texts.get(shape) ?? engine.db.insertInto(table).values(row).compile().sql + more;
-      texts.set(shape, text);
-      const statement = connection.statement(text);
-      last = { keys, statement };
-      return statement;
+    const shapes = shared(new Map<string, (rows: number) => string>());
+    /** The texts of inserts with these columns, by their number of rows. */
+    const textsFor = (columns: readonly string[]) => {
+      const row = Object.fromEntries(columns.map((name) => [name, null])) as unknown as Insertable<Tables[T]>;
+      const texts: string[] = [];
+      return (rows: number): string =>
+        (texts[rows] ??= engine.db.insertInto(table).values(new Array(rows).fill(row)).compile().sql + more);
+    };
+    const statements = new Map<string, Statement>();
+    const prepare = (columns: readonly string[], shape: string): Statement => {
+      const texts = shapes.get(shape) ?? textsFor(columns);
+      shapes.set(shape, texts);
+      const ofRows = way === "send" && more === "" ? texts : undefined;
+      return connection.statement(texts(1), { changesShared: sharedTables.has(table), ofRows });
     };
     return (row: Insertable<Tables[T]>): Promise<unknown> => {
-      const keys = Object.keys(row);
-      // Calls nearly always have the same columns. Comparing them takes a tenth of the time of joining them.
-      const isLast = keys.length === last.keys.length && keys.every((key, i) => key === last.keys[i]);
-      const statement = (isLast ? last.statement : undefined) ?? prepared(keys, row);
+      const columns = Object.keys(row);
+      const shape = columns.join();
+      const statement = statements.get(shape) ?? prepare(columns, shape);
+      statements.set(shape, statement);
       return statement[way](Object.values(row));
     };
   };
   return {
-    all(build) {
-      const prepared = prepare(build);
-      return (args) => {
-        const [statement, values] = prepared(args);
-        return statement.all(values) as Promise<never[]>;
-      };
-    },
-    first(build) {
-      const prepared = prepare(build);
-      return (args) => {
-        const [statement, values] = prepared(args);
-        return statement.first(values) as Promise<never>;
-      };
-    },
-    change(build) {
-      const prepared = prepare(build);
-      return (args) => {
-        const [statement, values] = prepared(args);
-        return statement.run(values);
-      };
-    },
-    pipelined(build) {
-      const prepared = prepare(build);
-      return (args) => {
-        const [statement, values] = prepared(args);
-        return statement.send(values);
-      };
-    },
+    all: (build, sharing) => prepared("all", build, sharing && { isShared: true }),
+    first: (build, sharing) => prepared("first", build, sharing && { isShared: true }),
+    change: (build) => prepared("run", build),
+    pipelined: (build) => prepared("send", build),
     count(build) {
-      const prepared = prepare<Parameters<typeof build>[1]>(
+      const read = prepared<Parameters<typeof build>[1]>(
+        "first",
         (db, parameters) =>
           sql`select count(*) as number from (select 1 from ${build(db, parameters)} as found limit ${sql.lit(maxCounted)}) as counted`,
+        {},
       );
-      return async (args) => {
-        const [statement, values] = prepared(args);
-        return ((await statement.first(values)) as { number: number }).number;
-      };
+      return async (args) => ((await read(args)) as { number: number }).number;
     },
     insert: (table) => inserting(table, "send"),
     insertOnce: (table) => inserting(table, "send", " on conflict do nothing"),

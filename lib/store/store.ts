@@ -47,8 +47,8 @@ class Transaction implements Tx {
   tell(message: string): void {
     this.connection.tell?.(message);
   }
-  get group() {
-    return this.connection.group;
+  get shared() {
+    return this.connection.shared;
   }
   get newest(): string | undefined {
     return this.connection.newest;
@@ -88,9 +88,9 @@ export function createStore(engine: Engine): Store {
     let found = known.get(repository);
     if (!found) {
       // Check at each statement too: a long list takes several ticks, and the store may be retired meanwhile.
-      const statement = (text: string) => {
+      const statement: Connection["statement"] = (text, use) => {
         if (refusal) throw refusal();
-        return connection.statement(text);
+        return connection.statement(text, use);
       };
       found = repository(createQueries(engine, { statement }, compiledFor(engine, repository)));
       known.set(repository, found);

@@ -13,6 +13,7 @@ import { foldersOfLib, longestMap, mapMistakes, sizeMistakes, widestMap } from "
 import { statelessExceptions, stateRule } from "./module-state.ts";
 import { repositoryRules, stale } from "./repositories.ts";
 import { listedScopes, widestScopes } from "./scopes.ts";
+import { sharedQueryRule } from "./shared-queries.ts";
 import { besides, parse, type Rule, type Sample, sources } from "./source.ts";
 import { testRules } from "./tests.ts";
 
@@ -21,6 +22,7 @@ const everywhere = [...all, ...besides()];
 const rules: readonly Rule[] = [
   ...importRules,
   ...repositoryRules,
+  sharedQueryRule,
   ...declarationRules,
   ...callRules,
   ...limitRules,

@@ -27,7 +27,6 @@ const ofProcess: Readonly<Record<string, string>> = {
   "bin/call-fields.ts": "a file of the package",
   "lib/store/transfer/copy-tables.ts": "tables of the schema",
   "lib/store/sqlite/database-files.ts": "an empty database",
-  "lib/store/postgres/merged-inserts.ts": "texts of queries",
   "lib/store/postgres/driver.ts": "texts of queries",
   "lib/kernel/compiled-records.ts": "functions by the names of fields",
   "lib/kernel/node/child-process.ts": "descriptors that the machine gives every child",

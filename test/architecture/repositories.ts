@@ -68,23 +68,31 @@ const unscoped: Readonly<Record<string, string>> = {
   "deployments/nextReadyHead": "the job loop: the limit is one over all",
 };
 
-interface Query {
+export interface Query {
   readonly name: string;
   readonly kind: string;
   readonly given: Node;
+  readonly isShared: boolean;
   readonly line: number;
 }
 
 const kinds = ["all", "first", "change", "pipelined", "count", "insert", "insertUnique", "pages"];
 
 /** Every `query.first(…)` of a repository, under the name of the property or constant that it becomes. */
-function queriesOf(source: Source): Query[] {
+export function queriesOf(source: Source): Query[] {
   const found: Query[] = [];
   const search = (node: Node, name: string) => {
     const key = node.type === "Property" ? node["key"] : node.type === "VariableDeclarator" ? node["id"] : undefined;
     const called = node.type === "CallExpression" ? nameOf(node["callee"]) : "";
     const kind = /^query\.(\w+)$/.exec(called)?.[1] ?? "";
-    if (kinds.includes(kind)) found.push({ name, kind, given: node["arguments"][0], line: source.line(node) });
+    if (kinds.includes(kind))
+      found.push({
+        name,
+        kind,
+        given: node["arguments"][0],
+        isShared: node["arguments"].length > 1,
+        line: source.line(node),
+      });
     for (const part of Object.values(node)) {
       for (const child of Array.isArray(part) ? part : [part]) {
         if (typeof child?.type === "string") search(child, key?.name ?? name);

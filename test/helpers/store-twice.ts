@@ -9,8 +9,9 @@ export function createStore(engine: Engine): real.Store {
     engine.transaction(scope, async (connection) => {
       const control = (text: string) => connection.statement(text).run([]);
       await control("SAVEPOINT again");
-      // A group remembers its work. A real rollback starts a new group, so the first run gets its own.
-      await work(Object.create(connection, { group: { value: {} } }));
+      await work(connection);
+      // What the first run has read is undone, too.
+      connection.shared?.clear();
       await control("ROLLBACK TO again");
       await control("RELEASE again");
       return work(connection);

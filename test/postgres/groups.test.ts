@@ -173,9 +173,11 @@ test("a member reads what earlier ones of its group have written, and what a fai
   );
   const text = "select project_id as name from removals order by project_id";
   const removed = async (connection: Connection) =>
-    ((await connection.statement(text).all([])) as { name: string }[]).map(({ name }) => name).join();
+    ((await connection.statement(text, { isShared: true }).all([])) as { name: string }[])
+      .map(({ name }) => name)
+      .join();
   const remove = (id: string) => (connection: Connection) =>
-    connection.statement("insert into removals (project_id) values ($1)").send([id]);
+    connection.statement("insert into removals (project_id) values ($1)", { changesShared: true }).send([id]);
   const values = (ends: readonly PromiseSettledResult<unknown>[]) =>
     ends.map((end) => (end.status === "fulfilled" ? end.value : "failed"));
   const ends = await together(engine, [removed, removed, remove("b"), removed, remove("a"), removed]);

@@ -19,7 +19,7 @@ test("what a transaction reads ahead is sent with its locks, and the work reads 
   const { engine } = await openPostgres(network.url, { isServer: true });
   t.after(() => engine.close());
   const text = "select project_id from removals order by project_id";
-  const read = (connection: Connection) => connection.statement(text).all([]);
+  const read = (connection: Connection) => connection.statement(text, { isShared: true }).all([]);
   const times: number[] = [];
   for (let i = 0; i < 5; i++) {
     const before = network.waits();

@@ -8,13 +8,15 @@ export function endpointsRepository(query: Queries) {
   return {
     insert: query.insert("endpoints"),
     list: query.pages({ table: "endpoints", within: ["organization_id", "family"] }),
-    find: query.first((db, p: Key & { family: Family }) =>
-      db
-        .selectFrom("endpoints")
-        .selectAll()
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where("family", "=", p.family),
+    find: query.first(
+      (db, p: Key & { family: Family }) =>
+        db
+          .selectFrom("endpoints")
+          .selectAll()
+          .where("id", "=", p.id)
+          .where("organization_id", "=", p.organization_id)
+          .where("family", "=", p.family),
+      "shared",
     ),
     count: query.count((db, p: { organization_id: string; family: Family }) =>
       db
@@ -23,13 +25,15 @@ export function endpointsRepository(query: Queries) {
         .where("organization_id", "=", p.organization_id)
         .where("family", "=", p.family),
     ),
-    ofOrganization: query.all((db, p: { organization_id: string }) =>
-      db
-        .selectFrom("endpoints")
-        .selectAll()
-        .where("organization_id", "=", p.organization_id)
-        .orderBy("family")
-        .orderBy("id"),
+    ofOrganization: query.all(
+      (db, p: { organization_id: string }) =>
+        db
+          .selectFrom("endpoints")
+          .selectAll()
+          .where("organization_id", "=", p.organization_id)
+          .orderBy("family")
+          .orderBy("id"),
+      "shared",
     ),
     update: query.first((db, p: Key & Omit<Row<"endpoints">, "succeeded_at" | "created_at">) =>
       db
@@ -55,13 +59,15 @@ export function endpointsRepository(query: Queries) {
     ofType: query.all((db, p: { type: Row<"endpoints">["type"] }) =>
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
-    ofFamily: query.all((db, p: { organization_id: string; family: Row<"endpoints">["family"] }) =>
-      db
-        .selectFrom("endpoints")
-        .selectAll()
-        .where("organization_id", "=", p.organization_id)
-        .where("family", "=", p.family)
-        .orderBy("id"),
+    ofFamily: query.all(
+      (db, p: { organization_id: string; family: Row<"endpoints">["family"] }) =>
+        db
+          .selectFrom("endpoints")
+          .selectAll()
+          .where("organization_id", "=", p.organization_id)
+          .where("family", "=", p.family)
+          .orderBy("id"),
+      "shared",
     ),
     /** For every organization, because jobs work for them all. */
     forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),

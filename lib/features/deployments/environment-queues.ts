@@ -75,23 +75,19 @@ export function createEnvironmentQueues(
     await startReady(tx, environment);
   };
 
-  /** By commit group and environment: `isNext`, as long as no deployment leaves its state. */
-  const known = new WeakMap<object, Map<string, Promise<boolean>>>();
-  const nameOf = ({ project_id, environment }: Named) => `${project_id} ${environment}`;
-  const remember = (group: object, environment: Named, isNext: Promise<boolean>) => {
-    const ofGroup = known.get(group) ?? new Map<string, Promise<boolean>>();
-    known.set(group, ofGroup.set(nameOf(environment), isNext));
-    return isNext;
-  };
+  /** The name of `isNext` in `Tx.shared`, where it stays as long as no deployment leaves its state. */
+  const nameOf = ({ project_id, environment }: Named) => `isNext ${project_id} ${environment}`;
 
   /** Whether a deployment queued now would be the next to start in its environment. */
-  const isNext = (tx: Tx, environment: Named): Promise<boolean> => {
-    const present = tx.group && known.get(tx.group)?.get(nameOf(environment));
-    if (present !== undefined) return present;
-    const read = inEnvironment(tx)
-      .unfinished(environment)
-      .then((found) => !found);
-    return tx.group ? remember(tx.group, environment, read) : read;
+  const isNext = async (tx: Tx, environment: Named): Promise<boolean> => {
+    const { shared } = tx;
+    const answer =
+      shared?.get(nameOf(environment)) ??
+      inEnvironment(tx)
+        .unfinished(environment)
+        .then((found) => !found);
+    shared?.set(nameOf(environment), answer);
+    return (await answer) === true;
   };
 
   /** When the job of an organization runs again. */
@@ -106,11 +102,11 @@ export function createEnvironmentQueues(
     isNext,
     /**
      * Called after a deployment was queued. `isNext` then needs no query for later ones of the same environment and
-     * commit group, so a POST does not wait for the database.
+     * group, so on PostgreSQL a POST does not wait for the database.
      */
-    wasQueued: ({ group }: Tx, environment: EnvironmentKey) => void (group && remember(group, environment, waits)),
+    wasQueued: ({ shared }: Tx, environment: EnvironmentKey) => void shared?.set(nameOf(environment), waits),
     /** Called after a deployment left its state. */
-    hasMoved: ({ group }: Tx) => void (group && known.delete(group)),
+    hasMoved: ({ shared }: Tx) => shared?.clear(),
     startNext,
     startReady,
     scheduleStart,

@@ -12,8 +12,10 @@ export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
     list: query.pages({ table: "environments", within: ["project_id"], key: "name", order: "asc" }),
-    find: query.first((db, p: Key) =>
-      db.selectFrom("environments").selectAll().where("project_id", "=", p.project_id).where("name", "=", p.name),
+    find: query.first(
+      (db, p: Key) =>
+        db.selectFrom("environments").selectAll().where("project_id", "=", p.project_id).where("name", "=", p.name),
+      "shared",
     ),
     put: query.change((db, p: Row<"environments">) =>
       db

@@ -194,7 +194,7 @@ function createSharedPublishing({ log, store }: Ports, cluster: Cluster, listene
      */
     publish(tx, change) {
       tx.tell(JSON.stringify(messageOf(change)));
-      const { group = tx } = tx;
+      const { shared: group = tx } = tx;
       const before = lastOf.get(group) ?? tx.newest ?? "";
       if (change.kind === "event") lastOf.set(group, change.id);
       tx.afterCommit(() => {

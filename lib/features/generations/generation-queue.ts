@@ -28,7 +28,7 @@ export function createGenerationQueue(
    * fixed one the insert could wait for the row of a settling job, which is locked before the limit. Transactions of one
    * group share it: with a job for each, 800 jobs that were due together became 6,000.
    */
-  const keyOf = ({ group = {} }: Tx): string => {
+  const keyOf = ({ shared: group = new Map() }: Tx): string => {
     const key = keys.get(group) ?? `turn ${createRandom().alphanumeric(16)}`;
     keys.set(group, key);
     return key;

@@ -7,43 +7,47 @@ export function keysRepository(query: Queries) {
   return {
     insert: query.insertUnique("api_keys"),
     /** Authenticates: the only query that finds a key without an organization. */
-    identify: query.first((db, p: { hash: string }) =>
-      db
-        .selectFrom("api_keys")
-        .innerJoin("users", "users.id", "api_keys.user_id")
-        .select([
-          "api_keys.id as key_id",
-          "api_keys.organization_id",
-          "api_keys.scopes",
-          "api_keys.rate_limit",
-          "api_keys.shared_windows",
-          "api_keys.expires_at",
-          "api_keys.last_used_at",
-          "api_keys.user_id",
-          "users.role",
-          "users.status",
-        ])
-        .where("api_keys.hash", "=", p.hash),
+    identify: query.first(
+      (db, p: { hash: string }) =>
+        db
+          .selectFrom("api_keys")
+          .innerJoin("users", "users.id", "api_keys.user_id")
+          .select([
+            "api_keys.id as key_id",
+            "api_keys.organization_id",
+            "api_keys.scopes",
+            "api_keys.rate_limit",
+            "api_keys.shared_windows",
+            "api_keys.expires_at",
+            "api_keys.last_used_at",
+            "api_keys.user_id",
+            "users.role",
+            "users.status",
+          ])
+          .where("api_keys.hash", "=", p.hash),
+      "shared",
     ),
     insertSession: query.insert("sessions"),
     /** The user of a session and its key, if it has one. Read at every request, like the user of a key. */
-    identifySession: query.first((db, p: { hash: string }) =>
-      db
-        .selectFrom("sessions")
-        .innerJoin("users", "users.id", "sessions.user_id")
-        .leftJoin("api_keys", "api_keys.id", "sessions.api_key_id")
-        .select([
-          "sessions.api_key_id",
-          "sessions.organization_id",
-          "sessions.user_id",
-          "api_keys.id as key_id",
-          "api_keys.scopes",
-          "api_keys.expires_at as key_expires_at",
-          "users.role",
-          "users.status",
-          "sessions.expires_at",
-        ])
-        .where("sessions.hash", "=", p.hash),
+    identifySession: query.first(
+      (db, p: { hash: string }) =>
+        db
+          .selectFrom("sessions")
+          .innerJoin("users", "users.id", "sessions.user_id")
+          .leftJoin("api_keys", "api_keys.id", "sessions.api_key_id")
+          .select([
+            "sessions.api_key_id",
+            "sessions.organization_id",
+            "sessions.user_id",
+            "api_keys.id as key_id",
+            "api_keys.scopes",
+            "api_keys.expires_at as key_expires_at",
+            "users.role",
+            "users.status",
+            "sessions.expires_at",
+          ])
+          .where("sessions.hash", "=", p.hash),
+      "shared",
     ),
     removeSession: query.pipelined((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
     removeSessionsOf: query.pipelined((db, p: { organization_id: string; user_id: string }) =>

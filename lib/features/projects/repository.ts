@@ -17,21 +17,25 @@ export function projectsRepository(query: Queries) {
       within: ["organization_id"],
       exclude: { column: "id", in: removedProjects },
     }),
-    find: query.first((db, p: Key) =>
-      db
-        .selectFrom("projects")
-        .selectAll()
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where(notRemoved),
+    find: query.first(
+      (db, p: Key) =>
+        db
+          .selectFrom("projects")
+          .selectAll()
+          .where("id", "=", p.id)
+          .where("organization_id", "=", p.organization_id)
+          .where(notRemoved),
+      "shared",
     ),
-    findId: query.first((db, p: Key) =>
-      db
-        .selectFrom("projects")
-        .select("id")
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where(notRemoved),
+    findId: query.first(
+      (db, p: Key) =>
+        db
+          .selectFrom("projects")
+          .select("id")
+          .where("id", "=", p.id)
+          .where("organization_id", "=", p.organization_id)
+          .where(notRemoved),
+      "shared",
     ),
     newestTwo: query.all((db, p: { organization_id: string }) =>
       db

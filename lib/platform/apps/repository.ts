@@ -40,12 +40,14 @@ export function appsRepository(query: Queries) {
         .orderBy("environment"),
     ),
     /** The protection of an environment. */
-    protectOf: query.first((db, p: Key) =>
-      db
-        .selectFrom("environments")
-        .select("protect")
-        .where("project_id", "=", p.project_id)
-        .where("name", "=", p.environment),
+    protectOf: query.first(
+      (db, p: Key) =>
+        db
+          .selectFrom("environments")
+          .select("protect")
+          .where("project_id", "=", p.project_id)
+          .where("name", "=", p.environment),
+      "shared",
     ),
     /** The environments without a host. */
     withoutApp: query.all((db, _: object) =>

@@ -73,10 +73,10 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     const client = await link.take();
     const { begin, unlock } = lockingOf(scope, client.escapeLiteral.bind(client));
     const { connection, flush, begin: open } = connectionFor(client);
-    const transaction = open(typeof scope === "object" ? scope.organization_id : undefined);
+    const transaction = open(typeof scope === "object");
     try {
       const locked = client.query(begin);
-      const ofGroup = transaction.answers ? works : [];
+      const ofGroup = transaction.shared ? works : [];
       const prefetched = ofGroup.map(({ prefetch }) => prefetch?.(connection));
       const [begun] = await Promise.all([locked, ...prefetched]);
       if (transaction.failure) throw transaction.failure;

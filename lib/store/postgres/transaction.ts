@@ -1,8 +1,7 @@
 import type { Client, QueryConfig, QueryResult } from "pg";
-import type { Connection, Statement } from "../engine.ts";
+import type { Connection, Statement, StatementUse } from "../engine.ts";
 import { queryOf, type Runner } from "./driver.ts";
 import type { Ended, Work } from "./group-commit.ts";
-import { type Answers, isRead, readOnce } from "./group-reads.ts";
 import { lockOf } from "./locks.ts";
 import { createInserts } from "./merged-inserts.ts";
 
@@ -15,23 +14,20 @@ type Ask = (
   answered: (error: Error | null, result: QueryResult) => void,
 ) => void;
 
-type Send = Statement["send"];
+type Run = (parameters: readonly unknown[], mayWrite?: boolean) => Promise<QueryResult<Record<string, unknown>>>;
 
-/** Runs statements on a connection or a pool. `sending` is for statements whose result no caller awaits. */
-export const connectionOf = (
-  runner: Runner,
-  texts: Set<string>,
-  sending: (text: string) => Send = (text) => (parameters) => runner.query(queryOf(text, parameters)),
-): Pick<Connection, "statement"> => ({
+const statementOf = (run: Run, { mayWrite }: StatementUse = {}): Statement => ({
+  all: async (parameters) => (await run(parameters, mayWrite)).rows,
+  first: async (parameters) => (await run(parameters, mayWrite)).rows[0],
+  run: async (parameters) => (await run(parameters, true)).rowCount ?? 0,
+  send: (parameters) => run(parameters, true),
+});
+
+/** Runs statements on a pool. */
+export const connectionOf = (runner: Runner, texts: Set<string>): Connection => ({
   statement(text) {
     texts.add(text);
-    const run = (parameters: readonly unknown[]) => runner.query(queryOf(text, parameters));
-    return {
-      all: async (parameters) => (await run(parameters)).rows,
-      first: async (parameters) => (await run(parameters)).rows[0],
-      run: async (parameters) => (await run(parameters)).rowCount ?? 0,
-      send: sending(text),
-    };
+    return statementOf((parameters) => runner.query(queryOf(text, parameters)));
   },
 });
 
@@ -45,34 +41,46 @@ export interface Open {
   /** Whether the current member (`hasWritten`) or an earlier one (`haveWritten`) may have written or locked a row. */
   hasWritten: boolean;
   haveWritten: boolean;
-  readonly group: Connection["group"];
-  readonly answers: Answers | undefined;
+  /** As `Tx.shared`. */
+  readonly shared: Map<string, Promise<unknown>> | undefined;
+}
+
+/** Runs each read once in a group, and passes its result to every member that reads the same. */
+function sharing(text: string, read: Statement, shared: () => Open["shared"]): Statement {
+  const once = <T>(kind: string, parameters: readonly unknown[], run: () => Promise<T>): Promise<T> => {
+    const name = `${kind} ${text} ${JSON.stringify(parameters)}`;
+    const result = (shared()?.get(name) as Promise<T> | undefined) ?? run();
+    shared()?.set(name, result);
+    return result;
+  };
+  return {
+    ...read,
+    all: async (parameters) => [...(await once("all", parameters, () => read.all(parameters)))],
+    first: (parameters) => once("first", parameters, () => read.first(parameters)),
+  };
 }
 
 /** Locks limits for the open transaction. */
 const lockingLimits =
-  (runner: Runner, open: () => Open): NonNullable<Connection["lockLimit"]> =>
+  (query: (text: string) => Promise<QueryResult>, open: () => Open): NonNullable<Connection["lockLimit"]> =>
   async (limit) => {
     const own = open();
-    if (!own.haveWritten) return void (await runner.query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
+    if (!own.haveWritten) return void (await query(`SELECT pg_advisory_xact_lock(${lockOf(limit)})`));
     // Do not wait while an earlier member holds row locks: the holder of this lock may be waiting for those rows.
-    const { rows } = await runner.query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
+    const { rows } = await query(`SELECT pg_try_advisory_xact_lock(${lockOf(limit)}) AS taken`);
     if (rows[0]?.["taken"] === true) return;
     own.failure = new Error("the lock of a limit is taken");
     throw own.failure;
   };
 
-/** A connection that runs one transaction after the other. */
-export function writingConnection(client: Client, texts: Set<string>) {
+/** Sends statements of the open transaction. */
+function sendingOn(client: Client, open: () => Open) {
   const ask = client.query.bind(client) as Ask;
-  let open: Open;
-  const runner: Runner = {
-    query(query) {
-      inserts.flush();
+  return {
+    /** Rejects with the first error of the transaction. */
+    query(statement: string | QueryConfig, values: unknown[] = []): Promise<QueryResult> {
       // A result may arrive after its transaction has ended.
-      const own = open;
-      const { statement, values } = typeof query === "string" ? { statement: query, values: [] } : query;
-      if (typeof statement === "object" && !isRead(statement.text)) own.hasWritten = true;
+      const own = open();
       return new Promise((resolve, reject) =>
         ask(statement, values, (error, result) => {
           if (error) own.failure ??= error;
@@ -81,54 +89,75 @@ export function writingConnection(client: Client, texts: Set<string>) {
         }),
       );
     },
+    /** Creates no promise: most write requests would have several (a POST takes 0.9 of the processor time). */
+    send(text: string, parameters: readonly unknown[]): void {
+      const own = open();
+      const { statement, values } = queryOf(text, parameters);
+      ask(statement, values, (error) => {
+        if (error) own.failure ??= error;
+      });
+    },
   };
-  /** Creates no promise: most write requests would have several (a POST takes 0.9 of the processor time). */
-  const send = (text: string, parameters: readonly unknown[]) => {
-    const own = open;
-    const { statement, values } = queryOf(text, parameters);
-    ask(statement, values, (error) => {
-      if (error) own.failure ??= error;
-    });
-  };
+}
+
+/** A connection that runs one transaction after the other. */
+export function writingConnection(client: Client, texts: Set<string>) {
+  let open: Open;
+  const { query, send } = sendingOn(client, () => open);
   const inserts = createInserts(send);
-  const sending = (text: string): Send => {
-    const add = inserts.adding(text);
-    return (parameters) => {
-      if (!open.hasWritten) inserts.beginMember();
-      open.hasWritten = true;
-      if (add) add(parameters);
-      else {
-        inserts.flush();
-        send(text, parameters);
-      }
-      return done;
+  const lockLimit = lockingLimits(
+    (text) => {
+      inserts.flush();
+      return query(text);
+    },
+    () => open,
+  );
+  const statement = (text: string, use: StatementUse = {}): Statement => {
+    texts.add(text);
+    const note = (mayWrite: boolean | undefined) => {
+      if (use.changesShared) open.shared?.clear();
+      open.hasWritten ||= mayWrite === true;
+    };
+    const run: Run = (parameters, mayWrite) => {
+      inserts.flush();
+      note(mayWrite);
+      const { statement, values } = queryOf(text, parameters);
+      return query(statement, values);
+    };
+    if (use.isShared) return sharing(text, statementOf(run), () => open.shared);
+    return {
+      ...statementOf(run, use),
+      send(parameters) {
+        if (!open.hasWritten) inserts.beginMember();
+        note(true);
+        if (use.ofRows) inserts.add(use.ofRows, parameters);
+        else {
+          inserts.flush();
+          send(text, parameters);
+        }
+        return done;
+      },
     };
   };
   const connection: Connection = {
-    statement: readOnce(connectionOf(runner, texts, sending).statement, () => open.answers),
+    statement,
     get newest() {
       return open.newest;
     },
     tell: (message) => void open.messages.push(message),
-    get group() {
-      return open.group;
+    get shared() {
+      return open.shared;
     },
-    lockLimit: lockingLimits(runner, () => open),
+    lockLimit,
   };
   return {
     connection,
     /** Sends the inserts that wait. */
     flush: inserts.flush,
-    begin(organization_id: string | undefined): Open {
+    /** `isGroup`: the transactions of one organization share what they read. */
+    begin(isGroup: boolean): Open {
       inserts.drop();
-      const group = organization_id === undefined ? undefined : { organization_id };
-      open = {
-        messages: [],
-        hasWritten: false,
-        haveWritten: false,
-        group,
-        answers: group && new Map(),
-      };
+      open = { messages: [], hasWritten: false, haveWritten: false, shared: isGroup ? new Map() : undefined };
       return open;
     },
   };

@@ -5,7 +5,6 @@ import { Problem } from "../../kernel/errors.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 import { Damage, isDamage } from "../database-error.ts";
 import type { Engine, Statement } from "../engine.ts";
-import { readOnce } from "../postgres/group-reads.ts";
 import { refuseMoved, stopped } from "../write-failure.ts";
 import { queryBuilder } from "./connection.ts";
 import type { Reserve } from "./disk-reserve.ts";
@@ -52,18 +51,11 @@ export function createSqliteEngine(database: Database, file?: DatabaseFile): Sql
   const isInPlace = file ? refuseMoved(file.path) : () => {};
   const recovery =
     file && recoveryOf({ ...file, isInPlace }, link, keeper, () => createGroupCommit(link.database, fault, isTrusted));
-  const prepared = readOnce(
-    (text) => statementOf(link, text, fault),
-    () => link.group.present()?.answers,
-  );
   const connection = {
-    get group() {
-      return link.group.present();
-    },
     statement(text: string): Statement {
       let statement = statements.get(text);
       if (!statement) {
-        statement = prepared(text);
+        statement = statementOf(link, text, fault);
         statements.set(text, statement);
         if (statements.size > 512) statements.delete(statements.keys().next().value as string);
       }

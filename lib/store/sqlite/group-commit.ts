@@ -3,7 +3,6 @@ import { systemTimer } from "../../kernel/clock.ts";
 import { afterArrivals } from "../../kernel/node/event-loop.ts";
 import { setImmediate } from "../../kernel/node/system.ts";
 import { pauses } from "../pauses.ts";
-import type { Together } from "../postgres/group-reads.ts";
 import { createBegin, locked, prepareControl } from "./transaction-control.ts";
 
 interface Member {
@@ -32,8 +31,6 @@ export interface GroupCommit {
   beforeWrite(): boolean;
   /** As `Engine.foreignCommitVersion`. Includes rollbacks: reads may have seen the rows that were undone. */
   foreignCommitVersion(): number;
-  /** The running group with its cached reads; undefined between groups. */
-  present(): Together | undefined;
   /** Runs synchronous `work` between two groups. */
   betweenTransactions<T>(work: () => T): Promise<T>;
   /** Resolves when no transaction is queued. */
@@ -76,7 +73,6 @@ export function createGroupCommit(
   /** Statements of the current group, and writes of all groups. */
   let statements = 0;
   let writes = 0;
-  let present: Together = { answers: new Map() };
 
   const schedule = () => {
     if (flushScheduled) return;
@@ -135,7 +131,6 @@ export function createGroupCommit(
     const answers: (() => void)[] = [];
     statements = 0;
     knownDataVersion = undefined;
-    present = { answers: new Map() };
     for (const [i, member] of members.entries()) {
       if (statements >= maxStatements) {
         queue = members.splice(i).concat(queue);
@@ -155,7 +150,6 @@ export function createGroupCommit(
         if (inSavepoints) {
           control.rollbackToSavepoint.run();
           control.release.run();
-          present = { answers: new Map() };
         } else if (writes !== writesBefore) return undefined;
         answers.push(() => member.reject(translate(error)));
       }
@@ -225,7 +219,6 @@ export function createGroupCommit(
         throw translate(error);
       }
     },
-    present: () => (current.ended ? undefined : present),
     betweenTransactions: (work) =>
       new Promise((resolve, reject) => {
         const attempt = () => {

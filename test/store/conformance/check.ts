@@ -3,6 +3,7 @@ import type { TestContext } from "node:test";
 import type { Compilable } from "kysely";
 import { Problem } from "../../../lib/kernel/errors.ts";
 import type { Connection, Engine } from "../../../lib/store/engine.ts";
+import { useOf } from "../../../lib/store/query.ts";
 import type { Kind, TestDatabase } from "../../helpers/engines.ts";
 
 export type Room = TestDatabase & { readonly kind: Kind };
@@ -10,8 +11,8 @@ export type Room = TestDatabase & { readonly kind: Kind };
 export type Check = readonly [says: string, check: (room: Room, t: TestContext) => Promise<void> | void];
 export type Members<Name extends string, T> = `${Name}.${keyof T & string}`;
 export const runOn = (connection: Connection, query: Compilable) => {
-  const { sql: text, parameters } = query.compile();
-  return connection.statement(text).run(parameters);
+  const compiled = query.compile();
+  return connection.statement(compiled.sql, useOf(compiled)).run(compiled.parameters);
 };
 export const allOn = async <T>(connection: Connection, query: Compilable<T>): Promise<T[]> => {
   const { sql: text, parameters } = query.compile();

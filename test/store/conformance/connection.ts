@@ -115,21 +115,20 @@ export const connection: Record<Members<"Connection", Connection>, Check> = {
       assert.equal(await newest(), kind === "postgres" ? "evt_2" : undefined);
     },
   ],
-  "Connection.group": [
+  "Connection.shared": [
     "stands for the transactions that are committed together, which read what earlier ones wrote and did not undo",
     async ({ opened: { engine }, kind }) => {
       const own = { organization_id: "org_1" };
-      const groups = await Promise.all([1, 2, 3].map(() => engine.transaction(own, async (c) => c.group)));
-      assert.equal(groups[1]?.organization_id, kind === "postgres" ? "org_1" : undefined);
-      assert.notEqual(groups[1], undefined);
+      const groups = await Promise.all([1, 2, 3].map(() => engine.transaction(own, async (c) => c.shared)));
+      assert.equal(groups[1] !== undefined, kind === "postgres");
       assert.equal(groups[1], groups[2]);
-      if (kind === "postgres") assert.equal(await engine.transaction("rows", async (c) => c.group), undefined);
+      assert.equal(await engine.transaction("rows", async (c) => c.shared), undefined);
 
       await plain(engine, organization);
       const values = ["a", "b", "c"].map((id) => `('${id}', 'org_1', '${id}', '${id}', '', null, 'active', '', '')`);
       await plain(engine, `insert into projects values ${values}`);
       const { sql: text } = engine.db.selectFrom("removals").selectAll().compile();
-      const removed = async (c: Connection) => (await c.statement(text).all([])).length;
+      const removed = async (c: Connection) => (await c.statement(text, { isShared: true }).all([])).length;
       const remove = (project_id: string) => (c: Connection) =>
         runOn(c, engine.db.insertInto("removals").values({ project_id }));
       const failing = async (c: Connection) => {
