@@ -17,18 +17,6 @@ const instead = (of, by) => ({
   },
 });
 
-/** `TEST_INTERLEAVE=1`: other work of the process runs between the statements of a transaction, chosen by a seed. */
-const timeBetweenStatements = {
-  name: "time-between-statements",
-  setup({ onLoad }) {
-    onLoad({ filter: /\/lib\/store\/pauses\.ts$/ }, () => ({
-      contents: `import { createPauses } from "${resolve("test/helpers/pauses.ts")}";
-        export const pauses = { current: createPauses(${Number(process.env.TEST_INTERLEAVE)}) };`,
-      loader: "ts",
-    }));
-  },
-};
-
 const named = (files) => Object.fromEntries(files.map((file) => [file.slice(0, -".ts".length), file]));
 
 /**
@@ -71,7 +59,13 @@ export async function compile({ tests = true } = {}) {
         webFromNode,
         // `TEST_RERUN=1`: a transaction's body may only change rows, because it runs twice.
         ...(process.env.TEST_RERUN ? [instead("lib/store/store.ts", "test/helpers/store-twice.ts")] : []),
-        ...(process.env.TEST_INTERLEAVE ? [timeBetweenStatements] : []),
+        // `TEST_INTERLEAVE=1`: other work runs between the statements of a transaction, chosen by a seed.
+        ...(process.env.TEST_INTERLEAVE
+          ? [
+              instead("lib/store/store.ts", "test/helpers/store-interleaved.ts"),
+              instead("lib/store/sqlite/group-commit.ts", "test/helpers/patient-group-commit.ts"),
+            ]
+          : []),
         // `npm run test:postgres`
         ...(process.env.SVC_TEST_POSTGRES ? [instead("lib/service.ts", "test/postgres/service.ts")] : []),
       ],

@@ -1,7 +1,6 @@
 import { Problem } from "../kernel/errors.ts";
 import type { Prefetch, TransactionScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Connection, Engine } from "./engine.ts";
-import { pauses } from "./pauses.ts";
 import { type CompiledQueries, createQueries, type Queries } from "./query.ts";
 
 /** Creates a repository from the queries of a connection. Called once for each connection. */
@@ -77,7 +76,6 @@ function compiledFor({ name }: Engine, repository: RepositoryOf<object>): Compil
 export function createStore(engine: Engine): Store {
   /** Creates the error that every call throws once the store is retired or closed. */
   let refusal: (() => Error) | undefined;
-  const reads = pauses.current?.outside(engine) ?? engine.connection;
   const repositories = new WeakMap<Connection, Map<unknown, object>>();
   const repositoryOn = <R extends object>(connection: Connection, repository: RepositoryOf<R>): R => {
     let known = repositories.get(connection);
@@ -113,7 +111,7 @@ export function createStore(engine: Engine): Store {
     engine,
     using: (repository) => (tx) => {
       if (refusal) throw refusal();
-      if (!tx) return repositoryOn(reads, repository);
+      if (!tx) return repositoryOn(engine.connection, repository);
       if (!(tx instanceof Transaction) || !tx.open) throw new Error("this transaction has ended");
       return repositoryOn(tx.connection, repository);
     },
@@ -124,7 +122,7 @@ export function createStore(engine: Engine): Store {
       let tx: Transaction | undefined;
       const inTransaction = async (connection: Connection) => {
         if (refusal) throw refusal();
-        tx = new Transaction(pauses.current?.within(connection) ?? connection);
+        tx = new Transaction(connection);
         try {
           if (organization?.hooks?.before) await organization.hooks.before(tx);
           const value = await work(tx);

@@ -1,6 +1,5 @@
 import * as timers from "node:timers";
 import type { Connection, Engine, Statement } from "../../lib/store/engine.ts";
-import type { Pauses } from "../../lib/store/pauses.ts";
 import type { SqliteEngine } from "../../lib/store/sqlite/engine.ts";
 
 // Imported before a test mocks timers.
@@ -45,8 +44,10 @@ const around = (
  * During a pause other requests continue, answers arrive and timers fire. The database stays reserved for the
  * transaction.
  */
-export function createPauses(seed: number): Pauses {
-  const next = numbersOf(seed);
+export const pauses = createPauses();
+
+function createPauses() {
+  const next = numbersOf(Number(process.env["TEST_INTERLEAVE"]));
   let open = 0;
   const pause = async () => {
     const draw = next();
@@ -57,18 +58,29 @@ export function createPauses(seed: number): Pauses {
   };
   const known = new WeakMap<Connection, Connection>();
   const connectionWith = (connection: Connection, steps: Parameters<typeof around>[1]): Connection =>
-    Object.create(connection, { statement: { value: (text: string) => around(connection.statement(text), steps) } });
+    Object.create(connection, {
+      statement: {
+        value: (...given: Parameters<Connection["statement"]>) => around(connection.statement(...given), steps),
+      },
+    });
   return {
-    within(connection) {
+    /** The connection of a transaction, with a pause after each statement. */
+    within(connection: Connection): Connection {
       const made = known.get(connection) ?? connectionWith(connection, { after: pause });
       known.set(connection, made);
       return made;
     },
-    outside(engine: Engine) {
+    /** The connection for reads outside transactions. On SQLite, reads wait until the open transaction ends. */
+    outside(engine: Engine): Connection {
       if (engine.name === "postgres") return engine.connection;
       const { betweenTransactions } = engine as SqliteEngine;
       return connectionWith(engine.connection, { before: () => betweenTransactions(() => {}) });
     },
-    isOpen: () => open > 0,
+    /** Runs `check` once no transaction is paused. */
+    guard: (check: () => void) =>
+      void setImmediate(function again() {
+        if (open > 0) setImmediate(again);
+        else check();
+      }),
   };
 }

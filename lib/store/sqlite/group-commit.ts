@@ -2,7 +2,6 @@ import type { Database } from "better-sqlite3";
 import { systemTimer } from "../../kernel/clock.ts";
 import { afterArrivals } from "../../kernel/node/event-loop.ts";
 import { setImmediate } from "../../kernel/node/system.ts";
-import { pauses } from "../pauses.ts";
 import { createBegin, locked, prepareControl } from "./transaction-control.ts";
 
 interface Member {
@@ -52,12 +51,14 @@ export interface GroupCommit {
  * Reads outside a transaction share one snapshot per tick, which ends with the tick or before the first write. Locking
  * the file for each read took a tenth of a GET (bench `http`: 0.91 of the processor time with the shared snapshot).
  *
- * `isTrusted` runs before each group. It throws after an I/O error, so that nothing more is written.
+ * `isTrusted` runs before each group. It throws after an I/O error, so that nothing more is written. `guard` runs a check
+ * when a group must have ended.
  */
 export function createGroupCommit(
   database: Database,
   translate: (error: unknown) => unknown,
   isTrusted: () => void = () => {},
+  guard: (check: () => void) => void = setImmediate,
 ): GroupCommit {
   // SQLite's own wait blocks the event loop, so it is short. The pauses between tries are longer and do not block.
   if (!database.memory) database.pragma("busy_timeout = 5");
@@ -95,9 +96,8 @@ export function createGroupCommit(
     queue = [];
     const group: Group = { ended: false };
     current = group;
-    setImmediate(function guard() {
+    guard(() => {
       if (group.ended) return;
-      if (pauses.current?.isOpen()) return void setImmediate(guard);
       group.ended = true;
       fail(members, new Error("a transaction awaited something other than the store; it was rolled back"));
     });
