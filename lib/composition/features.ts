@@ -5,7 +5,7 @@ import { simulatedGenerations } from "../drivers/generation/simulated.ts";
 import type { Mailer } from "../drivers/mail/contract.ts";
 import { defaultSender } from "../drivers/mail/sender.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
-import { withRequestSlot } from "../drivers/outbound/request-slots.ts";
+import { createRequestSlots } from "../drivers/outbound/request-slots.ts";
 import { createPainter } from "../drivers/painter/painter.ts";
 import { auditService } from "../features/audit/service.ts";
 import { createAttempts } from "../features/deliveries/attempts.ts";
@@ -50,6 +50,7 @@ import { usersService } from "../features/users/service.ts";
 import { webhooksService } from "../features/webhooks/service.ts";
 import { createQueue, type Queue } from "../jobs/queue.ts";
 import type { PasswordHashes } from "../kernel/secrets/password-hash.ts";
+import { descriptorShares } from "../kernel/node/descriptors.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { AppsProxy } from "../platform/proxy/proxy.ts";
 import type { Repositories } from "../platform/repositories/repositories.ts";
@@ -58,6 +59,9 @@ import type { Foundation } from "./open-store.ts";
 import { openapiService } from "./openapi/service.ts";
 import type { Platform } from "./platform.ts";
 import { tracedQueue } from "./tracing.ts";
+
+/** The services of a process share its descriptors. */
+const withRequestSlot = createRequestSlots(descriptorShares().requests);
 
 /** The job kinds of every feature. */
 export const featureJobs = [

@@ -63,14 +63,11 @@ export const stateReplaced = () =>
 const closed = () => new Error("the service is closed; make a new one");
 
 /** Shared by all stores of a process: compiling them took half of the time to create a service. */
-const compiled: Record<Engine["name"], WeakMap<object, CompiledQueries>> = {
-  sqlite: new WeakMap(),
-  postgres: new WeakMap(),
-};
+const compiled = new WeakMap<RepositoryOf<object>, Record<Engine["name"], CompiledQueries>>();
 function compiledFor({ name }: Engine, repository: RepositoryOf<object>): CompiledQueries {
-  const queries = compiled[name].get(repository) ?? [];
-  compiled[name].set(repository, queries);
-  return queries;
+  const queries = compiled.get(repository) ?? { sqlite: [], postgres: [] };
+  compiled.set(repository, queries);
+  return queries[name];
 }
 
 export function createStore(engine: Engine): Store {

@@ -4,9 +4,8 @@ import { type Node, nameOf, type Rule, type Source, said } from "./source.ts";
 /** Modules with state, each with the reason why it belongs to the process and not to a service. */
 const ofProcess: Readonly<Record<string, string>> = {
   "lib/http/connections.ts": "the ports of a process share its descriptors",
-  "lib/drivers/outbound/request-slots.ts": "so do its requests",
-  "lib/kernel/node/event-loop.ts": "a process has one event loop",
   "lib/kernel/node/system.ts": "a process has one clock",
+  "lib/kernel/node/event-loop.ts": "a process has one event loop",
   "lib/kernel/node/standard-error.ts": "a process has one standard error",
   "lib/drivers/painter/deflate.ts": "belongs to the thread that paints",
   "lib/store/sqlite/checkpoint-worker.ts": "belongs to the thread that moves the log",
@@ -16,7 +15,6 @@ const ofProcess: Readonly<Record<string, string>> = {
   "bin/svc-server.ts": "a program has one standard output",
   "lib/testing.ts": "a test file has one way to clean up",
   "lib/http/server.ts": "is keyed by requests",
-  "lib/drivers/outbound/http-request.ts": "is keyed by sockets",
   // What these remember follows from its key alone.
   "lib/http/app.ts": "a loaded module",
   "lib/kernel/node/web.ts": "loaded classes",
@@ -27,7 +25,7 @@ const ofProcess: Readonly<Record<string, string>> = {
   "bin/call-fields.ts": "a file of the package",
   "lib/store/transfer/copy-tables.ts": "tables of the schema",
   "lib/store/sqlite/database-files.ts": "an empty database",
-  "lib/store/postgres/driver.ts": "texts of queries",
+  "lib/store/store.ts": "queries of a repository",
   "lib/kernel/compiled-records.ts": "functions by the names of fields",
   "lib/kernel/node/child-process.ts": "descriptors that the machine gives every child",
   "lib/kernel/node/process-table.ts": "the page size of the machine",

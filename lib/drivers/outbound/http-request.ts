@@ -91,7 +91,7 @@ const optionsOf = (request: HttpRequest): RequestOptions => ({
  * Connections after their handshake, and whether any response byte arrived since the last request. Node does not set
  * `reusedSocket` if a waiting request takes over a connection at once.
  */
-const handshaken = new WeakMap<Socket, { responded: boolean }>();
+type Handshaken = WeakMap<Socket, { responded: boolean }>;
 
 interface Connection {
   connected: boolean;
@@ -101,6 +101,7 @@ interface Connection {
 
 /** Writes the request once the connection to the checked address is open. */
 function connect(
+  handshaken: Handshaken,
   sending: ClientRequest,
   request: HttpRequest,
   connection: Connection,
@@ -147,10 +148,15 @@ function retryOf({ connected, reused }: Connection): HttpResult["retry"] {
 /** Makes the function that sends one request. It never rejects: failures are part of the result. */
 export function createRequestSender(): (request: HttpRequest) => Promise<HttpResult> {
   const joinSmallChunks = createChunkJoiner();
-  return (request) => sendRequest(request, joinSmallChunks);
+  const handshaken: Handshaken = new WeakMap();
+  return (request) => sendRequest(request, handshaken, joinSmallChunks);
 }
 
-function sendRequest(request: HttpRequest, joinSmallChunks: JoinSmallChunks): Promise<HttpResult> {
+function sendRequest(
+  request: HttpRequest,
+  handshaken: Handshaken,
+  joinSmallChunks: JoinSmallChunks,
+): Promise<HttpResult> {
   const { cancellation } = request;
   if (cancellation.cancelled) return Promise.resolve(failed(String(cancellation.reason)));
   return new Promise((resolve) => {
@@ -193,7 +199,7 @@ function sendRequest(request: HttpRequest, joinSmallChunks: JoinSmallChunks): Pr
     };
 
     cancellation.onCancel(() => settle(failed(String(cancellation.reason))));
-    connect(sending, request, connection, settle);
+    connect(handshaken, sending, request, connection, settle);
     sending.on("response", receive);
     // Requests never ask for a protocol upgrade, so 101 is an ordinary response and its socket is destroyed.
     sending.on("upgrade", (response, socket) => {

@@ -1,4 +1,5 @@
 import type { Outbound, Sent } from "../../drivers/outbound/outbound.ts";
+import type { WithRequestSlot } from "../../drivers/outbound/request-slots.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
 import type { Lease } from "../../kernel/job.ts";
@@ -28,7 +29,7 @@ interface Ports {
   readonly formats: Readonly<Partial<Record<Endpoint["type"], DeliveryFormat>>>;
   readonly outbound: Pick<Outbound, "send">;
   /** Runs `work` when another outbound request may start, and tells `work` whether it had to wait. */
-  readonly withRequestSlot: <T>(work: (hasWaited: boolean) => Promise<T>) => Promise<T>;
+  readonly withRequestSlot: WithRequestSlot;
   /** The maximum random increase of a retry delay, as a share from 0 to 0.1. */
   readonly jitter: number;
   /** Whether signed deliveries also carry the Standard Webhooks headers. */

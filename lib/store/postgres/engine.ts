@@ -4,7 +4,7 @@ import type { Cluster, Engine, EngineScope } from "../engine.ts";
 import { stopped } from "../write-failure.ts";
 import { commit } from "./commit.ts";
 import { followDatabaseTime } from "./database-time.ts";
-import { connectionConfig, type Driver, queryBuilder, type Runner } from "./driver.ts";
+import { connectionConfig, createStatements, type Driver, queryBuilder, type Runner } from "./driver.ts";
 import { codeOf, isEnded, isLost, translate } from "./errors.ts";
 import { createGroups, type Ended, type Work } from "./group-commit.ts";
 import { lockingOf } from "./locks.ts";
@@ -50,20 +50,20 @@ export interface PostgresEngine {
  * READ COMMITTED transactions. As on SQLite, those of one organization run one after the other, across all processes.
  */
 export async function createPostgresEngine(driver: Driver, url: string, link: Link): Promise<PostgresEngine> {
-  const texts = new Set<string>();
+  const statements = createStatements();
   const poolOf = (use: "reads" | "counters", max: number) =>
     createPool(driver, connectionConfig(url, `svc-server ${link.name}`, use), max);
   const pool = poolOf("reads", readers);
-  const reads = connectionOf(named(reading(pool), link), texts);
+  const reads = connectionOf(named(reading(pool), link), statements);
   const counterPool = poolOf("counters", counting);
-  const counters = connectionOf(named(counterPool, link), texts);
+  const counters = connectionOf(named(counterPool, link), statements);
   const read = async (text: string) => ((await reads.statement(text).first([])) as { value: number }).value;
   const time = await followDatabaseTime(() => read("select extract(epoch from clock_timestamp()) * 1000 as value"));
   const signals = createSignals({ driver, url, own: link.name, failed: link.probe });
   let follow = (_: string) => {};
   const connections = new WeakMap<Client, ReturnType<typeof writingConnection>>();
   const connectionFor = (client: Client) => {
-    const made = connections.get(client) ?? writingConnection(client, texts);
+    const made = connections.get(client) ?? writingConnection(client, statements);
     connections.set(client, made);
     return made;
   };
@@ -123,7 +123,7 @@ export async function createPostgresEngine(driver: Driver, url: string, link: Li
     size: () => read("select pg_database_size(current_database()) as value"),
     logSize: () => 0,
     isDuplicate: (error) => codeOf(error) === "23505",
-    preparedSql: () => [...texts],
+    preparedSql: statements.texts,
     get obstacle() {
       return link.obstacle;
     },

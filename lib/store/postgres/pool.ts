@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import type { BoundStatement, Driver, Runner, SessionConfig } from "./driver.ts";
+import type { Driver, Runner, SessionConfig } from "./driver.ts";
 import { isEnded } from "./errors.ts";
 
 interface Slot {
@@ -9,9 +9,6 @@ interface Slot {
   waiting: number;
   readonly drop: () => void;
 }
-
-const send = (client: Client, query: string | BoundStatement) =>
-  typeof query === "string" ? client.query(query) : client.query(query.statement, query.values);
 
 /** A pool of connections for statements outside transactions. */
 export interface Pool extends Runner {
@@ -57,7 +54,7 @@ export function createPool({ Client }: Driver, config: SessionConfig, max: numbe
       if (hasEnded) return Promise.reject(new Error("Connection terminated"));
       const slot = choose();
       slot.waiting += 1;
-      const sent = slot.client ? send(slot.client, query) : slot.opening.then((client) => send(client, query));
+      const sent = slot.client ? slot.client.query(query) : slot.opening.then((client) => client.query(query));
       return sent
         .catch((error) => {
           // The end of the connection arrives after its reason. Until then, a repeated read would choose it again.

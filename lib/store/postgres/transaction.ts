@@ -1,6 +1,6 @@
 import type { Client, QueryConfig, QueryResult } from "pg";
 import type { Connection, Statement, StatementUse } from "../engine.ts";
-import { queryOf, type Runner } from "./driver.ts";
+import type { Runner, Statements } from "./driver.ts";
 import type { Ended, Work } from "./group-commit.ts";
 import { lockOf } from "./locks.ts";
 import { createInserts } from "./merged-inserts.ts";
@@ -8,11 +8,7 @@ import { createInserts } from "./merged-inserts.ts";
 const done = Promise.resolve();
 
 /** A form of `query()` that the types of `pg` lack. */
-type Ask = (
-  statement: string | QueryConfig,
-  values: unknown[],
-  answered: (error: Error | null, result: QueryResult) => void,
-) => void;
+type Ask = (query: string | QueryConfig, answered: (error: Error | null, result: QueryResult) => void) => void;
 
 type Run = (parameters: readonly unknown[], mayWrite?: boolean) => Promise<QueryResult<Record<string, unknown>>>;
 
@@ -24,11 +20,8 @@ const statementOf = (run: Run, { mayWrite }: StatementUse = {}): Statement => ({
 });
 
 /** Runs statements on a pool. */
-export const connectionOf = (runner: Runner, texts: Set<string>): Connection => ({
-  statement(text) {
-    texts.add(text);
-    return statementOf((parameters) => runner.query(queryOf(text, parameters)));
-  },
+export const connectionOf = (runner: Runner, statements: Statements): Connection => ({
+  statement: (text) => statementOf((parameters) => runner.query(statements.query(text, parameters))),
 });
 
 /** The state of the open transaction of a connection. */
@@ -78,11 +71,11 @@ function sendingOn(client: Client, open: () => Open) {
   const ask = client.query.bind(client) as Ask;
   return {
     /** Rejects with the first error of the transaction. */
-    query(statement: string | QueryConfig, values: unknown[] = []): Promise<QueryResult> {
+    query(query: string | QueryConfig): Promise<QueryResult> {
       // A result may arrive after its transaction has ended.
       const own = open();
       return new Promise((resolve, reject) =>
-        ask(statement, values, (error, result) => {
+        ask(query, (error, result) => {
           if (error) own.failure ??= error;
           if (error) reject(own.failure);
           else resolve(result);
@@ -90,10 +83,9 @@ function sendingOn(client: Client, open: () => Open) {
       );
     },
     /** Creates no promise: most write requests would have several (a POST takes 0.9 of the processor time). */
-    send(text: string, parameters: readonly unknown[]): void {
+    send(query: QueryConfig): void {
       const own = open();
-      const { statement, values } = queryOf(text, parameters);
-      ask(statement, values, (error) => {
+      ask(query, (error) => {
         if (error) own.failure ??= error;
       });
     },
@@ -101,10 +93,10 @@ function sendingOn(client: Client, open: () => Open) {
 }
 
 /** A connection that runs one transaction after the other. */
-export function writingConnection(client: Client, texts: Set<string>) {
+export function writingConnection(client: Client, statements: Statements) {
   let open: Open;
   const { query, send } = sendingOn(client, () => open);
-  const inserts = createInserts(send);
+  const inserts = createInserts((text, values) => send(statements.query(text, values)));
   const lockLimit = lockingLimits(
     (text) => {
       inserts.flush();
@@ -113,7 +105,6 @@ export function writingConnection(client: Client, texts: Set<string>) {
     () => open,
   );
   const statement = (text: string, use: StatementUse = {}): Statement => {
-    texts.add(text);
     const note = (mayWrite: boolean | undefined) => {
       if (use.changesShared) open.shared?.clear();
       open.hasWritten ||= mayWrite === true;
@@ -121,8 +112,7 @@ export function writingConnection(client: Client, texts: Set<string>) {
     const run: Run = (parameters, mayWrite) => {
       inserts.flush();
       note(mayWrite);
-      const { statement, values } = queryOf(text, parameters);
-      return query(statement, values);
+      return query(statements.query(text, parameters));
     };
     if (use.isShared) return sharing(text, statementOf(run), () => open.shared);
     return {
@@ -133,7 +123,7 @@ export function writingConnection(client: Client, texts: Set<string>) {
         if (use.ofRows) inserts.add(use.ofRows, parameters);
         else {
           inserts.flush();
-          send(text, parameters);
+          send(statements.query(text, parameters));
         }
         return done;
       },
