@@ -1,7 +1,7 @@
 import type { Page } from "../lib/client/answers.ts";
 import { follows, pathExamples } from "../lib/client/typed-client.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
-import { standingClock } from "../lib/kernel/standing-clock.ts";
+import { manualClockHint } from "../lib/kernel/manual-clock-hint.ts";
 import { EndedWith, UsageError } from "./arguments.ts";
 import { inputOf, type OperationInfo, operationOf } from "./call-fields.ts";
 import { type Connection, clientOf, connectionArgs, connectionOf, explainedError } from "./connection.ts";
@@ -17,7 +17,7 @@ async function sayStandingClock(args: Given, waiting: Promise<unknown>): Promise
   if (clock?.mode !== "manual") return;
   const moment = new Promise<true>((resolve) => void systemTimer("200ms", () => resolve(true)));
   const over = () => false;
-  if (await Promise.race([waiting.then(over, over), moment])) note(standingClock(clock.now));
+  if (await Promise.race([waiting.then(over, over), moment])) note(manualClockHint(clock.now));
 }
 
 const unsuccessful: readonly unknown[] = ["failed", "cancelled", "rolled_back"];

@@ -2,7 +2,7 @@ import type { ArgsDef } from "citty";
 import { jsonSchema } from "../lib/composition/openapi/json-schema.ts";
 import type { ControlCall } from "../lib/emulator/control/call.ts";
 import { controlCalls } from "../lib/emulator/control/calls.ts";
-import type { Networks } from "../lib/kernel/text/networks.ts";
+import type { Networks } from "../lib/kernel/trusted-networks.ts";
 import { brokenRules } from "../lib/kernel/validation.ts";
 import { brokenOption, UsageError } from "./arguments.ts";
 import { formsOf, inputOf, type OperationInfo, partsOf, requiredOf } from "./call-fields.ts";

@@ -10,7 +10,7 @@ import { systemTimer } from "../lib/kernel/clock.ts";
  *
  * Node warns of flags that change after the start. V8 reads this one at each collection and each compilation, and both
  * of its values are right at any time. But once it changes, V8 refuses the cached code of Node's own modules, so the
- * first answer would come 10 ms later. (Worker threads, and the first use of a module in `kernel/node/late-modules`, take a
+ * first answer would come 10 ms later. (Worker threads, and the first use of a module in `kernel/lazy-node-modules`, take a
  * few ms longer.)
  */
 export function stopPretenuring(): void {

@@ -2,8 +2,8 @@ import { createOutbound } from "../lib/drivers/outbound/outbound.ts";
 import { requestOf } from "../lib/features/deliveries/delivery-request.ts";
 import { signedJson } from "../lib/features/deliveries/signed-json.ts";
 import { createClock } from "../lib/kernel/clock.ts";
-import { networksOf } from "../lib/kernel/text/networks.ts";
 import { parseUrl } from "../lib/kernel/text/url.ts";
+import { networksOf } from "../lib/kernel/trusted-networks.ts";
 import { UsageError } from "./arguments.ts";
 import type { ServiceEvent } from "./event-stream.ts";
 

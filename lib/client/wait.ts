@@ -1,4 +1,4 @@
-import { standingClock } from "../kernel/standing-clock.ts";
+import { manualClockHint } from "../kernel/manual-clock-hint.ts";
 import type { WithMeta } from "./answers.ts";
 import { ClientProblem } from "./problem.ts";
 import type { CallOptions, Request, Sender } from "./send.ts";
@@ -51,7 +51,7 @@ async function poll({ call, sleep, standsStill }: Sender, get: Get, options: Cal
     const now = work.meta?.timestamp;
     // Work cannot progress while the service's clock is stopped, and perhaps only the waiting caller can advance it.
     if (now !== undefined && now === before?.meta?.timestamp && work.status === before.status)
-      throw new ClientProblem("timed_out", `it is ${work.status}; ${standingClock(now)}`);
+      throw new ClientProblem("timed_out", `it is ${work.status}; ${manualClockHint(now)}`);
     before = work;
     if (!isManual) await sleep(Math.min(250 * 2 ** round, 5_000), options.signal);
   }

@@ -22,7 +22,7 @@ import { createUpcoming } from "../jobs/upcoming.ts";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { AbortController } from "../kernel/node/web.ts";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
-import { noNetworks } from "../kernel/text/networks.ts";
+import { noNetworks } from "../kernel/trusted-networks.ts";
 import { createDeferredWrites } from "../store/deferred-writes.ts";
 import { writeTime } from "../store/service-state.ts";
 import { createFeatures, type Features, featureJobs } from "./features.ts";

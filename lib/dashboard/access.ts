@@ -10,8 +10,8 @@ import { isForeign, isLoopbackName, requireNear } from "../http/hosts.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import type { Access } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";
-import { noNetworks } from "../kernel/text/networks.ts";
 import { parseUrl } from "../kernel/text/url.ts";
+import { noNetworks } from "../kernel/trusted-networks.ts";
 
 interface Ports {
   readonly mode: "dev" | "start";

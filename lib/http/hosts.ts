@@ -1,6 +1,6 @@
 import { Problem } from "../kernel/errors.ts";
-import { type Networks, noNetworks } from "../kernel/text/networks.ts";
 import { parseUrl } from "../kernel/text/url.ts";
+import { type Networks, noNetworks } from "../kernel/trusted-networks.ts";
 import type { RequestContext } from "./request-context.ts";
 
 const loopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;

@@ -11,7 +11,7 @@ import type { Row } from "../store/tables.ts";
 import { holdOf, isGivenUp, watch_ms } from "./crash-count.ts";
 import { createLeases } from "./leases.ts";
 import { jobsRepository, suspect } from "./repository.ts";
-import { always, declaredKind, ofAll, ofRuntime } from "./runtime-jobs.ts";
+import { allJobs, always, declaredKind, jobsOfRuntime } from "./runtime-jobs.ts";
 import { exhaust, type Failure, failed, scopeOf, settle } from "./settle.ts";
 
 /** The pause before a job runs again if its work ended while the store accepted no writes. */
@@ -77,7 +77,7 @@ export function createRunner(ports: {
   const rows = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   const kinds = new Map(ports.jobs.map((job) => [job.kind, job]));
-  const mine = ports.isShared ? ofRuntime(rows, ports.runtimeId) : ofAll(rows);
+  const mine = ports.isShared ? jobsOfRuntime(rows, ports.runtimeId) : allJobs(rows);
   const leases = createLeases({ store, clock, rows });
 
   const attempt = async (row: JobRow, job: Job): Promise<Ended> => {

@@ -39,7 +39,7 @@ interface Claimable {
 }
 
 /** One process runs all jobs, so whatever ran before its start has ended. */
-export const ofAll = (rows: Rows): Claimable => ({
+export const allJobs = (rows: Rows): Claimable => ({
   next: () => rows().next({}),
   claim: (tx, lease) => rows(tx).claim(lease),
   // Transactions run one at a time.
@@ -48,7 +48,7 @@ export const ofAll = (rows: Rows): Claimable => ({
 });
 
 /** With other processes on the same rows: all jobs except those of other runtimes. */
-export function ofRuntime(rows: Rows, runtime_id: string | undefined): Claimable {
+export function jobsOfRuntime(rows: Rows, runtime_id: string | undefined): Claimable {
   const own = patternOf(runtime_id);
   return {
     next: () => rows().nextOf({ own }),

@@ -3,7 +3,7 @@ import { parseInstant } from "./clock.ts";
 import { type Detail, invalid, Problem } from "./errors.ts";
 import { field } from "./field.ts";
 import { parseDuration } from "./text/duration.ts";
-import { type Networks, noNetworks } from "./text/networks.ts";
+import { type Networks, noNetworks } from "./trusted-networks.ts";
 
 /** The schemas and rules that the wire schemas of all features share. */
 

@@ -26,7 +26,7 @@ export const alsoKnow: Readonly<Record<string, readonly [folder: string, reason:
  * browsers too.
  */
 export const forBrowsers: Readonly<Record<string, string>> = {
-  "lib/kernel/standing-clock.ts": "the client, the service and the program say the same sentence",
+  "lib/kernel/manual-clock-hint.ts": "the client, the service and the program say the same sentence",
   "lib/kernel/secrets/received-webhook.ts": "both checks of signatures take the same headers and bodies",
 };
 
@@ -95,8 +95,8 @@ export const splits: Readonly<Record<string, string>> = {
   "events/catalog": "every event and its data",
   "events/bus": "announces in the transaction",
   "organizations/code-host-rights": "whom the operator's code host serves",
-  "keys/made-key": "what a key may give to one that it makes",
-  "keys/ends": "the ends of keys, alone or with all that they made",
+  "keys/new-key-limits": "what a key may give to one that it makes",
+  "keys/removal": "the ends of keys, alone or with all that they made",
   "keys/sessions": "sign-ins of the dashboard, each with a user behind it, and mostly a key",
   "keys/identities": "finds the callers of keys, remembered while nothing changed",
   "keys/revocation-watch": "tells when a key stops, for what outlasts a request",

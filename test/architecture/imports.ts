@@ -67,8 +67,8 @@ export const importRules: readonly Rule[] = [
     of: imports(({ path }) =>
       path in forBrowsers ? "the client runs in browsers, and brings no more with it" : undefined,
     ),
-    breaks: [["lib/kernel/standing-clock.ts", 'import { isoOf } from "./clock.ts";']],
-    keeps: [["lib/client/wait.ts", 'import { standingClock } from "../kernel/standing-clock.ts";']],
+    breaks: [["lib/kernel/manual-clock-hint.ts", 'import { isoOf } from "./clock.ts";']],
+    keeps: [["lib/client/wait.ts", 'import { manualClockHint } from "../kernel/manual-clock-hint.ts";']],
   },
   {
     name: "states.ts imports nothing but kernel/state-machine",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { standingClock } from "../../lib/kernel/standing-clock.ts";
+import { manualClockHint } from "../../lib/kernel/manual-clock-hint.ts";
 import { runHere as run } from "../helpers/cli-in-process.ts";
 import { launch, stream, temporaryFolder } from "../helpers/program.ts";
 
@@ -36,7 +36,7 @@ async function desk(t: TestContext) {
 test("a wait under a clock that stands says so at once, and work that ends in it is printed", async (t) => {
   const { env, control, deploy } = await desk(t);
   const waiting = stream(t, ["call", "deployments.get", await deploy("main"), "wait=60", "--json"], env);
-  assert.equal(await waiting.warned, `svc-server: ${standingClock(start)}\n`);
+  assert.equal(await waiting.warned, `svc-server: ${manualClockHint(start)}\n`);
   await control("clock/advance", { by: "1m" });
   const { value } = await waiting.lines.next();
   assert.equal(JSON.parse(value).status, "active");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createClient } from "../../lib/client.ts";
 import { createService } from "../../lib/index.ts";
-import { standingClock } from "../../lib/kernel/standing-clock.ts";
+import { manualClockHint } from "../../lib/kernel/manual-clock-hint.ts";
 import { forkTestService } from "../../lib/testing.ts";
 import { drainEventLoop } from "../helpers/engine.ts";
 import { mockTime } from "../helpers/mock-time.ts";
@@ -82,7 +82,7 @@ test("waitUntilDone on a manual clock that is not advanced fails with the reason
   ] as const) {
     const waiting = assert.rejects(waitUntilDone("deployments", id), {
       ...{ name: "ClientProblem", code: "timed_out" },
-      message: `it is queued; ${standingClock(start)}`,
+      message: `it is queued; ${manualClockHint(start)}`,
     });
     for (const ms of ticks) {
       await turns(here);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { type TestContext, test } from "node:test";
-import { standingClock } from "../../lib/kernel/standing-clock.ts";
+import { manualClockHint } from "../../lib/kernel/manual-clock-hint.ts";
 import { drainEventLoop } from "../helpers/engine.ts";
 import { callAs, member, withMembers } from "../helpers/members.ts";
 import { mockTime } from "../helpers/mock-time.ts";
@@ -55,7 +55,7 @@ test("?wait under a manual clock is a warning in the log, with how to move that 
   const here = await queued(t, { logger: { error() {}, warn, info() {}, debug() {} } });
   const asked = here.wait(30);
   await drain(here);
-  assert.deepEqual(logged, [`a call waits, but ${standingClock(start)}`]);
+  assert.deepEqual(logged, [`a call waits, but ${manualClockHint(start)}`]);
   assert.match(String(logged), /service\.clock\.advance\("10s"\).* POST \/_svc\/clock\/advance .*service\.settle\(\)/);
   await here.service.clock.advance("1m");
   expect(await asked, 200);

@@ -7,7 +7,7 @@ import { dashboardRoutes } from "../../lib/dashboard/dashboard-routes.ts";
 import { controlCalls } from "../../lib/emulator/control/calls.ts";
 import { controlRoutes } from "../../lib/emulator/control/control-routes.ts";
 import type { Options } from "../../lib/index.ts";
-import { noNetworks } from "../../lib/kernel/text/networks.ts";
+import { noNetworks } from "../../lib/kernel/trusted-networks.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
 import { keepAliveClient } from "../helpers/keep-alive-client.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { parseAllow } from "../../drivers/outbound/address-policy.ts";
 import { parseRange } from "../../kernel/text/ip-address.ts";
-import { networksOf } from "../../kernel/text/networks.ts";
+import { networksOf } from "../../kernel/trusted-networks.ts";
 import { option } from "./option-types.ts";
 
 const allowed = v.pipe(

@@ -1,8 +1,8 @@
 import { type ClientRequest, Agent as HttpAgent } from "node:http";
 import type { Agent, AgentOptions } from "node:https";
 import type { Duplex } from "node:stream";
+import { https } from "../../kernel/lazy-node-modules.ts";
 import { descriptorShares } from "../../kernel/node/descriptors.ts";
-import { https } from "../../kernel/node/late-modules.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 
 const maxIdlePerOrigin = 32;

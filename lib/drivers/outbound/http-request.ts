@@ -8,7 +8,7 @@ import {
 import type { RequestOptions } from "node:https";
 import type { Socket } from "node:net";
 import { systemTimer } from "../../kernel/clock.ts";
-import { https } from "../../kernel/node/late-modules.ts";
+import { https } from "../../kernel/lazy-node-modules.ts";
 import { createChunkJoiner, type JoinSmallChunks } from "../../kernel/node/small-chunks.ts";
 import { sameAddress } from "../../kernel/text/ip-address.ts";
 import { failureReason } from "./failure-reasons.ts";

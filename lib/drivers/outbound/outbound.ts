@@ -1,6 +1,6 @@
 import { createClock } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
-import { type Networks, noNetworks } from "../../kernel/text/networks.ts";
+import { type Networks, noNetworks } from "../../kernel/trusted-networks.ts";
 import { type AddressChoice, allIf, onlyNear, outside } from "./address-choice.ts";
 import { isAllowed, isClosed, isLoopback, isPrivateAddress, parseAllow } from "./address-policy.ts";
 import { type BackendRequest, type BackendResponse, backendResponse } from "./backend-request.ts";

@@ -1,5 +1,5 @@
 import { systemTimer } from "../../kernel/clock.ts";
-import { dns } from "../../kernel/node/late-modules.ts";
+import { dns } from "../../kernel/lazy-node-modules.ts";
 
 /** The addresses of a host name. Rejects if it has none. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;

@@ -1,6 +1,6 @@
 import { addressOfHost } from "../../kernel/text/ip-address.ts";
-import type { Networks } from "../../kernel/text/networks.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
+import type { Networks } from "../../kernel/trusted-networks.ts";
 import { memoize } from "./memoize.ts";
 
 /** `host` has the form of a URL's host, without a trailing dot. */

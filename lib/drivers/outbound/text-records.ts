@@ -1,5 +1,5 @@
 import type { Resolver } from "node:dns/promises";
-import { dns } from "../../kernel/node/late-modules.ts";
+import { dns } from "../../kernel/lazy-node-modules.ts";
 
 /** The TXT records of a name; empty if it has none. Rejects if no name server answers. */
 export type TextRecords = (name: string) => Promise<readonly string[]>;

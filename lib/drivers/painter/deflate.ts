@@ -1,4 +1,4 @@
-import { zlib } from "../../kernel/node/late-modules.ts";
+import { zlib } from "../../kernel/lazy-node-modules.ts";
 
 /**
  * Whether a painting thread may be terminated, in memory that it shares with its painter. If Node terminates a thread

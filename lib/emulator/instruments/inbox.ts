@@ -4,8 +4,8 @@ import type { Outbound, OutboundRequest, Sent } from "../../drivers/outbound/out
 import { hostPortOf } from "../../drivers/outbound/target.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Snapshotable } from "../../kernel/snapshotable.ts";
-import { type Networks, noNetworks } from "../../kernel/text/networks.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
+import { type Networks, noNetworks } from "../../kernel/trusted-networks.ts";
 import { check } from "../../kernel/validation.ts";
 import { answers, forwardTo, type InboxAnswer, inboxName, sentFor } from "./inbox-script.ts";
 import type { Sinks } from "./sinks.ts";

@@ -1,8 +1,8 @@
 import { type Clock, systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
 import type { Log } from "../../kernel/log.ts";
+import { manualClockHint } from "../../kernel/manual-clock-hint.ts";
 import { createTurns, type Turns } from "../../kernel/node/event-loop.ts";
-import { standingClock } from "../../kernel/standing-clock.ts";
 import type { Change, ChangeFeed } from "./change-feed.ts";
 
 /** Collects changes from its creation on, so that none between two reads is missed. */
@@ -104,7 +104,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     const first = await read();
     if (hasEnded(first)) return first;
     if (clock.mode === "manual")
-      log.warn(`a call waits, but ${standingClock(clock.iso())}`, { id: work.id, wait: seconds });
+      log.warn(`a call waits, but ${manualClockHint(clock.iso())}`, { id: work.id, wait: seconds });
     const cancelled = signal();
     const subscription = changes(work, cancelled, seconds);
     try {

@@ -8,9 +8,9 @@ import type { Random } from "../../kernel/random.ts";
 import { rolesFor } from "../../kernel/roles.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
-import { createKeyEnds, type EndsPorts } from "./ends.ts";
 import { createIdentities, hashOf } from "./identities.ts";
-import { expiryOf, rateLimitOf, refuseScopes, sharedWindowsOf } from "./made-key.ts";
+import { expiryOf, rateLimitOf, refuseScopes, sharedWindowsOf } from "./new-key-limits.ts";
+import { createKeyRemoval, type RemovalPorts } from "./removal.ts";
 import { keysRepository } from "./repository.ts";
 import type { keyRevocation, newApiKey } from "./schema.ts";
 
@@ -43,7 +43,7 @@ export function keysService({
   random,
   rateLimit,
   onEnded,
-}: EndsPorts & {
+}: RemovalPorts & {
   clock: Clock;
   ids: Ids;
   random: Random;
@@ -51,7 +51,7 @@ export function keysService({
   rateLimit: number;
 }) {
   const keys = store.using(keysRepository);
-  const ends = createKeyEnds({ store, feed, onEnded });
+  const removal = createKeyRemoval({ store, feed, onEnded });
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });
   /** The row without its hash and without the columns for cascades and windows. */
   const view = ({ hash: _, maker_key_id: _maker, shared_windows: _windows, scopes, ...row }: Row<"api_keys">) => {
@@ -147,7 +147,7 @@ export function keysService({
     revoke: (caller: Caller, id: string, { cascade }: v.InferOutput<typeof keyRevocation>) =>
       store.transaction(caller, async (tx) => {
         const row = await findManaged(caller, id, tx);
-        await (cascade ? ends.removeWithMade(tx, row) : ends.remove(tx, row));
+        await (cascade ? removal.removeWithMade(tx, row) : removal.remove(tx, row));
       }),
 
     async all(organization_id: string) {
@@ -156,8 +156,9 @@ export function keysService({
       ).map(view);
     },
 
-    remove: async (tx: Tx, organization_id: string, id: string) => ends.remove(tx, await find(organization_id, id, tx)),
-    removeOf: ends.removeOf,
-    endSignIns: ends.endSignIns,
+    remove: async (tx: Tx, organization_id: string, id: string) =>
+      removal.remove(tx, await find(organization_id, id, tx)),
+    removeOf: removal.removeOf,
+    endSignIns: removal.endSignIns,
   };
 }

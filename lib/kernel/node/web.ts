@@ -1,7 +1,7 @@
 import type { UnderlyingSource } from "node:stream/web";
 import * as util from "node:util";
 import { runInThisContext } from "node:vm";
-import { webStreams } from "./late-modules.ts";
+import { webStreams } from "../lazy-node-modules.ts";
 import { unfitVersion } from "./node-version.ts";
 
 // Here, because an older Node and Bun fail at the lines below, the first of the package that they run.

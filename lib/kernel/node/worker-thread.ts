@@ -1,5 +1,5 @@
 import type { Worker } from "node:worker_threads";
-import { workerThreads } from "./late-modules.ts";
+import { workerThreads } from "../lazy-node-modules.ts";
 
 /**
  * Starts a worker from its bundle entry (`dist/lib/NAME.js`) or, in the sources, from `file`, relative to the

@@ -1,7 +1,7 @@
 import { type Agent, type IncomingMessage, type ServerResponse, request as send } from "node:http";
 import type { Duplex } from "node:stream";
 import { mostHeaders, mostInterim } from "../../kernel/answers-of-apps.ts";
-import { https } from "../../kernel/node/late-modules.ts";
+import { https } from "../../kernel/lazy-node-modules.ts";
 import type { JoinSmallChunks } from "../../kernel/node/small-chunks.ts";
 import { hasBody, passedHeaders, requestHeaders } from "./headers.ts";
 

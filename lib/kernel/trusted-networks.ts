@@ -1,4 +1,4 @@
-import { inAnyRange, parseAddress, parseRange } from "./ip-address.ts";
+import { inAnyRange, parseAddress, parseRange } from "./text/ip-address.ts";
 
 /** The networks that an operator trusts. */
 export interface Networks {

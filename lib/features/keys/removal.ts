@@ -4,7 +4,7 @@ import type { Row } from "../../store/tables.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
 import { keysRepository } from "./repository.ts";
 
-export interface EndsPorts {
+export interface RemovalPorts {
   readonly store: Store;
   readonly feed: ChangeFeed;
   /** Ends everything else that was created with the revoked keys. */
@@ -16,7 +16,7 @@ type Key = Pick<Row<"api_keys">, "organization_id" | "user_id" | "id">;
 /**
  * Revokes keys. Running requests check their key again before they write; streams and waiting requests are notified.
  */
-export function createKeyEnds({ store, feed, onEnded }: EndsPorts) {
+export function createKeyRemoval({ store, feed, onEnded }: RemovalPorts) {
   const keys = store.using(keysRepository);
   return {
     /** Removes a key. The keys that it created stay. */
