@@ -64,22 +64,8 @@ export function parseInstant(text: string): number | undefined {
   return new Date(`${parts[1]}T00:00:00Z`).toISOString().startsWith(parts[1] ?? "?") ? at : undefined;
 }
 
-const cacheSize = 31;
-const cache = { at: new Float64Array(cacheSize).fill(Number.NaN), text: new Array<string>(cacheSize).fill("") };
-
-/**
- * ISO 8601 in UTC with milliseconds, the form of every datetime of the interface. The last results are cached, because
- * a busy service formats the same instants repeatedly: the current millisecond and the due times derived from it. A
- * cached result takes 20 ns, a new one 660.
- */
-export function isoOf(at: number): string {
-  const slot = Math.abs(at | 0) % cacheSize;
-  if (cache.at[slot] !== at) {
-    cache.text[slot] = new Date(at).toISOString();
-    cache.at[slot] = at;
-  }
-  return cache.text[slot] ?? "";
-}
+/** ISO 8601 in UTC with milliseconds, the form of every datetime of the interface. */
+export const isoOf = (at: number): string => new Date(at).toISOString();
 
 const earliestInstant = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant with a year of four digits. */
