@@ -49,8 +49,8 @@ import { type ScenariosService, scenariosService } from "../features/scenarios/s
 import { usersService } from "../features/users/service.ts";
 import { webhooksService } from "../features/webhooks/service.ts";
 import { createQueue, type Queue } from "../jobs/queue.ts";
-import type { PasswordHashes } from "../kernel/secrets/password-hash.ts";
 import { descriptorShares } from "../kernel/node/descriptors.ts";
+import type { PasswordHashes } from "../kernel/secrets/password-hash.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { AppsProxy } from "../platform/proxy/proxy.ts";
 import type { Repositories } from "../platform/repositories/repositories.ts";

@@ -7,7 +7,7 @@ import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { ChangeFeed } from "../events/change-feed.ts";
-import { type CountedWindow, windowsOf } from "./made-key.ts";
+import { type CountedWindow, windowsOf } from "./new-key-limits.ts";
 import { keysRepository } from "./repository.ts";
 
 /** The caller that a key belongs to, with the limits of the key. */
