@@ -6,18 +6,16 @@ import { createBatchPerTick, createYieldEvery64 } from "../kernel/node/event-loo
 import type { Answer } from "./answer.ts";
 import type { createH3Routes, RoutePorts } from "./h3-routes.ts";
 import type { Outcome } from "./handler.ts";
-import { createPlainRoutes } from "./plain-routes.ts";
 import {
   auditIdOf,
   contextOfCall,
-  contextOfSocket,
   contextOfUpgrade,
   type InProcessCall,
   idOf,
   type RequestContext,
 } from "./request-context.ts";
 import type { Route } from "./route.ts";
-import { refuseUpgrade, stamped, writeAnswer } from "./send.ts";
+import { refuseUpgrade, stamped } from "./send.ts";
 
 /** The HTTP interface, for calls in process and for a server. */
 export interface App {
@@ -41,22 +39,20 @@ interface Ports extends RoutePorts {
 let h3: typeof import("./h3-routes.ts") | undefined;
 
 /**
- * Loads h3 with Node's web classes. Without them, a start takes 10 ms and 5 MB less (`npm run bench -- packed`). Over a
- * socket, only unusual paths and streams need them. Once they are loaded, `fetch` begins its request at once.
+ * Loads h3 with Node's web classes: 10 ms and 5 MB, which calls by name do not need. Once they are loaded, `fetch`
+ * begins its request at once.
  */
 export async function loadH3() {
   h3 ??= await import("./h3-routes.ts");
   return h3;
 }
 
-/** The interface. Plain paths and h3 find the route, `handler` answers. */
+/** The interface. h3 finds the route of a request, `handler` answers. */
 export function createApp(ports: Ports): App {
   const { table, handler, ids, otherIds, log, behindProxy } = ports;
   const pace = createYieldEvery64();
-  /**
-   * Created at the first request that needs it. Calls by name do not need it, and creating it is a fifth of the cost of
-   * a service that gets only such calls.
-   */
+  const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
+  /** Created at the first request that needs it: a fifth of the cost of a service that gets only calls by name. */
   let routes: ReturnType<typeof createH3Routes> | undefined;
   const routesOf = (loaded: NonNullable<typeof h3>) => {
     routes ??= loaded.createH3Routes(ports, leave);
@@ -66,18 +62,6 @@ export function createApp(ports: Ports): App {
   let byPath: Map<string, Route> | undefined;
   const rest = table.at(-1);
   const upgrades = table.filter(({ method }) => method === "UPGRADE");
-  let plain: ReturnType<typeof createPlainRoutes> | undefined;
-  const leave = createBatchPerTick((error) => log.error("an answer could not be sent", { reason: reasonOf(error) }));
-  const respond = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    plain ??= createPlainRoutes(table);
-    const found = plain(incoming.method ?? "", incoming.url ?? "");
-    if (!found) return routesOf(await loadH3()).handle(incoming, outgoing);
-    const { route, params, path, search } = found;
-    const context = { incoming, outgoing, path, search, params, behindProxy };
-    const request = contextOfSocket(context, route.leavesNoTrace ? otherIds : ids);
-    const outcome = await handler(request, route);
-    if (!writeAnswer(outcome, request, leave)) await (await loadH3()).sendStream(outcome, request.method, outgoing);
-  };
 
   return {
     async fetch(request) {
@@ -88,7 +72,7 @@ export function createApp(ports: Ports): App {
     },
     async handle(incoming, outgoing) {
       try {
-        await respond(incoming, outgoing);
+        await routesOf(h3 ?? (await loadH3())).handle(incoming, outgoing);
       } catch (error) {
         // A client that disconnects before its response is not an error of the service.
         if (!outgoing.headersSent && !incoming.socket.destroyed)

@@ -31,10 +31,6 @@ function responseOf(outcome: Outcome, method: string, signal?: AbortSignal): Res
   });
 }
 
-/** Sends a stream to its socket, no faster than the client reads. */
-export const sendStream = (outcome: Outcome, method: string, outgoing: ServerResponse): Promise<void> =>
-  Promise.resolve(sendNodeResponse(outgoing, responseOf(outcome, method)));
-
 export interface RoutePorts {
   /** Every route. A prefix comes after the routes below it. */
   readonly table: readonly Route[];
