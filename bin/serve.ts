@@ -12,7 +12,6 @@ import { fromEnvironment, optionArgs, parseSwitch, UsageError } from "./argument
 import { banner } from "./banner.ts";
 import { command } from "./define-command.ts";
 import { hasColor, say, saySecret } from "./output.ts";
-import { stopPretenuring } from "./pretenuring.ts";
 import { type Configuration, configuration, listenArgs, type Mode } from "./server-options.ts";
 import { stopSignals } from "./signals.ts";
 
@@ -48,7 +47,6 @@ async function serve(mode: Mode, args: Readonly<Record<string, unknown>>): Promi
   const isNew = database !== ":memory:" && isMissing(database);
   const { service, warnings, runtime, protections } = await begin(configured, host);
   const { url } = await service.listen({ port, host });
-  stopPretenuring();
   // Signals must be handled before this line is printed, because a supervisor may stop the service as soon as it reads
   // the line.
   const end = untilStopped(service);

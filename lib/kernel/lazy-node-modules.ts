@@ -4,8 +4,7 @@ const require = createRequire(import.meta.url);
 
 /*
  * Node's modules that few requests need. They are loaded at their first use, so a start takes 3 % less time and 2 MB
- * less (by hand, in turns, 15 starts each). In `svc-server start` the first use of `https` then takes 7 ms instead of 2,
- * once (`bin/pretenuring.ts`).
+ * less (by hand, in turns, 15 starts each).
  */
 export const dns = () => require("node:dns/promises") as typeof import("node:dns/promises");
 export const https = () => require("node:https") as typeof import("node:https");

@@ -15,9 +15,9 @@ export async function overHttp(bench: Bench, rows: Rows): Promise<Figure[]> {
   const [load, ...servers] = all;
   try {
     const figures = await besideLimit(bench, load, servers, rows, {
-      get: { floor: 0.88, aim: 0.95 },
-      list: { floor: 0.78, aim: 0.9 },
-      post: { floor: 0.6, aim: 0.75 },
+      get: { floor: 0.85, aim: 0.95 },
+      list: { floor: 0.75, aim: 0.9 },
+      post: { floor: 0.62, aim: 0.75 },
     });
     return [
       ...figures,

@@ -1,4 +1,3 @@
-import { stopPretenuring } from "../../bin/pretenuring.ts";
 import { createService } from "../../lib/index.ts";
 import { serve } from "./server.ts";
 
@@ -7,7 +6,6 @@ import { serve } from "./server.ts";
  * queued, so only HTTP is measured.
  */
 const [database = "", encryptionKey, seed = ""] = process.argv.slice(2);
-stopPretenuring();
 const day_ms = 86_400_000;
 const service = await createService({
   database,
