@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { compileWriter, jsonOf } from "./compiled-records.ts";
 import type { Schema } from "./validation.ts";
 
 /**
@@ -10,6 +9,8 @@ export type JsonText = string & { readonly isJson: true };
 
 /** The only function that makes one of this type. `value` must have exactly the fields of its result schema. */
 export const jsonText = (value: object): JsonText => JSON.stringify(value) as JsonText;
+
+const jsonOf = (value: unknown): string => JSON.stringify(value) ?? "null";
 
 /** Writes the fields of a schema; undefined if the schema passes every value unchanged. */
 type Writer = ((value: unknown) => string) | undefined;
@@ -53,12 +54,27 @@ function plain(schema: SchemaParts): Writer {
   return undefined;
 }
 
-const object = (entries: Record<string, Schema>): Writer =>
-  compileWriter(() =>
+/** A record that is a string is already JSON, from a column or the database. */
+function object(entries: Record<string, Schema>): Writer {
+  // Made at the first record, because a service uses few of its operations.
+  const fieldsOf = () =>
     Object.entries(entries).map(([name, of]) => ({
       name,
-      optional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",
-      nullable: () => v.is(of, null),
-      write: writer(of as SchemaParts),
-    })),
-  );
+      key: `${jsonOf(name)}:`,
+      isOptional: of.type === "optional" || of.type === "exact_optional" || of.type === "nullish",
+      takesNull: v.is(of, null),
+      write: writer(of as SchemaParts) ?? jsonOf,
+    }));
+  let fields: ReturnType<typeof fieldsOf> | undefined;
+  return (record) => {
+    if (typeof record === "string") return record;
+    fields ??= fieldsOf();
+    let text = "";
+    for (const { name, key, isOptional, takesNull, write } of fields) {
+      const value = (record as Record<string, unknown>)[name];
+      if (isOptional && (value === undefined || (value === null && !takesNull))) continue;
+      text += `${text && ","}${key}${write(value)}`;
+    }
+    return `{${text}}`;
+  };
+}

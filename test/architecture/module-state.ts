@@ -26,7 +26,6 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/store/transfer/copy-tables.ts": "tables of the schema",
   "lib/store/sqlite/database-files.ts": "an empty database",
   "lib/store/store.ts": "queries of a repository",
-  "lib/kernel/compiled-records.ts": "functions by the names of fields",
   "lib/kernel/node/child-process.ts": "descriptors that the machine gives every child",
   "lib/kernel/node/process-table.ts": "the page size of the machine",
 };

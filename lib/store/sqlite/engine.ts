@@ -1,6 +1,5 @@
 import type { Database, Statement as Prepared } from "better-sqlite3";
 import { sql } from "kysely";
-import { compileRecord } from "../../kernel/compiled-records.ts";
 import { Problem } from "../../kernel/errors.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 import { Damage, isDamage } from "../database-error.ts";
@@ -165,12 +164,12 @@ async function checkTables(database: Database): Promise<void> {
 
 /** Refuses writes outside a transaction: each would commit by itself, and a change could stay half done. */
 function statementOf(link: Link, text: string, translate: (error: unknown) => unknown): Statement {
-  let prepared = prepare(link, text);
+  let prepared = link.database.prepare(text);
   let preparedBy = link.database;
   /** The statement, prepared again if the connection was replaced. */
   const current = () => {
     if (preparedBy !== link.database) {
-      prepared = prepare(link, text);
+      prepared = link.database.prepare(text);
       preparedBy = link.database;
     }
     return prepared;
@@ -185,28 +184,16 @@ function statementOf(link: Link, text: string, translate: (error: unknown) => un
       throw translate(error);
     }
   };
-  let record: ReturnType<typeof compileRecord> | undefined;
-  // Compiled at the first row, since most statements of a service never run.
-  const recorder = () => (record ??= compileRecord(prepared.columns().map(({ name }) => name)));
   const run = async (parameters: readonly unknown[]) => {
     requireTransaction(link);
     return current().run(parameters).changes;
   };
   return {
-    all: async (parameters) => read((statement) => (statement.all(parameters) as unknown[][]).map(recorder())),
-    async first(parameters) {
-      const values = read((statement) => statement.get(parameters)) as unknown[] | undefined;
-      return values && recorder()(values);
-    },
+    all: async (parameters) => read((statement) => statement.all(parameters)),
+    first: async (parameters) => read((statement) => statement.get(parameters)),
     run,
     send: run,
   };
-}
-
-function prepare({ database }: Link, text: string): Prepared {
-  const prepared = database.prepare(text);
-  if (prepared.reader) prepared.raw();
-  return prepared;
 }
 
 function requireTransaction({ group }: Link): void {
