@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import type { Crowd } from "../http/connections.ts";
 import { isLoopbackHost } from "../http/hosts.ts";
+import type { Crowd } from "../http/limits/connections.ts";
 import { type Listening, listen } from "../http/server.ts";
 import { invalid } from "../kernel/errors.ts";
 import { checkArgument, record, textOf, wholeNumber } from "../kernel/validation.ts";

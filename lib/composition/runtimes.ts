@@ -1,7 +1,7 @@
 import { runsForReal, type Settings } from "../config/parse-options.ts";
 import type { DeploymentDriver } from "../drivers/deployment/contract.ts";
 import { simulatedDeployments } from "../drivers/deployment/simulated.ts";
-import { type Crowd, keepOpen } from "../http/connections.ts";
+import { type Crowd, keepOpen } from "../http/limits/connections.ts";
 import { type Listening, listen, type Upgrade } from "../http/server.ts";
 import { createPasswordHashes, type PasswordHashes } from "../kernel/secrets/password-hash.ts";
 import type { AppsProxy } from "../platform/proxy/proxy.ts";

@@ -8,8 +8,8 @@ import { createSnapshotList, type Snapshot, type SnapshotList } from "../emulato
 import { imagesOf, reallyRuns, tooLarge } from "../emulator/snapshot-refusals.ts";
 import { createWorlds } from "../emulator/worlds.ts";
 import type { Scenario } from "../features/scenarios/service.ts";
-import { shuttingDown } from "../http/cancellation.ts";
 import { createHosts } from "../http/hosts.ts";
+import { shuttingDown } from "../http/limits/cancellation.ts";
 import type { Problem } from "../kernel/errors.ts";
 import { reasonOf } from "../kernel/log.ts";
 import { checkArgument } from "../kernel/validation.ts";

@@ -1,5 +1,5 @@
 import type { Scenario } from "../features/scenarios/service.ts";
-import { shuttingDown } from "../http/cancellation.ts";
+import { shuttingDown } from "../http/limits/cancellation.ts";
 import type { Listening } from "../http/server.ts";
 import { systemTimer } from "../kernel/clock.ts";
 import { isLogged } from "../kernel/errors.ts";

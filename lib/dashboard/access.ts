@@ -5,8 +5,8 @@ import {
   type Identify,
   unauthenticated,
 } from "../http/authenticate.ts";
-import type { WatchKey } from "../http/cancellation.ts";
 import { isForeign, isLoopbackName, requireNear } from "../http/hosts.ts";
+import type { WatchKey } from "../http/limits/cancellation.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import type { Access } from "../http/route.ts";
 import { Problem } from "../kernel/errors.ts";

@@ -1,7 +1,7 @@
 import type { WebSocket } from "ws";
 import type { Notices } from "../emulator/instruments/notices.ts";
 import type { Change, ChangeFeed } from "../features/events/change-feed.ts";
-import { hold, keepOpen } from "../http/connections.ts";
+import { hold, keepOpen } from "../http/limits/connections.ts";
 import type { Meter } from "../http/request-metrics.ts";
 import { type Route, unnamed } from "../http/route.ts";
 import { FanOut } from "../http/streams/fan-out.ts";

@@ -2,7 +2,7 @@ import { Problem } from "../kernel/errors.ts";
 import { andThen } from "../kernel/node/promises.ts";
 import { anonymous, type Caller } from "../kernel/operation.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
-import type { WatchKey } from "./cancellation.ts";
+import type { WatchKey } from "./limits/cancellation.ts";
 import type { RateLimits, WhenFull, Window } from "./rate-limit.ts";
 import type { RequestContext } from "./request-context.ts";
 

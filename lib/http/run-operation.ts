@@ -9,13 +9,13 @@ import { type Answer, longLengthOf, type Writer } from "./answer.ts";
 import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
-import { type Cancellation, cancellationOf, refuseIfTooMany } from "./cancellation.ts";
 import type { Idempotency } from "./idempotency.ts";
-import type { LongLists } from "./long-list.ts";
+import { type Cancellation, cancellationOf, refuseIfTooMany } from "./limits/cancellation.ts";
+import type { Throttle } from "./limits/fair-shares.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
-import { eventHeaders, eventStream } from "./server-sent-events.ts";
-import type { Throttle } from "./throttle.ts";
+import type { LongLists } from "./streams/long-list.ts";
+import { eventHeaders, eventStream } from "./streams/server-sent-events.ts";
 
 interface Ports<Services> {
   readonly services: Services;

@@ -4,9 +4,9 @@ import { arrayBuffer } from "node:stream/consumers";
 import { isStream } from "../kernel/node/web.ts";
 import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
+import { longestPause_ms } from "./limits/fair-shares.ts";
 import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
-import { longestPause_ms } from "./throttle.ts";
 
 /** The body for a method. A HEAD shows none, and so ends a stream. */
 export function shownBody({ answer: { body } }: Outcome, method: string): Answer["body"] {

@@ -6,8 +6,8 @@ import { systemTimer } from "../kernel/clock.ts";
 import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import { createChunkJoiner } from "../kernel/node/small-chunks.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
-import { type Connections, type Crowd, trackConnections } from "./connections.ts";
-import { isAnswered, lingerAfter } from "./linger.ts";
+import { type Connections, type Crowd, trackConnections } from "./limits/connections.ts";
+import { isAnswered, lingerAfter } from "./limits/linger.ts";
 
 export interface Listening {
   readonly port: number;

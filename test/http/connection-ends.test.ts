@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { test } from "node:test";
-import { trackConnections } from "../../lib/http/connections.ts";
+import { trackConnections } from "../../lib/http/limits/connections.ts";
 import { listen } from "../../lib/http/server.ts";
 import { all, lines, listeningWorld, open } from "../helpers/raw-sockets.ts";
 

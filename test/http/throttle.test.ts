@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Cancellation } from "../../lib/http/cancellation.ts";
-import { createThrottle } from "../../lib/http/throttle.ts";
+import type { Cancellation } from "../../lib/http/limits/cancellation.ts";
+import { createThrottle } from "../../lib/http/limits/fair-shares.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { yieldToEventLoop } from "../../lib/kernel/node/event-loop.ts";
 import { mockTime } from "../helpers/mock-time.ts";

@@ -11,7 +11,7 @@ import { parseUrl } from "../../kernel/text/url.ts";
 import { check } from "../../kernel/validation.ts";
 import type { Answer } from "../answer.ts";
 import type { Authentication, Authenticator } from "../authenticate.ts";
-import { hold, keepOpen } from "../connections.ts";
+import { hold, keepOpen } from "../limits/connections.ts";
 import { base, queryOf, type RequestContext } from "../request-context.ts";
 import type { Meter } from "../request-metrics.ts";
 import type { Route } from "../route.ts";

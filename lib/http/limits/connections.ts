@@ -1,9 +1,9 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Log } from "../kernel/log.ts";
-import { descriptorShares } from "../kernel/node/descriptors.ts";
-import { noteArrival, yieldToEventLoop } from "../kernel/node/event-loop.ts";
-import { createRecencyList, type Entry } from "../kernel/recency-list.ts";
+import type { Log } from "../../kernel/log.ts";
+import { descriptorShares } from "../../kernel/node/descriptors.ts";
+import { noteArrival, yieldToEventLoop } from "../../kernel/node/event-loop.ts";
+import { createRecencyList, type Entry } from "../../kernel/recency-list.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
 

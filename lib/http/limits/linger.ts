@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { systemTimer } from "../kernel/clock.ts";
+import { systemTimer } from "../../kernel/clock.ts";
 
 /** How much of a body is still read after the response, and for how many checks. There are ten checks a second. */
 const most = { bytes: 16 * 1024 * 1024, looks: 300 };

@@ -1,7 +1,7 @@
-import { Problem } from "../kernel/errors.ts";
-import { AbortController } from "../kernel/node/web.ts";
+import { Problem } from "../../kernel/errors.ts";
+import { AbortController } from "../../kernel/node/web.ts";
+import type { RequestContext } from "../request-context.ts";
 import { hold } from "./connections.ts";
-import type { RequestContext } from "./request-context.ts";
 
 /** Cancels long work: a waiting request, or a stream. */
 export interface Cancellation {

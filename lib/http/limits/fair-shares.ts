@@ -1,7 +1,7 @@
-import { systemTimer } from "../kernel/clock.ts";
-import { Problem } from "../kernel/errors.ts";
-import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
-import { monotonicNow } from "../kernel/node/system.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { Problem } from "../../kernel/errors.ts";
+import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
+import { monotonicNow } from "../../kernel/node/system.ts";
 import type { Cancellation } from "./cancellation.ts";
 
 /*

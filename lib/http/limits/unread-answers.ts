@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { systemTimer } from "../kernel/clock.ts";
-import { createReadableStream } from "../kernel/node/web.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { createReadableStream } from "../../kernel/node/web.ts";
 
 /** A part of the stream may wait in buffers of a proxy, so a slow client needs longer than for a list. */
 const longestPause = "2m";

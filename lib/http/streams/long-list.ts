@@ -1,13 +1,13 @@
-import { systemTimer } from "../kernel/clock.ts";
-import { Problem } from "../kernel/errors.ts";
-import { type Log, reasonOf } from "../kernel/log.ts";
-import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
-import { createReadableStream, TextEncoder } from "../kernel/node/web.ts";
-import type { Operation } from "../kernel/operation.ts";
-import type { LongList } from "../kernel/page.ts";
-import { type Answer, json, type Writer } from "./answer.ts";
-import type { Cancellation } from "./cancellation.ts";
-import { longestPause_ms, type Throttle, whileWanted } from "./throttle.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { Problem } from "../../kernel/errors.ts";
+import { type Log, reasonOf } from "../../kernel/log.ts";
+import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
+import { createReadableStream, TextEncoder } from "../../kernel/node/web.ts";
+import type { Operation } from "../../kernel/operation.ts";
+import type { LongList } from "../../kernel/page.ts";
+import { type Answer, json, type Writer } from "../answer.ts";
+import type { Cancellation } from "../limits/cancellation.ts";
+import { longestPause_ms, type Throttle, whileWanted } from "../limits/fair-shares.ts";
 
 /** The long lists of one kind that a user reads at once. The others wait, and hold no items yet. */
 const atOnce = 4;

@@ -1,10 +1,10 @@
-import { systemTimer } from "../kernel/clock.ts";
-import { Problem } from "../kernel/errors.ts";
-import { type Log, reasonOf } from "../kernel/log.ts";
-import type { Stream } from "../kernel/node/stream.ts";
-import { createReadableStream, TextEncoder } from "../kernel/node/web.ts";
-import type { Cancellation } from "./cancellation.ts";
-import type { Throttle } from "./throttle.ts";
+import { systemTimer } from "../../kernel/clock.ts";
+import { Problem } from "../../kernel/errors.ts";
+import { type Log, reasonOf } from "../../kernel/log.ts";
+import type { Stream } from "../../kernel/node/stream.ts";
+import { createReadableStream, TextEncoder } from "../../kernel/node/web.ts";
+import type { Cancellation } from "../limits/cancellation.ts";
+import type { Throttle } from "../limits/fair-shares.ts";
 
 /** The headers of Server-Sent Events. Proxies must not buffer or cache them. */
 export const eventHeaders = {
