@@ -8,7 +8,7 @@ import { type App, createApp } from "../http/app.ts";
 import { createAuthenticator } from "../http/authenticate.ts";
 import { type AllowsOrigin, allowsListed, allowsLoopback, allowsNone, withCors } from "../http/cors.ts";
 import { createHandler } from "../http/handler.ts";
-import { createThrottle } from "../http/limits/fair-shares.ts";
+import { createFairShares } from "../http/limits/fair-shares.ts";
 import { base } from "../http/request-context.ts";
 import { createRequestLog } from "../http/request-log.ts";
 import { createLongLists } from "../http/streams/long-list.ts";
@@ -37,8 +37,8 @@ export function createInterface(foundation: Foundation, settings: Settings, host
   const plainWriter = createWriter({ envelope, now: clock.iso, base });
   const writer = isDev ? withForwardHint(plainWriter) : plainWriter;
   const allowsOrigin = allowedOrigins(settings);
-  const throttle = createThrottle();
-  const turns = { throttle, longLists: createLongLists(throttle) };
+  const fairShares = createFairShares();
+  const turns = { fairShares, longLists: createLongLists(fairShares) };
   const table = routeTable(foundation, settings, host, { ...ports, ...turns, authenticator, writer, allowsOrigin });
 
   const plain = createHandler({ authenticator, writer, log, closing, checkHost });

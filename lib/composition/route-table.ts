@@ -20,7 +20,7 @@ import { type Authenticator, unauthenticated } from "../http/authenticate.ts";
 import type { AllowsOrigin } from "../http/cors.ts";
 import type { RunningRequests } from "../http/handler.ts";
 import type { Idempotency } from "../http/idempotency.ts";
-import type { Throttle } from "../http/limits/fair-shares.ts";
+import type { FairShares } from "../http/limits/fair-shares.ts";
 import { operationRoutes } from "../http/operation-routes.ts";
 import type { RateLimits } from "../http/rate-limit.ts";
 import type { Meter } from "../http/request-metrics.ts";
@@ -67,15 +67,15 @@ interface Access {
   readonly authenticator: Authenticator;
   readonly writer: Writer;
   readonly allowsOrigin: AllowsOrigin;
-  readonly throttle: Throttle;
+  readonly fairShares: FairShares;
   readonly longLists: LongLists;
 }
 
 /** What the operations of `/v1` and those of the dashboard share. */
 const runPorts = ({ log }: Foundation, { bodyLimit, trustNetwork: trusted }: Settings, ports: Ports & Access) => {
-  const { features: services, limits, meter, throttle, longLists, closing } = ports;
+  const { features: services, limits, meter, fairShares, longLists, closing } = ports;
   const { idempotency } = limits;
-  return { services, idempotency, bodyLimit, rules: { trusted }, meter, log, throttle, longLists, closing };
+  return { services, idempotency, bodyLimit, rules: { trusted }, meter, log, fairShares, longLists, closing };
 };
 
 /** Every route of the service: path, method, access and answer. */

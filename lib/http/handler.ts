@@ -30,11 +30,7 @@ interface Ports {
 
 export type RunningRequests = ReturnType<typeof createRunningRequests>;
 
-/**
- * Counts the running requests, so that a close can wait for all of them. Requests to a remote database take longer. A
- * Set of them made V8 keep dead ones, as a Map of connections did (`kernel/recency-list`): each collection made 1.7 MB
- * of lists old instead of 1.2 (`npm run bench -- postgres`).
- */
+/** Counts the running requests, so that a close can wait for all of them. Requests to a remote database take longer. */
 export function createRunningRequests() {
   let count = 0;
   let waiting: (() => void)[] = [];

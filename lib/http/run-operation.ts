@@ -11,7 +11,7 @@ import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
 import type { Idempotency } from "./idempotency.ts";
 import { type Cancellation, cancellationOf, refuseIfTooMany } from "./limits/cancellation.ts";
-import type { Throttle } from "./limits/fair-shares.ts";
+import type { FairShares } from "./limits/fair-shares.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import type { LongLists } from "./streams/long-list.ts";
@@ -28,7 +28,7 @@ interface Ports<Services> {
   readonly rules: Rules;
   readonly meter: Meter;
   readonly log: Log;
-  readonly throttle: Throttle;
+  readonly fairShares: FairShares;
   readonly longLists: LongLists;
   /** Aborted when the service shuts down. */
   readonly closing: AbortSignal;
@@ -45,9 +45,9 @@ const noBytes = Buffer.alloc(0);
 
 /** Checks in this order: 415, 413, 400, 422, then the operation's own (schema/http.md#the-order-of-checks). */
 export function createRunOperation<Services>(ports: Ports<Services>): RunOperation<Services> {
-  const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, throttle, closing } =
+  const { services, authenticator, idempotency, audit, writer, bodyLimit, rules, meter, log, fairShares, closing } =
     ports;
-  const { take, waitForTurn, work } = throttle;
+  const { charge, waitForTurn, work } = fairShares;
 
   return async (operation, request, authentication) => {
     const takesBody = operation.method !== "GET" && operation.method !== "DELETE";
@@ -103,7 +103,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       if (!(result instanceof Stream)) {
         const answer = await writer.answer(operation, result, request.id);
         const length = longLengthOf(answer);
-        if (account !== undefined && length > 0) take(account, 0, length);
+        if (account !== undefined && length > 0) charge(account, 0, length);
         return answer;
       }
     } finally {
@@ -114,7 +114,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       operation.write,
       streaming(counted(), () => meter.opened("sse")),
       log,
-      throttle,
+      fairShares,
       by,
     );
     return { status: 200, headers: eventHeaders, body, request_id: request.id };

@@ -4,9 +4,9 @@ import { arrayBuffer } from "node:stream/consumers";
 import { isStream } from "../kernel/node/web.ts";
 import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
-import { longestPause_ms } from "./limits/fair-shares.ts";
 import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
+import { longestPause_ms } from "./streams/in-pieces.ts";
 
 /** The body for a method. A HEAD shows none, and so ends a stream. */
 export function shownBody({ answer: { body } }: Outcome, method: string): Answer["body"] {
@@ -34,8 +34,8 @@ export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (r
 }
 
 /**
- * Without this, thousands of clients that read nothing could fill the memory with answers. Only the timer of the socket
- * sees that a part has left.
+ * Drops a client that reads nothing of a long text: thousands could fill the memory. Only the timer of the socket sees
+ * that a part has left.
  */
 function dropIfUnread(outgoing: ServerResponse): void {
   outgoing.setTimeout(longestPause_ms, () => outgoing.destroy());

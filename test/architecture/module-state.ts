@@ -3,7 +3,6 @@ import { type Node, nameOf, type Rule, type Source, said } from "./source.ts";
 
 /** Modules with state, each with the reason why it belongs to the process and not to a service. */
 const ofProcess: Readonly<Record<string, string>> = {
-  "lib/http/limits/connections.ts": "the ports of a process share its descriptors",
   "lib/kernel/node/system.ts": "a process has one clock",
   "lib/kernel/node/event-loop.ts": "a process has one event loop",
   "lib/kernel/node/standard-error.ts": "a process has one standard error",

@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cancellation } from "../../lib/http/limits/cancellation.ts";
-import { createThrottle } from "../../lib/http/limits/fair-shares.ts";
+import { createFairShares } from "../../lib/http/limits/fair-shares.ts";
 import { Problem } from "../../lib/kernel/errors.ts";
 import { yieldToEventLoop } from "../../lib/kernel/node/event-loop.ts";
 import { mockTime } from "../helpers/mock-time.ts";
 import { keyOf, type World, world } from "../helpers/test-service.ts";
 
-const { take, takeTurn, waitForTurn, work } = createThrottle();
+const { charge, acquire, waitForTurn, work } = createFairShares();
 
 test("an organization sends 10,000 entries at once, then 10 a millisecond, in order; others do not wait", async (t) => {
   mockTime(t, { apis: ["setTimeout", "Date"], now: 1_000 });
-  for (let i = 0; i < 10_000; i++) assert.equal(takeTurn("org_a"), undefined);
+  for (let i = 0; i < 10_000; i++) assert.equal(acquire("org_a"), undefined);
   const order: number[] = [];
-  const late = Array.from({ length: 300 }, (_, i) => takeTurn("org_a")?.then(() => order.push(i)));
+  const late = Array.from({ length: 300 }, (_, i) => acquire("org_a")?.then(() => order.push(i)));
   assert.equal(late.includes(undefined), false);
-  assert.equal(takeTurn("org_b"), undefined);
-  assert.equal(createThrottle().takeTurn("org_a"), undefined, "an organization of another service may have its id");
+  assert.equal(acquire("org_b"), undefined);
+  assert.equal(createFairShares().acquire("org_a"), undefined, "an organization of another service may have its id");
   const pass = async (ms: number) => {
     t.mock.timers.tick(ms);
     await yieldToEventLoop();
@@ -24,7 +24,7 @@ test("an organization sends 10,000 entries at once, then 10 a millisecond, in or
   };
   assert.equal(await pass(19), 0);
   assert.equal(await pass(1), 200);
-  assert.notEqual(takeTurn("org_a"), undefined, "a later caller waits behind the earlier ones");
+  assert.notEqual(acquire("org_a"), undefined, "a later caller waits behind the earlier ones");
   assert.equal(await pass(20), 300);
   assert.deepEqual(
     order,
@@ -34,12 +34,12 @@ test("an organization sends 10,000 entries at once, then 10 a millisecond, in or
 
 test("an entry of more than 1,000 characters counts as several", async (t) => {
   mockTime(t, { apis: ["setTimeout", "Date"], now: 5_000 });
-  assert.equal(takeTurn("org_c"), undefined);
-  take("org_c", 9_998, 9_998_000);
-  assert.equal(takeTurn("org_c"), undefined);
-  take("org_c", 1, 1_000_000);
+  assert.equal(acquire("org_c"), undefined);
+  charge("org_c", 9_998, 9_998_000);
+  assert.equal(acquire("org_c"), undefined);
+  charge("org_c", 1, 1_000_000);
   let isDone = false;
-  const late = takeTurn("org_c")?.then(() => {
+  const late = acquire("org_c")?.then(() => {
     isDone = true;
   });
   t.mock.timers.tick(80);

@@ -2,9 +2,9 @@ import { type AssetLinks, assetsPath, isInline } from "../../features/generation
 import type { GenerationsService } from "../../features/generations/service.ts";
 import type { Answer } from "../../http/answer.ts";
 import { unauthenticated } from "../../http/authenticate.ts";
-import { whileRead } from "../../http/limits/unread-answers.ts";
 import type { RequestContext } from "../../http/request-context.ts";
 import { notHere, type Route, unnamed, withOtherMethods } from "../../http/route.ts";
+import { whileRead } from "../../http/streams/in-pieces.ts";
 import { notFound, Problem } from "../../kernel/errors.ts";
 import { isStream } from "../../kernel/node/web.ts";
 import { matches, rangeOf } from "./byte-range.ts";

@@ -6,7 +6,7 @@ import { type Authenticator, unauthenticated } from "../../http/authenticate.ts"
 import { largeBody, parseBody, readBody } from "../../http/body.ts";
 import { wholeAddress } from "../../http/client-address.ts";
 import { cancellationOf } from "../../http/limits/cancellation.ts";
-import type { Throttle } from "../../http/limits/fair-shares.ts";
+import type { FairShares } from "../../http/limits/fair-shares.ts";
 import type { RequestContext } from "../../http/request-context.ts";
 import { type Route, unnamed, withOtherMethods } from "../../http/route.ts";
 import { notFound, Problem } from "../../kernel/errors.ts";
@@ -23,7 +23,7 @@ interface Ports {
   readonly mode: "dev" | "start";
   readonly audit: Pick<AuditService, "record">;
   readonly behindProxy: boolean;
-  readonly throttle: Throttle;
+  readonly fairShares: FairShares;
 }
 
 const prefix = "/hooks/code-host";
@@ -34,7 +34,7 @@ const unauthorized = () =>
   new Problem("unauthorized", "sign the push with the integration's secret: X-Hub-Signature-256 or X-Gitlab-Token");
 
 /** Reads a large body in the turns of an account: to parse 5 MiB takes 0.1 to 0.5 s. */
-const inTurns = ({ waitForTurn, work }: Throttle) =>
+const inTurns = ({ waitForTurn, work }: FairShares) =>
   async function readInTurn<T>(request: RequestContext, account: string, bytes: Buffer, read: () => T): Promise<T> {
     if (!request.incoming || bytes.length <= largeBody) return read();
     const turn = waitForTurn(account, () => cancellationOf(request, undefined, () => () => {}));
@@ -55,9 +55,9 @@ export function hookRoutes({
   mode,
   audit,
   behindProxy,
-  throttle,
+  fairShares,
 }: Ports): Route[] {
-  const readInTurn = inTurns(throttle);
+  const readInTurn = inTurns(fairShares);
   /** Records the changes of a request in the audit log. */
   const recorderOf =
     ({ incoming, auditId }: RequestContext): RecordChange =>

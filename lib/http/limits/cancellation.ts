@@ -47,30 +47,25 @@ export function cancellationOf(
   watch: (lost: () => void) => () => void,
 ): Cancellation {
   const control = new AbortController();
-  const client = request.signal();
-  let release: (() => void) | undefined;
-  const leave = () => {
-    control.abort();
-    release?.();
-  };
-  const shutDown = () => control.abort(closing?.reason);
-  client.addEventListener("abort", leave);
-  closing?.addEventListener("abort", shutDown);
+  const { signal } = control;
+  for (const other of [request.signal(), closing]) {
+    const abort = () => control.abort(other?.reason);
+    if (other?.aborted) abort();
+    else other?.addEventListener("abort", abort, { signal });
+  }
   const unwatch = watch(() => control.abort(stoppedKey()));
-  if (client.aborted) leave();
-  if (closing?.aborted) shutDown();
+  let release: (() => void) | undefined;
   return {
-    signal: control.signal,
+    signal,
     count(organization_id) {
       // Calls in process have no connection, and callers without a key no organization.
-      if (release || control.signal.aborted || !request.incoming || organization_id === "") return;
+      if (release || signal.aborted || !request.incoming || organization_id === "") return;
       release = hold(request.incoming.socket, organization_id);
       if (!release) control.abort(tooMany());
     },
     end() {
-      leave();
-      client.removeEventListener("abort", leave);
-      closing?.removeEventListener("abort", shutDown);
+      control.abort();
+      release?.();
       unwatch();
     },
   };

@@ -3,7 +3,6 @@ import type { Socket } from "node:net";
 import type { Log } from "../../kernel/log.ts";
 import { descriptorShares } from "../../kernel/node/descriptors.ts";
 import { noteArrival, yieldToEventLoop } from "../../kernel/node/event-loop.ts";
-import { createRecencyList, type Entry } from "../../kernel/recency-list.ts";
 
 export type Connections = ReturnType<typeof trackConnections>;
 
@@ -12,6 +11,14 @@ export interface Crowd {
   readonly log: Pick<Log, "info" | "warn">;
   /** Called after a connection was closed to make room for a new one. */
   dropped(): void;
+}
+
+interface Limits {
+  /** The most descriptors for all connections of the process. Checked when this port accepts a connection. */
+  readonly most?: number;
+  /** Descriptors per connection: two for a proxy, which also connects to the app. */
+  readonly descriptors?: number;
+  readonly process?: ProcessConnections;
 }
 
 /** Apps keep WebSockets open without limit, so a proxy leaves room for the other ports. */
@@ -28,6 +35,7 @@ const mostHeld = 4_000;
 
 /** A listening port with its limits. */
 interface Port {
+  readonly process: ProcessConnections;
   readonly crowd: Crowd | undefined;
   readonly most: number;
   readonly descriptors: number;
@@ -40,77 +48,85 @@ interface Port {
 interface Connection {
   readonly socket: Socket;
   readonly port: Port;
-  /** Responses that the client has not received completely. */
-  answers: number;
-  /** The last request. */
-  request: ServerResponse["req"] | undefined;
-  /** Handles the requests that wait for the answer to an earlier one, in their order. */
-  readonly pipelined: (() => void)[];
-  /** Whether the connection has switched protocols. This server closes it only to make room. */
-  isUpgraded: boolean;
+  /** Whether it had a request since it came to its place in the order. */
+  hasAsked: boolean;
+  /** The responses that the client has not received completely. Only the first has begun. */
+  readonly responses: { readonly response: ServerResponse; readonly begin: (response: ServerResponse) => unknown }[];
+  /** Whether it has switched protocols. This server then closes it only to make room, and not even then if it is kept. */
+  upgraded: boolean;
+  isKept: boolean;
 }
+
+/** The connections of a process, whose ports share its descriptors. */
+const createProcessConnections = () => ({
+  /** About in the order of their last requests: one with `hasAsked` belongs to the end. */
+  all: new Set<Connection>(),
+  /** Ports that have closed connections to make room. Removed once there is room again. */
+  crowded: new Set<Port>(),
+  taken: 0,
+  /** The descriptors of the apps' WebSockets. */
+  upgradedApps: 0,
+});
+type ProcessConnections = ReturnType<typeof createProcessConnections>;
+const ofThisProcess = createProcessConnections();
+
+const tracked = Symbol("connection");
+const connectionOf = (socket: Socket) => (socket as Socket & { [tracked]?: Connection })[tracked];
 
 /** Whether the server is waiting for the client: for a request, or for the rest of its body. */
-const isWaiting = ({ answers, request }: Connection) => answers === 0 || (answers === 1 && !request?.complete);
+const isWaiting = ({ isKept, responses: [first, second] }: Connection) =>
+  !isKept && second === undefined && first?.response.req.complete !== true;
 
-// All ports of a process share its descriptors.
-/** The connections of all ports. */
-const connections = new Map<Socket, Entry<Connection>>();
-/** The same in the order of their last requests. */
-const byLastRequest = createRecencyList<Connection>();
-/** Connections that switched protocols and stay open. */
-const others = new Map<Socket, Port>();
-/** Ports that have closed connections to make room. Removed once there is room again. */
-const crowded = new Set<Port>();
-let taken = 0;
-/** The descriptors of the apps' WebSockets. */
-let upgradedApps = 0;
-
-/** Removes a connection from the Map and from the order. */
-function unlist(entry: Entry<Connection>): void {
-  connections.delete(entry.value.socket);
-  byLastRequest.remove(entry);
-}
-
-function forget(this: Socket): void {
-  const entry = connections.get(this);
-  const port = entry?.value.port ?? others.get(this);
-  if (!port) return;
-  port.pipelined -= entry?.value.pipelined.length ?? 0;
-  if (entry) unlist(entry);
-  if (others.delete(this) && port.descriptors > 1) upgradedApps -= port.descriptors;
-  taken -= port.descriptors;
-  for (const one of crowded) {
-    if (taken > one.most / 2) continue;
-    crowded.delete(one);
+function forget(connection: Connection): void {
+  const { socket, port, responses, isKept } = connection;
+  const { process } = port;
+  if (!process.all.delete(connection)) return;
+  Reflect.deleteProperty(socket, tracked);
+  port.pipelined -= Math.max(0, responses.length - 1);
+  process.taken -= port.descriptors;
+  if (isKept && port.descriptors > 1) process.upgradedApps -= port.descriptors;
+  for (const one of process.crowded) {
+    if (process.taken > one.most / 2) continue;
+    process.crowded.delete(one);
     one.crowd?.log.info("there is room for connections again");
   }
 }
 
+/** The waiting connection with about the oldest request. A connection with a newer one is put at the end. */
+function oldestOf({ all }: ProcessConnections): Connection | undefined {
+  for (const one of all) {
+    if (one.hasAsked) {
+      one.hasAsked = false;
+      all.delete(one);
+      all.add(one);
+    } else if (isWaiting(one)) return one;
+  }
+  return undefined;
+}
+
 /** Closes the connection, of any port, that has waited longest for its client. Returns false if none is waiting. */
-function makeRoom(): boolean {
-  const found = byLastRequest.find(isWaiting);
+function makeRoom(process: ProcessConnections): boolean {
+  const found = oldestOf(process);
   if (!found) return false;
   const { socket, port } = found;
-  forget.call(socket);
+  forget(found);
   socket.destroy();
   port.crowd?.dropped();
-  if (crowded.has(port)) return true;
-  crowded.add(port);
+  if (process.crowded.has(port)) return true;
+  process.crowded.add(port);
   port.crowd?.log.warn(
-    `${connections.size + others.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
+    `${process.all.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
   );
   return true;
 }
 
 /** Protects a connection that switched protocols from being closed to make room. Called once its client is known. */
 export function keepOpen(socket: Socket): void {
-  const entry = connections.get(socket);
-  if (!entry) return;
-  unlist(entry);
-  const { port } = entry.value;
-  others.set(socket, port);
-  if (port.descriptors > 1) upgradedApps += port.descriptors;
+  const connection = connectionOf(socket);
+  if (!connection || connection.isKept) return;
+  connection.isKept = true;
+  const { process, descriptors } = connection.port;
+  if (descriptors > 1) process.upgradedApps += descriptors;
 }
 
 /**
@@ -118,10 +134,10 @@ export function keepOpen(socket: Socket): void {
  * this; undefined if the organization has too many: it must not lock out the clients of others.
  */
 export function hold(socket: Socket, organization_id: string): (() => void) | undefined {
-  const port = connections.get(socket)?.value.port ?? others.get(socket);
+  const port = connectionOf(socket)?.port;
   if (!port) return () => {};
   const count = port.held.get(organization_id) ?? 0;
-  let left = port.most - upgradedApps;
+  let left = port.most - port.process.upgradedApps;
   for (const [other, its] of port.held) if (other !== organization_id) left -= its;
   if (count >= Math.min(mostHeld, left / 2)) return undefined;
   port.held.set(organization_id, count + 1);
@@ -136,23 +152,15 @@ export function hold(socket: Socket, organization_id: string): (() => void) | un
 }
 
 function answered(this: ServerResponse): void {
-  const connection = connections.get(this.req.socket)?.value;
-  if (!connection || connection.answers === 0) return;
-  connection.answers -= 1;
-  // A connection is in the old generation and would keep its request until the next one.
-  if (connection.answers === 0) connection.request = undefined;
-  const next = connection.pipelined.shift();
+  const { socket } = this.req;
+  const connection = connectionOf(socket);
+  if (connection?.responses[0]?.response !== this) return;
+  connection.responses.shift();
+  const [next] = connection.responses;
   if (!next) return;
   connection.port.pipelined -= 1;
   // Other connections get their turn in between.
-  void yieldToEventLoop().then(next);
-}
-
-interface Limits {
-  /** The most descriptors for all connections of the process. Checked when this port accepts a connection. */
-  readonly most?: number;
-  /** Descriptors per connection: two for a proxy, which also connects to the app. */
-  readonly descriptors?: number;
+  void yieldToEventLoop().then(() => socket.destroyed || next.begin(next.response));
 }
 
 /**
@@ -165,69 +173,65 @@ interface Limits {
 export function trackConnections(
   server: Server,
   crowd?: Crowd,
-  { descriptors = 1, most = descriptorShares().connections * (descriptors > 1 ? shareOfProxy : 1) }: Limits = {},
+  {
+    descriptors = 1,
+    most = descriptorShares().connections * (descriptors > 1 ? shareOfProxy : 1),
+    process = ofThisProcess,
+  }: Limits = {},
 ) {
-  const port: Port = { crowd, most, descriptors, held: new Map(), pipelined: 0 };
-  // Remove the listener first: after an ignored upgrade, the same socket gets here again.
-  server.on("connection", (socket) => {
+  const port: Port = { process, crowd, most, descriptors, held: new Map(), pipelined: 0 };
+  const ours = () => [...process.all].filter((one) => one.port === port);
+  server.on("connection", (socket: Socket & { [tracked]?: Connection }) => {
     // Those of the apps' port write nothing.
     if (descriptors === 1) noteArrival();
-    const before = connections.get(socket);
-    if (before) byLastRequest.remove(before);
-    else taken += descriptors;
-    const connection = { socket, port, answers: 0, request: undefined, pipelined: [], isUpgraded: false };
-    const entry = byLastRequest.entry(connection);
-    connections.set(socket, entry);
-    byLastRequest.use(entry);
-    socket.off("close", forget).once("close", forget);
-    while (taken > most && makeRoom());
+    // After an ignored upgrade, the same socket gets here again.
+    if (socket[tracked]) return void Object.assign(socket[tracked], { hasAsked: true, upgraded: false });
+    const connection = { socket, port, responses: [], hasAsked: false, upgraded: false, isKept: false };
+    socket[tracked] = connection;
+    process.all.add(connection);
+    process.taken += descriptors;
+    socket.once("close", () => forget(connection));
+    while (process.taken > most && makeRoom(process));
   });
   const closeIdle = () => {
-    for (const { value } of connections.values())
-      if (value.port === port && value.answers === 0 && !value.isUpgraded) value.socket.destroy();
+    for (const { socket, responses, upgraded } of ours()) if (responses.length === 0 && !upgraded) socket.destroy();
   };
   server.closeIdleConnections = closeIdle;
   return {
     closeIdle,
     /** Node's closeAllConnections() misses connections that switched protocols. */
     closeAll(): void {
-      for (const [socket, at] of others) if (at === port) socket.destroy();
-      for (const { value } of connections.values()) if (value.port === port) value.socket.destroy();
+      for (const { socket } of ours()) socket.destroy();
     },
     /**
      * Called for each new request, with its response. Returns whether the request is handled now: a connection has one
-     * at a time. Otherwise `later` is called after the earlier answers. If too many wait, the connection is closed.
+     * at a time. Otherwise `begin` is called after the earlier answers. If too many wait, the connection is closed.
      */
-    answering(response: ServerResponse, later: (response: ServerResponse) => unknown): boolean {
-      const { req: request } = response;
-      const { socket } = request;
+    answering(response: ServerResponse, begin: (response: ServerResponse) => unknown): boolean {
+      const { socket } = response.req;
       // The rest of what a client had sent when it was cut off.
       if (socket.destroyed) return false;
-      const entry = connections.get(socket);
-      if (!entry) return true;
-      const connection = entry.value;
-      const { pipelined: waiting } = connection;
-      byLastRequest.use(entry);
-      connection.answers += 1;
-      connection.request = request;
+      const connection = connectionOf(socket);
+      if (!connection) return true;
+      const { responses } = connection;
+      connection.hasAsked = true;
       response.on("close", answered);
-      if (connection.answers === 1) return true;
-      if (waiting.length >= mostPipelined.ofConnection || port.pipelined >= mostPipelined.ofPort) socket.destroy();
-      else {
-        port.pipelined += 1;
-        waiting.push(() => socket.destroyed || later(response));
+      if (
+        responses.length > mostPipelined.ofConnection ||
+        (responses.length > 0 && port.pipelined >= mostPipelined.ofPort)
+      ) {
+        socket.destroy();
+        return false;
       }
-      return false;
+      if (responses.length > 0) port.pipelined += 1;
+      responses.push({ response, begin });
+      return responses.length === 1;
     },
     /** Whether responses have not ended yet. */
-    isAnswering: (socket: Socket): boolean => (connections.get(socket)?.value.answers ?? 0) > 0,
+    isAnswering: (socket: Socket): boolean => (connectionOf(socket)?.responses.length ?? 0) > 0,
     /** The connection switches protocols. Until `keepOpen`, it counts as waiting for a request. */
     handedOver(socket: Socket): void {
-      const entry = connections.get(socket);
-      if (!entry) return;
-      entry.value.request = undefined;
-      entry.value.isUpgraded = true;
-      byLastRequest.use(entry);
+      Object.assign(connectionOf(socket) ?? {}, { hasAsked: true, upgraded: true });
     },
   };
 }

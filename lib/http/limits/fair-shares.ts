@@ -1,5 +1,6 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
+import { untilAborted } from "../../kernel/node/abort.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import type { Cancellation } from "./cancellation.ts";
@@ -7,108 +8,88 @@ import type { Cancellation } from "./cancellation.ts";
 /*
  * The streams and lists of an organization send at most 10,000 entries a second together, and as many at once after a
  * pause. So the other requests get their time: 10,000 entries take 0.1 s of it. Its long answers and large bodies have
- * an account of their own, so that a followed log delays no GET. Organizations of two services in one process may have the same id.
+ * an account of their own, so that a followed log delays no GET.
  */
 const perMillisecond = 10;
 const ahead = 10_000;
-/**
- * What a millisecond of work counts as: large bodies take at most half of the processor time. Before, six connections
- * with wrong bodies of 1 MB brought the 99th percentile of others to 0.7 s.
- */
+/** What a millisecond of work counts as: large bodies take at most half of the processor time. */
 const perWorked = 20;
+/** Who waits for its time is woken at multiples of this. */
 const turn_ms = 20;
 /** A longer entry counts as several. */
 const characters = 1_000;
-
-/** How long a client may read nothing before it is cut off. */
-export const longestPause_ms = 30_000;
-
-/** Beyond so many accounts, those that wait for nothing are forgotten. */
-const mostKnown = 10_000;
+/** What an account may use in a tick before its next request waits for the next one. */
 const mostInTick = 400;
+/** Beyond so many accounts, those that have used nothing ahead are forgotten. */
+const mostKnown = 10_000;
 
-/** In tenths of a millisecond. */
-const now = () => monotonicNow() * perMillisecond;
+export type FairShares = ReturnType<typeof createFairShares>;
 
-export type Throttle = ReturnType<typeof createThrottle>;
-
-/** The accounts of one service. */
-export function createThrottle() {
+/** How the clients of one service share its time: what each account has used, and who is next. */
+export function createFairShares() {
   /** For each account, a time in tenths of a millisecond: now, and one more for each entry that it took ahead. */
-  const taken = new Map<string, number>();
-  /** What each account took in this tick. A request that comes after so much waits for the next one. */
-  const takenNow = new Map<string, number>();
+  const used = new Map<string, number>();
+  /** What each account used in this tick. */
+  const usedNow = new Map<string, number>();
   let nextTick = Promise.resolve();
-  /** The accounts that wait for the next turn. */
-  const late = new Set<string>();
-  let turn: Promise<void> | undefined;
-  /** For each account, resolves when the last request that waits has had its turn. */
-  const lines = new Map<string, Promise<void>>();
+  /** For each account, the last one in its line. It never rejects. */
+  const lines = new Map<string, Promise<unknown>>();
 
-  const nextTurn = (): Promise<void> =>
-    new Promise((resolve) =>
-      systemTimer(
-        turn_ms,
-        () => {
-          turn = undefined;
-          late.clear();
-          resolve();
-        },
-        // In a test, nothing else may keep the process alive.
-        { hold: true },
-      ),
-    );
+  const now = () => monotonicNow() * perMillisecond;
+  const usedBy = (account: string) => Math.max(used.get(account) ?? 0, now());
+  const isLate = (account: string) => usedBy(account) - ahead >= now();
+  const isBusy = (account: string) => (usedNow.get(account) ?? 0) >= mostInTick;
 
-  /** Takes the right to send entries. Resolves when it is the caller's turn. Undefined: at once. */
-  function takeTurn(account: string, entries = 1): Promise<void> | undefined {
-    const at = now();
-    const from = Math.max(taken.get(account) ?? at, at);
-    if (late.has(account) || from - at >= ahead) {
-      late.add(account);
-      turn ??= nextTurn();
-      return turn.then(() => takeTurn(account, entries));
-    }
-    taken.set(account, from + entries);
-    return undefined;
+  /** Takes the right to send entries. Resolves when the account has time for them. Undefined: at once. */
+  function acquire(account: string, entries = 1): Promise<void> | undefined {
+    const from = usedBy(account);
+    used.set(account, from + entries);
+    const late = from - ahead - now();
+    if (late < 0) return undefined;
+    const turns = Math.max(1, Math.ceil((late + entries) / perMillisecond / turn_ms));
+    // In a test, nothing else may keep the process alive.
+    return new Promise((resolve) => systemTimer(turns * turn_ms, resolve, { hold: true }));
   }
 
-  /** Counts what was sent, without a wait: entries, or their length if that is more, without those that had a turn. */
-  function take(account: string, entries: number, length: number, hadTurn = 0): void {
-    const more = Math.max(entries, length / characters) - hadTurn;
+  /** Counts what was sent, without a wait: entries, or their length if that is more, without what was acquired. */
+  function charge(account: string, entries: number, length: number, acquired = 0): void {
+    const more = Math.max(entries, length / characters) - acquired;
     if (more === 0) return;
-    const at = now();
-    taken.set(account, Math.max(taken.get(account) ?? at, at) + more);
-    if (takenNow.size === 0) nextTick = yieldToEventLoop().then(() => takenNow.clear());
-    takenNow.set(account, (takenNow.get(account) ?? 0) + more);
-    if (taken.size > mostKnown) for (const [one, until] of taken) if (until <= at) taken.delete(one);
-  }
-
-  const isLate = (account: string) => late.has(account) || (taken.get(account) ?? 0) - ahead >= now();
-  const isBusy = (account: string) => (takenNow.get(account) ?? 0) >= mostInTick;
-
-  /** Waits for the turn of a request. Rejects once nobody wants its answer any more. Undefined: it has its turn. */
-  function waitForTurn(account: string, cancel: () => Cancellation): Promise<void> | undefined {
-    return isLate(account) || isBusy(account) ? lineUp(account, cancel()) : undefined;
+    used.set(account, usedBy(account) + more);
+    if (usedNow.size === 0) nextTick = yieldToEventLoop().then(() => usedNow.clear());
+    usedNow.set(account, (usedNow.get(account) ?? 0) + more);
+    if (used.size > mostKnown) for (const [one, until] of used) if (until <= now()) used.delete(one);
   }
 
   /**
-   * Requests that wait get their turns in ticks of their own. When all of them began in one tick, 900 long lists held the
-   * process for 22 s.
+   * Runs work when the account has time, each in a tick of its own, after the work before it. When all of them began in
+   * one tick, 900 long lists held the process for 22 s.
    */
-  async function lineUp(account: string, cancellation: Cancellation): Promise<void> {
+  function inTurn<T>(account: string, run: () => T | Promise<T>): Promise<T> {
     const before = lines.get(account);
-    const own = (async () => {
-      if (before !== undefined) await whileWanted(before.then(yieldToEventLoop), cancellation);
-      const next = () => takeTurn(account, 0) ?? (isBusy(account) ? nextTick : undefined);
-      for (let turn = next(); turn !== undefined; turn = next()) await whileWanted(turn, cancellation);
-    })();
-    // Those behind a client that leaves still wait for those before it.
-    const had = Promise.allSettled([before, own]).then(() => {
-      if (lines.get(account) === had) lines.delete(account);
-    });
-    lines.set(account, had);
-    await own;
+    const begin = async () => {
+      await before?.then(yieldToEventLoop);
+      while (isLate(account) || isBusy(account)) await (acquire(account, 0) ?? nextTick);
+      return run();
+    };
+    const turn = begin();
+    const line = turn.then(
+      () => {},
+      () => {},
+    );
+    lines.set(account, line);
+    void line.then(() => lines.get(account) === line && lines.delete(account));
+    return turn;
   }
+
+  /** Waits for the turn of a request. Rejects once nobody wants its answer any more. Undefined: it has its turn. */
+  const waitForTurn = (account: string, cancel: () => Cancellation): Promise<void> | undefined =>
+    isLate(account) || isBusy(account)
+      ? whileWanted(
+          inTurn(account, () => {}),
+          cancel(),
+        )
+      : undefined;
 
   /** Does work at once, and counts its time. */
   function work<T>(account: string, run: () => T): T {
@@ -116,23 +97,16 @@ export function createThrottle() {
     try {
       return run();
     } finally {
-      take(account, (monotonicNow() - begun) * perWorked, 0);
+      charge(account, (monotonicNow() - begun) * perWorked, 0);
     }
   }
 
-  return { takeTurn, take, waitForTurn, work };
+  return { acquire, charge, inTurn, waitForTurn, work };
 }
 
 /** Waits. Ends the cancellation and rejects once nobody wants the answer any more. */
-export async function whileWanted(turn: Promise<void>, { signal, end }: Cancellation): Promise<void> {
-  let leave = () => {};
-  const aborted = new Promise<void>((resolve) => {
-    leave = resolve;
-    signal.addEventListener("abort", leave);
+export const whileWanted = <T>(turn: Promise<T>, { signal, end }: Cancellation): Promise<T> =>
+  untilAborted(signal, () => turn).catch((reason) => {
+    end();
+    throw reason instanceof Problem ? reason : new Problem("unavailable", "the client has left");
   });
-  if (!signal.aborted) await Promise.race([turn, aborted]);
-  signal.removeEventListener("abort", leave);
-  if (!signal.aborted) return;
-  end();
-  throw signal.reason instanceof Problem ? signal.reason : new Problem("unavailable", "the client has left");
-}

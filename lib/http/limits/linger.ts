@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { systemTimer } from "../../kernel/clock.ts";
 
-/** How much of a body is still read after the response, and for how many checks. There are ten checks a second. */
-const most = { bytes: 16 * 1024 * 1024, looks: 300 };
+/** How much of a body is still read after the response, and for how long. */
+const most = { bytes: 16 * 1024 * 1024, time: "30s" };
 
 /**
  * Lets a client that is still sending a body read the last response of its connection. Node would close the connection
@@ -20,14 +20,12 @@ export function lingerAfter(request: IncomingMessage): void {
     };
     if (request.complete || request.destroyed || socket.destroyed) return close();
     const last = socket.bytesRead + most.bytes;
-    const look = (looks: number) => {
-      if (looks === 0 || socket.bytesRead > last) return void socket.destroy();
-      cancel = systemTimer("100ms", () => look(looks - 1));
-    };
-    let cancel = () => {};
-    socket.once("close", () => cancel());
-    look(most.looks);
-    request.removeAllListeners("data").once("end", close).resume();
+    socket.once(
+      "close",
+      systemTimer(most.time, () => socket.destroy()),
+    );
+    request.removeAllListeners("data").once("end", close);
+    request.on("data", () => socket.bytesRead > last && socket.destroy()).resume();
     socket.end();
   };
 }

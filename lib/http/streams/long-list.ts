@@ -1,38 +1,21 @@
-import { systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
-import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
-import { createReadableStream, TextEncoder } from "../../kernel/node/web.ts";
+import type { Log } from "../../kernel/log.ts";
+import { TextEncoder } from "../../kernel/node/web.ts";
 import type { Operation } from "../../kernel/operation.ts";
 import type { LongList } from "../../kernel/page.ts";
 import { type Answer, json, type Writer } from "../answer.ts";
 import type { Cancellation } from "../limits/cancellation.ts";
-import { longestPause_ms, type Throttle, whileWanted } from "../limits/fair-shares.ts";
+import { type FairShares, whileWanted } from "../limits/fair-shares.ts";
+import { inPieces } from "./in-pieces.ts";
 
 /** The long lists of one kind that a user reads at once. The others wait, and hold no items yet. */
 const atOnce = 4;
 /** A batch is read in one go, so long items come in smaller batches. Few sizes, because each is a statement. */
 const sizes = [128, 16, 4, 1] as const;
 const batchLength = 256 * 1024;
-/** A slow client takes a piece before `longestPause_ms` ends, and a long item is more than a piece. */
+/** A slow client has time for a piece, and a long item is more than a piece. */
 const pieceBytes = 64 * 1024;
 const encoder = new TextEncoder();
-
-/** The long lists of one kind that a user reads. */
-interface Lane {
-  running: number;
-  readonly waiting: (() => void)[];
-  /** Resolves when the next batch may be made: one at a time, each in a tick of its own. */
-  free: Promise<void>;
-}
-const nameOf = ({ user_id }: Request, { id }: Operation) => `${user_id} ${id}`;
-
-/** Makes a batch, after the one before. */
-function inTurn<T>(lane: Lane, make: () => Promise<T>): Promise<T> {
-  const made = lane.free.then(make);
-  lane.free = made.then(yieldToEventLoop, yieldToEventLoop);
-  return made;
-}
 
 interface Request {
   readonly request_id: string;
@@ -49,8 +32,9 @@ interface Request {
 export type LongLists = ReturnType<typeof createLongLists>;
 
 /** The long lists that the users of one service read. */
-export function createLongLists({ take, takeTurn, waitForTurn }: Throttle) {
-  const lanes = new Map<string, Lane>();
+export function createLongLists({ charge, inTurn, waitForTurn }: FairShares) {
+  /** For each user and kind, how many run and which wait. */
+  const lanes = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
   /**
    * Sends a list that may be long: at once if one batch has all of it, otherwise batch by batch as the client takes them,
@@ -58,18 +42,22 @@ export function createLongLists({ take, takeTurn, waitForTurn }: Throttle) {
    * for half a minute.
    */
   async function answer(list: LongList<unknown>, operation: Operation, request: Request): Promise<Answer> {
-    const { request_id } = request;
-    await waitForTurn(request.organization_id, request.cancel);
+    const { request_id, organization_id, user_id } = request;
+    await waitForTurn(organization_id, request.cancel);
     // While others of its kind are long, this one is not even tried: reading a batch of each would take seconds. A long
     // list is read again from the start, because a list that waits must hold nothing.
-    const name = nameOf(request, operation);
+    const name = `${user_id} ${operation.id}`;
     const short = lanes.has(name) ? undefined : await shortAnswer(list, operation, request);
     if (short) return short;
-    const { lane, leave } = await enter(name, request);
+    const leave = await enter(name, request);
     try {
-      await waitForTurn(request.organization_id, request.cancel);
-      const body = inPieces(batchesOf(list, operation, request, lane), request, leave);
-      return { status: 200, headers: json, body, request_id };
+      await waitForTurn(organization_id, request.cancel);
+      return {
+        status: 200,
+        headers: json,
+        body: bodyOf(batchesOf(list, operation, request), request, leave),
+        request_id,
+      };
     } catch (error) {
       leave();
       throw error;
@@ -84,17 +72,17 @@ export function createLongLists({ take, takeTurn, waitForTurn }: Throttle) {
   ): Promise<Answer | undefined> {
     const { items: data, end } = await read()();
     if (!end) {
-      take(organization_id, data.length, 0);
+      charge(organization_id, data.length, 0);
       return undefined;
     }
     const answer = await writer.answer(operation, { data, ...end, total }, request_id);
-    take(organization_id, 0, String(answer.body).length);
+    charge(organization_id, 0, String(answer.body).length);
     return answer;
   }
 
-  /** Resolves when one more long list may be read. `leave` is to be called at its end. */
-  async function enter(name: string, request: Request): Promise<{ lane: Lane; leave: () => void }> {
-    const lane = lanes.get(name) ?? { running: 0, waiting: [], free: Promise.resolve() };
+  /** Resolves when one more long list may be read, with a function to call at its end. */
+  async function enter(name: string, request: Request): Promise<() => void> {
+    const lane = lanes.get(name) ?? { running: 0, waiting: [] };
     lanes.set(name, lane);
     const leave = () => {
       const next = lane.waiting.shift();
@@ -110,29 +98,27 @@ export function createLongLists({ take, takeTurn, waitForTurn }: Throttle) {
         throw error;
       });
     }
-    return { lane, leave };
+    return leave;
   }
 
   async function* batchesOf(
     { read, total }: LongList<unknown>,
     { write }: Operation,
     { request_id, organization_id, writer }: Request,
-    lane: Lane,
   ): AsyncGenerator<Uint8Array, void> {
     const next = read();
     let begin = '{"data":[';
     let comma = "";
     let size: number | undefined;
     for (let isLast = false; !isLast; begin = "") {
-      await takeTurn(organization_id, 0);
-      const bytes = await inTurn(lane, async () => {
+      const bytes = await inTurn(organization_id, async () => {
         const { items, end } = await next(size);
         isLast = end !== undefined;
         // A batch is empty if its only row was deleted meanwhile.
         const data = items.length > 0 ? `${comma}${items.map(write).join()}` : "";
         if (data) comma = ",";
         const text = `${begin}${data}${end ? await writer.listEnd(end, total, request_id) : ""}`;
-        take(organization_id, items.length, text.length);
+        charge(organization_id, items.length, text.length);
         size = sizes.find((one) => one * text.length <= items.length * batchLength) ?? 1;
         return encoder.encode(text);
       });
@@ -143,53 +129,24 @@ export function createLongLists({ take, takeTurn, waitForTurn }: Throttle) {
   return { answer };
 }
 
-function inPieces(
+function bodyOf(
   pieces: AsyncGenerator<Uint8Array, void>,
   { request_id, log, cut }: Request,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const { signal, end } = cut();
-  let stopTimer = () => {};
-  let isEnded = false;
-  const finish = () => {
-    if (isEnded) return;
-    isEnded = true;
-    stopTimer();
-    leave();
-    end();
-  };
-  let drop = (_reason: string) => {};
-
-  return createReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        drop = (reason) => {
-          if (isEnded) return;
-          finish();
-          log.info("a list was not sent whole", { request_id, reason });
-          controller.error(new Error(`the rest of the list is not sent: ${reason}`));
-        };
-        const abort = () => drop(signal.reason instanceof Problem ? signal.reason.message : "its client has left");
-        signal.addEventListener("abort", abort);
-      },
-      async pull(controller) {
-        stopTimer();
-        try {
-          const { value, done } = await pieces.next();
-          if (isEnded) return;
-          if (done) {
-            finish();
-            controller.close();
-            return;
-          }
-          controller.enqueue(value);
-          stopTimer = systemTimer(longestPause_ms, () => drop("its client read nothing for half a minute"));
-        } catch (error) {
-          drop(reasonOf(error));
-        }
-      },
-      cancel: finish,
+  const { body, drop } = inPieces(pieces, {
+    ended() {
+      leave();
+      end();
     },
-    { highWaterMark: 0 },
+    dropped(reason) {
+      log.info("a list was not sent whole", { request_id, reason });
+      return new Error(`the rest of the list is not sent: ${reason}`);
+    },
+  });
+  signal.addEventListener("abort", () =>
+    drop(signal.reason instanceof Problem ? signal.reason.message : "its client has left"),
   );
+  return body;
 }
