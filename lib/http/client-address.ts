@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { parseAddress } from "../kernel/text/ip-address.ts";
 
 /**
  * The address for counting requests without a valid key. Behind a trusted proxy, it is the last address of
@@ -28,14 +29,9 @@ function bare(address: string): string {
   return text.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, "$1");
 }
 
-/** The /64 network of an IPv6 address: its first four groups, without `::`. */
+/** The /64 network of an IPv6 address: its first four groups. */
 function network(address: string): string {
-  const [head = "", tail] = address.toLowerCase().split("::");
-  const groups = head.split(":").filter(Boolean);
-  const after = (tail ?? "").split(":").filter(Boolean);
-  const missing = tail === undefined ? [] : new Array<string>(Math.max(0, 8 - groups.length - after.length)).fill("0");
-  return [...groups, ...missing, ...after]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":");
+  const parsed = parseAddress(address);
+  if (!parsed) return address;
+  return [112n, 96n, 80n, 64n].map((bits) => ((parsed.value >> bits) & 0xffffn).toString(16)).join(":");
 }

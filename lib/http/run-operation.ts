@@ -10,7 +10,7 @@ import type { Audit } from "./audited.ts";
 import type { Authentication, Authenticator } from "./authenticate.ts";
 import { largeBody, parseBody, readBody } from "./body.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { type Cancellation, cancellationOf, refuseIfTooMany } from "./limits/cancellation.ts";
+import { type Cancellation, cancellationOf } from "./limits/cancellation.ts";
 import type { FairShares } from "./limits/fair-shares.ts";
 import { queryOf, type RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
@@ -58,7 +58,9 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
     const { organization_id, user_id } = caller;
     const watch = (lost: () => void) => authenticator.watch(authentication, lost);
-    const { cancel, counted, end, check } = onDemand(() => cancellationOf(request, closing, watch), organization_id);
+    const cancellation = cancellationOf(request, closing, watch);
+    const { count, end, check } = cancellation;
+    const cancel = () => cancellation;
     // Calls in process wait for nothing. Callers without a key share no account: any of them could use it up.
     const account = request.incoming && organization_id ? `${organization_id} long answers` : undefined;
     const isLarge = request.incoming !== undefined && bytes.length > largeBody;
@@ -68,7 +70,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
       const { params } = request;
       // A client that has received no event yet may send this header empty.
       const resume = request.header("last-event-id") || undefined;
-      const input = { params, query: queryOf(request), body, resume, signal: () => counted().signal };
+      const input = { params, query: queryOf(request), body, resume, signal: () => count(organization_id) };
       const caller = operation.method === "DELETE" ? { ...by, deletes: true } : by;
       return execute(operation, services, input, caller, rules);
     };
@@ -91,6 +93,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     let result: unknown;
     try {
       const found = await run(caller);
+      if (found instanceof Stream) count(organization_id);
       if (operation.method === "GET") check();
       result = found;
       await audited?.complete(result);
@@ -109,54 +112,20 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     } finally {
       if (!(result instanceof Stream)) end();
     }
-    const body = eventStream(
-      result,
-      operation.write,
-      streaming(counted(), () => meter.opened("sse")),
-      log,
-      fairShares,
-      by,
-    );
+    const open = metered(cancellation, meter.opened("sse"));
+    const body = eventStream(result, operation.write, open, log, fairShares, by);
     return { status: 200, headers: eventHeaders, body, request_id: request.id };
   };
 }
 
-/** A cancellation that is made when it is first needed; once counted, its connection is one of the organization's. */
-function onDemand(make: () => Cancellation, organization_id: string) {
-  let made: Cancellation | undefined;
-  const cancel = () => {
-    made ??= make();
-    return made;
-  };
-  return {
-    cancel,
-    counted() {
-      cancel().count(organization_id);
-      return cancel();
-    },
-    end: () => made?.end(),
-    check: () => made && refuseIfTooMany(made),
-  };
-}
-
-/** The cancellation of a stream that the metrics count as open. Throws if its organization has too many. */
-function streaming(cancellation: Cancellation, open: () => () => void): Cancellation {
-  const { end } = cancellation;
-  try {
-    refuseIfTooMany(cancellation);
-  } catch (error) {
+/** The cancellation of a stream that the metrics count as open. */
+const metered = ({ signal, end }: Pick<Cancellation, "signal" | "end">, closed: () => void) => ({
+  signal,
+  end() {
+    closed();
     end();
-    throw error;
-  }
-  const closed = open();
-  return {
-    ...cancellation,
-    end() {
-      closed();
-      end();
-    },
-  };
-}
+  },
+});
 
 /** One request with an idempotency key. */
 interface Once {

@@ -105,20 +105,23 @@ export async function listen(
 
 const ignore = () => {};
 
-const longBodies = new WeakSet<object>();
+const mayLast = Symbol("its body may last");
+type Marked = Duplex & { [mayLast]?: boolean };
 
 /**
  * Exempts a request, such as the push of a large repository, from the timeout. The code that reads its body must end it
  * if no more data comes. Node has no timeout per request, but reports each late request only once.
  */
 export function allowLongBody({ socket }: IncomingMessage): void {
-  longBodies.add(socket);
+  (socket as Marked)[mayLast] = true;
 }
 
 /** Does what Node does without this listener: sends only the status, if no response has begun. */
-function refuseBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
-  if (isLate && longBodies.delete(socket)) return;
+function refuseBroken(error: NodeJS.ErrnoException, socket: Marked): void {
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket[mayLast]) {
+    socket[mayLast] = false;
+    return;
+  }
   const { _httpMessage: begun } = socket as Duplex & { readonly _httpMessage?: ServerResponse };
   const statuses: Readonly<Record<string, number>> = {
     ERR_HTTP_REQUEST_TIMEOUT: 408,

@@ -13,7 +13,6 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/kernel/validation.ts": "is set during one synchronous call",
   "bin/svc-server.ts": "a program has one standard output",
   "lib/testing.ts": "a test file has one way to clean up",
-  "lib/http/server.ts": "is keyed by requests",
   // What these remember follows from its key alone.
   "lib/http/app.ts": "a loaded module",
   "lib/kernel/node/web.ts": "loaded classes",

@@ -38,40 +38,53 @@ const tooMany = () =>
   });
 
 /**
- * The cancellation of a request. It watches the client, the key (with `watch`) and `closing`, the signal of the
- * service, whose reason is a Problem; without it, a shutdown lets the work end within its grace.
+ * The cancellation of a request. From the first look at the signal on, it watches the client, the key (with `watch`)
+ * and `closing`, the signal of the service, whose reason is a Problem; without it, a shutdown lets the work end within
+ * its grace.
  */
 export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal | undefined,
   watch: (lost: () => void) => () => void,
-): Cancellation {
-  const control = new AbortController();
-  const { signal } = control;
-  for (const other of [request.signal(), closing]) {
-    const abort = () => control.abort(other?.reason);
-    if (other?.aborted) abort();
-    else other?.addEventListener("abort", abort, { signal });
-  }
-  const unwatch = watch(() => control.abort(stoppedKey()));
+) {
+  let control: AbortController | undefined;
+  let unwatch = () => {};
   let release: (() => void) | undefined;
+  const begin = () => {
+    const begun = new AbortController();
+    for (const other of [request.signal(), closing]) {
+      const abort = () => begun.abort(other?.reason);
+      if (other?.aborted) abort();
+      else other?.addEventListener("abort", abort, { signal: begun.signal });
+    }
+    unwatch = watch(() => begun.abort(stoppedKey()));
+    return begun;
+  };
+  const signalOf = () => {
+    control ??= begin();
+    return control.signal;
+  };
   return {
-    signal,
-    count(organization_id) {
+    get signal() {
+      return signalOf();
+    },
+    count(organization_id: string): AbortSignal {
+      const signal = signalOf();
       // Calls in process have no connection, and callers without a key no organization.
-      if (release || signal.aborted || !request.incoming || organization_id === "") return;
+      if (signal.aborted || release || !request.incoming || organization_id === "") return signal;
       release = hold(request.incoming.socket, organization_id);
-      if (!release) control.abort(tooMany());
+      if (!release) control?.abort(tooMany());
+      return signal;
     },
     end() {
-      control.abort();
+      control?.abort();
       release?.();
       unwatch();
     },
+    /** Throws if the organization has too many streams and waiting requests. */
+    check() {
+      const reason: unknown = control?.signal.reason;
+      if (reason instanceof Problem && reason.code === "rate_limited") throw reason;
+    },
   };
-}
-
-/** Throws if the organization has too many streams and waiting requests. */
-export function refuseIfTooMany({ signal: { reason } }: Cancellation): void {
-  if (reason instanceof Problem && reason.code === "rate_limited") throw reason;
 }

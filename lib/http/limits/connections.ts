@@ -92,14 +92,16 @@ function forget(connection: Connection): void {
   }
 }
 
-/** The waiting connection with about the oldest request. A connection with a newer one is put at the end. */
+/** A waiting connection with about the oldest request. Those before it go to the end: they are busy, or have asked since. */
 function oldestOf({ all }: ProcessConnections): Connection | undefined {
+  let left = 2 * all.size;
   for (const one of all) {
-    if (one.hasAsked) {
-      one.hasAsked = false;
-      all.delete(one);
-      all.add(one);
-    } else if (isWaiting(one)) return one;
+    if (left === 0) break;
+    left -= 1;
+    if (!one.hasAsked && isWaiting(one)) return one;
+    one.hasAsked = false;
+    all.delete(one);
+    all.add(one);
   }
   return undefined;
 }

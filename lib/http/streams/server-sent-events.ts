@@ -30,12 +30,11 @@ const problemEvent = ({ code, message }: Problem) =>
 export function eventStream(
   { entries }: Stream,
   write: (record: unknown) => string,
-  cancellation: Cancellation,
+  { signal, end }: Pick<Cancellation, "signal" | "end">,
   log: Log,
   { acquire, charge }: FairShares,
   { request_id, organization_id }: { readonly request_id: string; readonly organization_id: string },
 ): ReadableStream<Uint8Array> {
-  const { signal } = cancellation;
   const encoder = new TextEncoder();
 
   const next = async (): Promise<{ text: string; last: boolean }> => {
@@ -87,7 +86,7 @@ export function eventStream(
 
   const { body, drop } = inPieces(events(), {
     ended() {
-      cancellation.end();
+      end();
       stopEnd();
       entries
         .return(undefined)
