@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
-import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
@@ -9,6 +8,7 @@ import { indexText } from "../store/index-text.ts";
 import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
+import { createLines } from "./limits/lines.ts";
 import { httpRepository } from "./repository.ts";
 
 /** How long the same key, for the same API key and path, replays the first answer (schema/http.md#idempotency). */
@@ -46,7 +46,7 @@ export function createIdempotency({
 }) {
   const rows = store.using(httpRepository);
   const placeOf = ({ api_key_id, path, name }: IdempotencyKey) => JSON.stringify([api_key_id, path, name]);
-  const running = new Map<string, Promise<void>>();
+  const inLine = createLines();
 
   const replay = async (key: IdempotencyKey, body_hash: string): Promise<Answer | undefined> => {
     const row = await rows().answer(key);
@@ -90,16 +90,7 @@ export function createIdempotency({
     /** Runs the work once. A concurrent request with the same key waits for the first one and replays its answer. */
     async once(given: IdempotencyKey, body: Buffer, work: (store: AnswerStore) => Promise<Answer>): Promise<Answer> {
       const key = { ...given, path: indexText(given.path) };
-      const place = placeOf(key);
-      // Each waits for the one before it, and replays in a tick of its own: thousands may wait.
-      const before = running.get(place);
-      let finish = () => {};
-      const finished = new Promise<void>((resolve) => {
-        finish = resolve;
-      });
-      running.set(place, finished);
-      try {
-        if (before !== undefined) await before.then(yieldToEventLoop);
+      return inLine(placeOf(key), async () => {
         const body_hash = createHash("sha256").update(body).digest("hex");
         const first = await replay(key, body_hash);
         if (first) return first;
@@ -114,10 +105,7 @@ export function createIdempotency({
           if (answer) return answer;
           throw error;
         });
-      } finally {
-        if (running.get(place) === finished) running.delete(place);
-        finish();
-      }
+      });
     },
 
     /** Removes answers that are too old to replay. */

@@ -19,6 +19,13 @@ export interface Cancellation {
   end(): void;
 }
 
+interface RequestCancellation extends Cancellation {
+  /** Returns the signal. */
+  count(organization_id: string): AbortSignal;
+  /** Throws if the organization has too many streams and waiting requests. */
+  check(): void;
+}
+
 /** Calls `lost` when a key stops being valid. Returns the function that stops watching. */
 export type WatchKey = (token: string, lost: () => void) => () => void;
 
@@ -46,7 +53,7 @@ export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal | undefined,
   watch: (lost: () => void) => () => void,
-) {
+): RequestCancellation {
   let control: AbortController | undefined;
   let unwatch = () => {};
   let release: (() => void) | undefined;
@@ -68,7 +75,7 @@ export function cancellationOf(
     get signal() {
       return signalOf();
     },
-    count(organization_id: string): AbortSignal {
+    count(organization_id) {
       const signal = signalOf();
       // Calls in process have no connection, and callers without a key no organization.
       if (signal.aborted || release || !request.incoming || organization_id === "") return signal;
@@ -81,7 +88,6 @@ export function cancellationOf(
       release?.();
       unwatch();
     },
-    /** Throws if the organization has too many streams and waiting requests. */
     check() {
       const reason: unknown = control?.signal.reason;
       if (reason instanceof Problem && reason.code === "rate_limited") throw reason;

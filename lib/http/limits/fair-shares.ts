@@ -4,6 +4,7 @@ import { untilAborted } from "../../kernel/node/abort.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import type { Cancellation } from "./cancellation.ts";
+import { createLines } from "./lines.ts";
 
 /*
  * The streams and lists of an organization send at most 10,000 entries a second together, and as many at once after a
@@ -23,6 +24,8 @@ const mostInTick = 400;
 /** Beyond so many accounts, those that have used nothing ahead are forgotten. */
 const mostKnown = 10_000;
 
+const noWork = () => {};
+
 export type FairShares = ReturnType<typeof createFairShares>;
 
 /** How the clients of one service share its time: what each account has used, and who is next. */
@@ -32,8 +35,7 @@ export function createFairShares() {
   /** What each account used in this tick. */
   const usedNow = new Map<string, number>();
   let nextTick = Promise.resolve();
-  /** For each account, the last one in its line. It never rejects. */
-  const lines = new Map<string, Promise<unknown>>();
+  const inLine = createLines();
 
   const now = () => monotonicNow() * perMillisecond;
   const usedBy = (account: string) => Math.max(used.get(account) ?? 0, now());
@@ -65,31 +67,15 @@ export function createFairShares() {
    * Runs work when the account has time, each in a tick of its own, after the work before it. When all of them began in
    * one tick, 900 long lists held the process for 22 s.
    */
-  function inTurn<T>(account: string, run: () => T | Promise<T>): Promise<T> {
-    const before = lines.get(account);
-    const begin = async () => {
-      await before?.then(yieldToEventLoop);
+  const inTurn = <T>(account: string, run: () => T | Promise<T>): Promise<T> =>
+    inLine(account, async () => {
       while (isLate(account) || isBusy(account)) await (acquire(account, 0) ?? nextTick);
       return run();
-    };
-    const turn = begin();
-    const line = turn.then(
-      () => {},
-      () => {},
-    );
-    lines.set(account, line);
-    void line.then(() => lines.get(account) === line && lines.delete(account));
-    return turn;
-  }
+    });
 
   /** Waits for the turn of a request. Rejects once nobody wants its answer any more. Undefined: it has its turn. */
   const waitForTurn = (account: string, cancel: () => Cancellation): Promise<void> | undefined =>
-    isLate(account) || isBusy(account)
-      ? whileWanted(
-          inTurn(account, () => {}),
-          cancel(),
-        )
-      : undefined;
+    isLate(account) || isBusy(account) ? whileWanted(inTurn(account, noWork), cancel()) : undefined;
 
   /** Does work at once, and counts its time. */
   function work<T>(account: string, run: () => T): T {
