@@ -58,8 +58,8 @@ function orderOf(key: string, text: string): Order | undefined {
 }
 
 /** The record of a written order. */
-export const recordOf = ({ id, project_id, environment, source, at }: Order): string =>
-  `{"id":"${id}","project_id":"${project_id}","environment":${JSON.stringify(environment)},"status":"queued","source":${source},"version":null,"created_at":"${at}","updated_at":"${at}","completed_at":null}`;
+export const recordOf = ({ id, project_id, environment, source, at }: Order, created_by: string): string =>
+  `{"id":"${id}","project_id":"${project_id}","environment":${JSON.stringify(environment)},"status":"queued","source":${source},"version":null,"created_at":"${at}","updated_at":"${at}","completed_at":null,"created_by":${created_by}}`;
 
 function answer(response: ServerResponse, status: number, body: string, more = ""): void {
   const id = next("req");

@@ -16,13 +16,15 @@ const [reading, writing] = [await connect(), await connect()];
 await writing.query(`
   drop schema if exists limits cascade;
   create schema limits;
-  create table limits.keys as select k.hash, k.organization_id, u.status from public.api_keys k join public.users u on u.id = k.user_id;
+  create table limits.keys as select k.hash, k.organization_id, u.status,
+    json_build_object('user_id', u.id, 'key_id', k.id, 'via', 'api')::text as created_by from public.api_keys k join public.users u on u.id = k.user_id;
   create unique index on limits.keys (hash);
   create table limits.projects as select id, organization_id, status from public.projects;
   create unique index on limits.projects (id);
   create table limits.environments (project_id text, name text, variables text, primary key (project_id, name));
   create table limits.deployments as select id, organization_id, project_id, environment, status, source::json as source,
-    repo, version, ready_at, created_at, updated_at, completed_at, deployed_at from public.deployments;
+    repo, version, ready_at, created_at, updated_at, completed_at, deployed_at, created_by::json as created_by
+    from public.deployments;
   create unique index on limits.deployments (id);
   create index on limits.deployments (organization_id collate "C", id collate "C");
   create index on limits.deployments (project_id, environment, id);
@@ -35,7 +37,8 @@ await writing.query(`
 await writing.query("analyze limits.deployments");
 
 const common = "'id', id, 'project_id', project_id, 'environment', environment, 'status', d.status";
-const rest = "'version', version, 'created_at', created_at, 'updated_at', updated_at, 'completed_at', completed_at";
+const rest =
+  "'version', version, 'created_at', created_at, 'updated_at', updated_at, 'completed_at', completed_at, 'created_by', created_by";
 const json = (fields: string) =>
   `(case when deployed_at is null then json_build_object(${fields}) else json_build_object(${fields}, 'deployed_at', deployed_at) end)::text as record`;
 const ofKey = `organization_id = (select organization_id from limits.keys where hash = $1 and status = 'active')`;
@@ -59,7 +62,7 @@ const columns = [
   "job_id",
 ] as const;
 /** The orders whose key and project are valid, from one array for each column. */
-const orders = `orders as (select o.*, k.organization_id
+const orders = `orders as (select o.*, k.organization_id, k.created_by
   from unnest(${columns.map((_, i) => `$${i + 1}::text[]`).join()}) as o (${columns.join()})
   join limits.keys k on k.hash = o.key and k.status = 'active'
   join limits.projects p on p.id = o.project_id and p.organization_id = k.organization_id and p.status = 'active')`;
@@ -71,7 +74,7 @@ const statements = [
   `with ${orders} insert into limits.logs select id, 0, at, 'info', 'Queued' from orders`,
   `with ${orders} insert into limits.events select event_id, organization_id, 'deployment.queued', at, event from orders`,
   `with ${orders} insert into limits.deployments select id, organization_id, project_id, environment, 'queued', source::json,
-    repo, null, due, at, at, null, null from orders returning id`,
+    repo, null, due, at, at, null, null, created_by::json from orders returning id, created_by::text`,
 ];
 
 async function create(all: readonly Order[]): Promise<(string | undefined)[]> {
@@ -81,8 +84,11 @@ async function create(all: readonly Order[]): Promise<(string | undefined)[]> {
   const committed = writing.query("commit");
   const results = await Promise.all(sent);
   await Promise.all([begun, committed]);
-  const made = new Set(results.at(-1)?.rows.map(({ id }) => id as string));
-  return all.map((order) => (made.has(order.id) ? recordOf(order) : undefined));
+  const made = new Map<string, string>(results.at(-1)?.rows.map(({ id, created_by }) => [id, created_by]));
+  return all.map((order) => {
+    const created_by = made.get(order.id);
+    return created_by === undefined ? undefined : recordOf(order, created_by);
+  });
 }
 
 const store: LimitStore = {

@@ -101,11 +101,14 @@ export function packedProgram(): string {
   return program;
 }
 
+/** The systemd unit and the container start the service with it. */
+const flagOfUnit = "--no-allocation-site-pretenuring";
+
 /** The packed program as users start it, apart from its rate limit and its log. */
 export function startPacked(database: string, encryptionKey?: string): Promise<Program> {
   const words = ["--database", database, "--port", "0", "--json", "--log-level", "error", "--rate-limit", "1000000000"];
   const env = encryptionKey === undefined ? {} : { SVC_ENCRYPTION_KEY: encryptionKey };
-  return launch("packed", [packedProgram(), "start", ...words], env);
+  return launch("packed", [flagOfUnit, packedProgram(), "start", ...words], env);
 }
 
 /** The limit on SQLite. A new file gets the rows of `service`, a database of the service. */
@@ -133,8 +136,7 @@ async function forked(
   words: readonly string[],
   part: "servers" | "several" = "servers",
 ): Promise<Server> {
-  // As in the systemd unit.
-  const execArgv = script === "own-service" ? ["--no-allocation-site-pretenuring"] : [];
+  const execArgv = script === "own-service" ? [flagOfUnit] : [];
   const child = fork(join(built, `${script}.js`), words, { execArgv });
   const [{ url }] = (await once(child, "message")) as [{ url: string }];
   pin(child, part);
