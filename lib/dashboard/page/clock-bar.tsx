@@ -48,7 +48,7 @@ export function ClockBar({ children }: { readonly children: ComponentChildren })
       <Now mode={mode} />
       <span class="row">
         {steps.map((by) => (
-          <Action key={by} reason={reason} run={run({ by })}>
+          <Action key={by} kind="time" reason={reason} run={run({ by })}>
             {`+${by}`}
           </Action>
         ))}
@@ -109,7 +109,7 @@ function Next({
   const wait = next && now !== undefined ? Date.parse(next.at) - now : undefined;
   return (
     <span class="row">
-      <Action reason={reason ?? (next ? undefined : "No work is waiting.")} run={run}>
+      <Action kind="time" reason={reason ?? (next ? undefined : "No work is waiting.")} run={run}>
         To the next
       </Action>
       {next ? (
@@ -151,7 +151,7 @@ function Custom({
         spellcheck={false}
         onInput={({ currentTarget }) => setBy(currentTarget.value)}
       />
-      <Button type="submit" reason={why}>
+      <Button type="submit" kind="time" reason={why}>
         Advance
       </Button>
       <Problem error={error} />

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
+import { Icon, type IconName } from "./icon.tsx";
 import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
 
@@ -12,25 +13,40 @@ interface ButtonProps {
   readonly isBusy?: boolean;
   /** Whether the button's menu or form is open. */
   readonly isExpanded?: boolean;
-  readonly kind?: "main" | "danger" | "quiet";
+  /** `danger` opens a confirmation, `destroy` confirms it; `time` moves the clock. */
+  readonly kind?: "main" | "danger" | "destroy" | "quiet" | "time";
+  readonly icon?: IconName;
+  /** Whether only the icon shows; the name is for screen readers and the tooltip. */
+  readonly isIcon?: boolean;
   readonly type?: "button" | "submit";
   readonly onClick?: () => unknown;
 }
 
-export function Button({ children, reason, isBusy, isExpanded, kind, type = "button", onClick }: ButtonProps) {
+export function Button({
+  children,
+  reason,
+  isBusy,
+  isExpanded,
+  kind,
+  icon,
+  isIcon,
+  type = "button",
+  onClick,
+}: ButtonProps) {
   const id = useId();
   return (
-    <span class="button-place" title={reason}>
+    <span class="button-place" title={reason ?? (isIcon ? children : undefined)}>
       <button
         type={type}
-        class={kind}
+        class={isIcon ? `${kind} icon-only` : kind}
         disabled={reason !== undefined}
         aria-disabled={isBusy || undefined}
         aria-expanded={isExpanded}
         aria-describedby={reason === undefined ? undefined : id}
         onClick={onClick}
       >
-        {children}
+        {icon && <Icon of={icon} />}
+        {isIcon ? <span class="unseen">{children}</span> : children}
       </button>
       {reason !== undefined && (
         <span id={id} class="unseen">

@@ -113,7 +113,7 @@ function Member({ of, isLastOwner }: { readonly of: User; readonly isLastOwner: 
             The keys of <Text of={of.name} /> stop working immediately, and work again after a reactivation.
           </p>
         </FormDialog>
-        <FormDialog label="Remove" kind="quiet" reason={reason} run={() => api.users.delete({ id: of.id })}>
+        <FormDialog label="Remove" kind="danger" reason={reason} run={() => api.users.delete({ id: of.id })}>
           <p>
             <Text of={of.name} /> leaves the organization, and all keys of this person stop working immediately.
           </p>
