@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CDPSession } from "playwright-core";
 import { browser, noBrowser } from "../helpers/browser.ts";
-import { dashboardPage } from "../helpers/dashboard-page.ts";
+import { controlsOf, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
 import { fillDashboard } from "../helpers/dashboard-world.ts";
 import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
@@ -83,5 +83,69 @@ test("Chromium: buttons and fields", {
     await look("a confirmation");
     await session.detach();
     assert.deepEqual([...wrong], []);
+  });
+
+  await suite.test(
+    "each error stands at its field, in the words of the page, and the first has the focus",
+    async (t) => {
+      const { port } = await listeningWorld(t);
+      const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/webhooks");
+      const { button, submit, fill } = controlsOf(page);
+      await button("New webhook").click();
+      await fill("URL", "http://example.com");
+      await fill("Events", "deployment.failed, nope.event");
+      await submit("Create");
+      await page.getByText("Events: nope.event must be one of the suggested names.", { exact: true }).waitFor();
+      await page.getByText("URL must begin with https://.", { exact: true }).waitFor();
+      assert.equal(await page.getByRole("alert").count(), 2);
+      const field = page.getByLabel("URL", { exact: true });
+      assert.equal(await page.locator("input:focus").getAttribute("name"), "url");
+      assert.equal(await field.getAttribute("aria-invalid"), "true");
+      const about = (await field.getAttribute("aria-describedby")) ?? "";
+      assert.equal(await page.locator(`[id="${about.split(" ")[0]}"]`).textContent(), "URL must begin with https://.");
+      assert.deepEqual(await findingsOf(page), []);
+      await page.keyboard.press("Escape");
+      await button("New webhook").click();
+      assert.equal(await page.getByRole("alert").count(), 0, "a form that opens again begins anew");
+    },
+  );
+
+  await suite.test("what cannot be taken back is red, and asks, in a dialog that reads as any other", async (t) => {
+    const { port, service } = await listeningWorld(t);
+    const { project } = await fillDashboard(service);
+    const origin = `http://127.0.0.1:${port}`;
+    const page = await dashboardPage(t, open, origin);
+    const names = /^(Remove|Delete|Revoke|Clear|Reset|Restore)( all| environment)?$/;
+    const paths = ["/people", "/keys", "/inbox", "/scenarios", "/faults", "/snapshots", "/webhooks/"];
+    const { data } = await service.client().webhooks.list();
+    for (const path of [...paths, `/projects/${project}`, `/projects/${project}/production`]) {
+      await page.goto(`${origin}/dashboard${path.replace(/\/$/, `/${data[0]?.id}`)}`);
+      await page.waitForLoadState("networkidle");
+      const triggers = page.locator("main button:enabled", { hasText: names });
+      assert.ok((await triggers.count()) > 0, path);
+      for (const trigger of await triggers.all()) {
+        assert.equal(await trigger.getAttribute("class"), "danger", `${path} ${await trigger.textContent()}`);
+        await trigger.click();
+        const dialog = page.getByRole("dialog");
+        assert.equal(await dialog.locator("button").last().getAttribute("class"), "destroy", path);
+        assert.equal(await page.evaluate("getComputedStyle(document.querySelector('dialog h2')).textAlign"), "left");
+        await page.keyboard.press("Escape");
+        await dialog.waitFor({ state: "detached" });
+      }
+    }
+  });
+
+  await suite.test("an error below a button moves nothing, and is a sentence", async (t) => {
+    const { port } = await listeningWorld(t);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/webhooks");
+    await page.waitForLoadState("networkidle");
+    const placeOf = async () => [await page.locator(".clock").boundingBox(), await page.locator("h1").boundingBox()];
+    const before = await placeOf();
+    await page.route("**/_svc/**", (route) => (route.request().method() === "POST" ? route.abort() : route.continue()));
+    await page.getByRole("button", { name: "+2h" }).click();
+    await page.getByRole("alert").waitFor();
+    assert.deepEqual(await placeOf(), before);
+    const text = await page.getByRole("alert").textContent();
+    assert.equal(text, "The service cannot be reached. Is it running?");
   });
 });

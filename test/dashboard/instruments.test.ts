@@ -36,7 +36,7 @@ test("Chromium: the instruments of dev", {
     await fill("Name", "shop");
     await fill("Next answers", "500, timeout, banana");
     await submit("Save").click();
-    await page.getByRole("alert").getByText("responses", { exact: false }).waitFor();
+    await page.getByRole("alert").getByText("Next answers: banana", { exact: false }).waitFor();
     await fill("Next answers", "500, timeout, drop");
     await submit("Save").click();
     await page.getByText("500, timeout, drop").waitFor();
@@ -64,6 +64,7 @@ test("Chromium: the instruments of dev", {
     await button("Stop forwarding").click();
     await page.getByText("http://localhost:9/hooks").waitFor({ state: "detached" });
     await button("Clear").click();
+    await submit("Clear").click();
     await page.getByText("No delivery yet.", { exact: false }).waitFor();
     assert.deepEqual(service.inbox.list(), []);
   });
@@ -97,7 +98,7 @@ test("Chromium: the instruments of dev", {
     await fill("Message", "npm ERR!");
     await fill("building", "soon");
     await submit("Add").click();
-    await page.getByRole("alert").getByText("durations", { exact: false }).waitFor();
+    await page.getByRole("alert").getByText("building must", { exact: false }).waitFor();
     await fill("building", "5s");
     await fill("Times", "1");
     await submit("Add").click();
@@ -111,6 +112,7 @@ test("Chromium: the instruments of dev", {
     await page.getByLabel("JSON", { exact: true }).fill('{"next":"generation","outcome":{"result":"fail"}}');
     await submit("Add").click();
     await page.getByRole("row", { name: "the next generation" }).getByRole("button", { name: "Remove" }).click();
+    await submit("Remove").click();
     await page.getByText("the next generation").waitFor({ state: "detached" });
     assert.equal((await service.scenarios.list()).length, 1);
 
@@ -120,7 +122,7 @@ test("Chromium: the instruments of dev", {
     await button("New fault").click();
     await fill("Path", "/nowhere");
     await submit("Add").click();
-    await page.getByRole("alert").getByText("must begin with /v1", { exact: false }).waitFor();
+    await page.getByRole("alert").getByText("Path must begin with /v1", { exact: false }).waitFor();
     await fill("Path", "/v1/me");
     await page.getByLabel("Effect").selectOption("drop");
     await submit("Add").click();
@@ -128,6 +130,7 @@ test("Chromium: the instruments of dev", {
     assert.equal((await fetch(`${origin}/v1/projects`)).status, 503);
     await page.getByRole("cell", { name: "1 of 1" }).waitFor();
     await page.getByRole("row", { name: "/v1/*" }).getByRole("button", { name: "Remove" }).click();
+    await submit("Remove").click();
     await page.getByText("any method /v1/*").waitFor({ state: "detached" });
     assert.deepEqual(
       service.faults.list().map(({ match }) => match.path),
@@ -182,12 +185,14 @@ test("Chromium: the instruments of dev", {
     assert.equal((await fetch(url ?? "")).status, 200);
     assert.notEqual(new URL(url ?? "").origin, origin);
     await page.getByRole("row", { name: "fork_1" }).getByRole("button", { name: "Delete" }).click();
+    await submit("Delete").click();
     await link.waitFor({ state: "detached" });
     await button("Restore").click();
     await submit("Restore").click();
     await page.getByText("No record differs.").waitFor();
     assert.deepEqual((await service.client({ apiKey: "sk_live_demo_owner" }).projects.list({})).data, []);
     await button("Delete").click();
+    await submit("Delete").click();
     await page.getByText("No snapshot yet.", { exact: false }).waitFor();
   });
 

@@ -151,9 +151,9 @@ export interface Moment {
 export const readMetrics = async (signal: AbortSignal) =>
   ((await request("GET", "/dashboard/session/metrics", undefined, signal)) as { data: Moment[] }).data;
 
-/** An error as a sentence for the user. */
-export function sentenceOf(error: unknown): string {
+/** An error as a sentence for the user: the broken rules, if it has some. */
+export function sentenceOf(error: unknown, rules = error instanceof ClientProblem ? error.details : []): string {
   if (!(error instanceof ClientProblem)) return error instanceof Error ? error.message : String(error);
-  const text = error.details.map(({ path, message }) => `${path} ${message}`).join("; ") || error.message;
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, ".");
+  const text = rules.map(({ path, message }) => `${path} ${message}`).join("; ") || error.message;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`.replace(/([.?!])\.$/, "$1");
 }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
 import { Icon, type IconName } from "./icon.tsx";
+import { FormProblems, Labelled, type Labels, placed } from "./labelled.tsx";
 import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
 
@@ -62,9 +63,9 @@ export function Action({
   run,
   ...button
 }: Omit<ButtonProps, "onClick" | "type"> & { readonly run: () => Promise<unknown> }) {
-  const { isBusy, error, start } = useWork(run);
+  const { isBusy, error, start, forget } = useWork(run);
   return (
-    <span class="action">
+    <span class="action" onFocusOut={forget}>
       <Button {...button} isBusy={isBusy} onClick={start} />
       <Problem error={error} />
     </span>
@@ -87,7 +88,10 @@ export function useWork(run: () => Promise<unknown>) {
     setBusy(false);
     refreshAll();
   };
-  return { isBusy, error, start };
+  const forget = () => {
+    if (!isBusy) setError(undefined);
+  };
+  return { isBusy, error, start, forget };
 }
 
 export const Problem = ({ error }: { readonly error: unknown }) =>
@@ -97,100 +101,81 @@ export const Problem = ({ error }: { readonly error: unknown }) =>
     </p>
   );
 
-interface FieldProps {
-  readonly label: string;
+interface FieldProps extends Labels {
   readonly value: string;
   readonly onInput: (value: string) => void;
-  readonly hint?: string;
   readonly type?: "text" | "email" | "password" | "search" | "url";
   readonly required?: boolean;
   readonly list?: readonly string[];
 }
 
-export function Field({ label, value, onInput, hint, type = "text", required, list }: FieldProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        // Preact's types allow a suggestion list only for a literal type.
-        {...({ type } as { type: "text" })}
-        value={value}
-        required={required}
-        autocomplete="off"
-        spellcheck={false}
-        list={list && `${id}-list`}
-        aria-describedby={hint && `${id}-hint`}
-        onInput={({ currentTarget }) => onInput(currentTarget.value)}
-      />
-      {list && (
-        <datalist id={`${id}-list`}>
-          {list.map((one) => (
-            <option key={one} value={one} />
-          ))}
-        </datalist>
-      )}
-      {hint && (
-        <small id={`${id}-hint`} class="hint">
-          {hint}
-        </small>
-      )}
-    </div>
-  );
-}
+export const Field = ({ value, onInput, type = "text", required, list, ...labels }: FieldProps) => (
+  <Labelled {...labels}>
+    {(field) => (
+      <>
+        <input
+          {...field}
+          // Preact's types allow a suggestion list only for a literal type.
+          {...({ type } as { type: "text" })}
+          value={value}
+          required={required}
+          autocomplete="off"
+          spellcheck={false}
+          list={list && `${field.id}-list`}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+        {list && (
+          <datalist id={`${field.id}-list`}>
+            {list.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
+        )}
+      </>
+    )}
+  </Labelled>
+);
 
-interface SelectProps {
-  readonly label: string;
+interface SelectProps extends Labels {
   readonly value: string;
   readonly options: readonly (readonly [value: string, text: string])[];
   readonly onChange: (value: string) => void;
-  readonly reason?: string | undefined;
-  readonly isBare?: boolean;
 }
 
-export function Select({ label, value, options, onChange, reason, isBare }: SelectProps) {
-  const id = useId();
-  return (
-    <div class={isBare ? "field bare" : "field"} title={reason}>
-      <label for={id} class={isBare ? "unseen" : undefined}>
-        {label}
-      </label>
-      <select
-        id={id}
-        value={value}
-        disabled={reason !== undefined}
-        aria-describedby={reason === undefined ? undefined : `${id}-reason`}
-        onChange={({ currentTarget }) => onChange(currentTarget.value)}
-      >
+export const Select = ({ value, options, onChange, ...labels }: SelectProps) => (
+  <Labelled {...labels}>
+    {(field) => (
+      <select {...field} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
         {options.map(([one, text]) => (
           <option key={one} value={one} selected={one === value}>
             {text}
           </option>
         ))}
       </select>
-      {reason !== undefined && (
-        <span id={`${id}-reason`} class="unseen">
-          {reason}
-        </span>
-      )}
-    </div>
-  );
-}
+    )}
+  </Labelled>
+);
 
-/** A button that opens a form over the page. The form closes after `run`, unless it rejects. */
+/**
+ * A button that opens a form over the page. The form closes after `run`, unless it rejects. Of kind `danger` it confirms
+ * what cannot be taken back: every such button is red, here and in the dialog.
+ */
 export function FormDialog({
   label,
+  title = label,
   reason,
   kind,
+  icon,
   submit = label,
   onOpen,
   run,
   children,
 }: {
   readonly label: string;
+  readonly title?: string;
   readonly reason?: string | undefined;
   readonly kind?: ButtonProps["kind"];
+  readonly icon?: IconName;
   readonly submit?: string;
   /** Fills the form with the stored values. */
   readonly onOpen?: () => void;
@@ -199,16 +184,23 @@ export function FormDialog({
 }) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
-  const { isBusy, error, start } = useWork(async () => {
+  const { isBusy, error, start, forget } = useWork(async () => {
     await run();
     close();
   });
+  const form = useRef<HTMLFormElement>(null);
+  const problems = placed(error, form.current);
+  useLayoutEffect(() => {
+    problems.first?.focus();
+  }, [error]);
   return (
     <>
       <Button
         {...(kind && { kind })}
+        {...(icon && { icon })}
         reason={reason}
         onClick={() => {
+          forget();
           onOpen?.();
           setOpen(true);
         }}
@@ -218,19 +210,20 @@ export function FormDialog({
       {isOpen && (
         <Modal label={label} close={close}>
           <form
+            ref={form}
             onSubmit={(event) => {
               event.preventDefault();
               void start();
             }}
           >
-            <h2>{label}</h2>
-            {children}
-            <Problem error={error} />
+            <h2>{title}</h2>
+            <FormProblems.Provider value={problems.fields}>{children}</FormProblems.Provider>
+            <Problem error={problems.rest} />
             <div class="row end">
               <Button kind="quiet" onClick={close}>
                 Close
               </Button>
-              <Button type="submit" kind="main" isBusy={isBusy}>
+              <Button type="submit" kind={kind === "danger" ? "destroy" : "main"} isBusy={isBusy}>
                 {submit}
               </Button>
             </div>
@@ -238,23 +231,5 @@ export function FormDialog({
         </Modal>
       )}
     </>
-  );
-}
-
-/** A secret that is shown once, ready to copy. */
-export function Once({ label, secret }: { readonly label: string; readonly secret: string }) {
-  const [isCopied, setCopied] = useState(false);
-  const id = useId();
-  return (
-    <div class="once" role="status">
-      <label for={id}>{label}</label>
-      <p class="hint">It is shown only once. Copy it now.</p>
-      <div class="row">
-        <input id={id} class="mono" readOnly value={secret} onFocus={({ currentTarget }) => currentTarget.select()} />
-        <Button onClick={() => navigator.clipboard.writeText(secret).then(() => setCopied(true))}>
-          {isCopied ? "Copied" : "Copy"}
-        </Button>
-      </div>
-    </div>
   );
 }

@@ -55,6 +55,7 @@ export function Deploy({
         <>
           <Field
             label="Repository"
+            name="repo"
             value={repo}
             onInput={setRepo}
             hint="owner/repo, or the repository's URL"
@@ -63,7 +64,14 @@ export function Deploy({
           <Field label="Branch" value={branch} onInput={setBranch} hint="Leave empty for the default branch." />
         </>
       ) : (
-        <Field label="Image" value={image} onInput={setImage} hint="registry/name:tag, or with a digest" required />
+        <Field
+          label="Image"
+          name="image_url"
+          value={image}
+          onInput={setImage}
+          hint="registry/name:tag, or with a digest"
+          required
+        />
       )}
     </FormDialog>
   );
@@ -78,11 +86,7 @@ export function Cancel({ of }: { readonly of: Pick<Deployment, "id" | "status"> 
     ? undefined
     : `The deployment is ${of.status.replace("_", " ")}; only a queued or building one can be cancelled.`;
   return (
-    <Action
-      reason={refusal("deployments:write") ?? late}
-      kind="danger"
-      run={() => api.deployments.cancel({ id: of.id })}
-    >
+    <Action reason={refusal("deployments:write") ?? late} run={() => api.deployments.cancel({ id: of.id })}>
       Cancel deployment
     </Action>
   );

@@ -1,4 +1,5 @@
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { Labelled, type Labels } from "../labelled.tsx";
 
 type Values = Readonly<Record<string, string>>;
 
@@ -11,9 +12,9 @@ export function useForm<T extends Values>(initial: T) {
     values,
     set,
     /** Props for `Field` and `Area`. */
-    field: (name: keyof T & string) => ({ value: values[name] ?? "", onInput: setter(name) }),
+    field: (name: keyof T & string) => ({ name, value: values[name] ?? "", onInput: setter(name) }),
     /** Props for `Select`. */
-    choice: (name: keyof T & string) => ({ value: values[name] ?? "", onChange: setter(name) }),
+    choice: (name: keyof T & string) => ({ name, value: values[name] ?? "", onChange: setter(name) }),
     /**
      * Resets the form to its initial values, or to the given ones, such as the stored values when the form opens again.
      */
@@ -28,34 +29,27 @@ export const filled = <T extends Values>(values: T): Partial<T> =>
 /** Splits a list of names at commas and white space. */
 export const listOf = (text: string): string[] => text.split(/[\s,]+/).filter(Boolean);
 
-interface AreaProps {
-  readonly label: string;
+interface AreaProps extends Labels {
   readonly value: string;
   readonly onInput: (value: string) => void;
-  readonly hint?: string;
   readonly rows?: number;
   readonly required?: boolean;
+  readonly class?: string;
 }
 
 /** A field for several lines of text. */
-export function Area({ label, value, onInput, hint, rows = 4, required }: AreaProps) {
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
+export const Area = ({ value, onInput, rows = 4, required, class: look, ...labels }: AreaProps) => (
+  <Labelled {...labels}>
+    {(field) => (
       <textarea
-        id={id}
+        {...field}
+        class={look}
         rows={rows}
         value={value}
         required={required}
-        aria-describedby={hint && `${id}-hint`}
+        spellcheck={look === undefined}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
-      {hint && (
-        <small id={`${id}-hint`} class="hint">
-          {hint}
-        </small>
-      )}
-    </div>
-  );
-}
+    )}
+  </Labelled>
+);

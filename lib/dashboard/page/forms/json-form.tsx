@@ -1,5 +1,6 @@
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { FormDialog } from "../controls.tsx";
+import { Area } from "./form.tsx";
 
 /** A form for JSON, which can hold everything that the control interface accepts. */
 export function JsonForm({
@@ -12,7 +13,6 @@ export function JsonForm({
   readonly run: (given: unknown) => Promise<unknown>;
 }) {
   const [text, setText] = useState(JSON.stringify(start, null, 2));
-  const id = useId();
   const send = async () => {
     let given: unknown;
     try {
@@ -24,17 +24,7 @@ export function JsonForm({
   };
   return (
     <FormDialog label={label} submit="Add" run={send}>
-      <div class="field">
-        <label for={id}>JSON</label>
-        <textarea
-          id={id}
-          class="mono"
-          rows={12}
-          spellcheck={false}
-          value={text}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
-        />
-      </div>
+      <Area label="JSON" class="mono" rows={12} value={text} onInput={setText} />
     </FormDialog>
   );
 }

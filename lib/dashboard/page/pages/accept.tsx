@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import type { Member } from "../../../client/generated/records.ts";
 import { actAs, api, loadSession, people, readWaysIn, session, signIn } from "../api.ts";
-import { Action, Button, Field, Once, Problem, useWork } from "../controls.tsx";
+import { Action, Button, Field, Problem, useWork } from "../controls.tsx";
 import { useForm } from "../forms/form.tsx";
+import { Once } from "../once.tsx";
 import { go } from "../router.ts";
 import { Page, Text } from "../ui.tsx";
 

@@ -126,6 +126,7 @@ export function EndpointActions({
       {children}
       <FormDialog
         label="Delete"
+        title={`Delete this ${family.slice(0, -1)}?`}
         kind="danger"
         reason={reason}
         run={async () => {

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Environment, LogEntry } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
-import { Action, Button, Field, FormDialog } from "../controls.tsx";
+import { Button, Field, FormDialog } from "../controls.tsx";
 import { clockOf, instantOf, lengthOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
@@ -184,9 +184,15 @@ function Protection({ project_id, of }: Part) {
   const edit = (
     <span class="row">
       {protect && (
-        <Action reason={reason} run={() => put(null)}>
-          Remove protection
-        </Action>
+        <FormDialog
+          label="Remove protection"
+          title="Remove the protection?"
+          kind="danger"
+          reason={reason}
+          run={() => put(null)}
+        >
+          <p>Anyone who has the address can then reach the app.</p>
+        </FormDialog>
       )}
       <FormDialog
         label={protect ? "Change protection" : "Protect"}

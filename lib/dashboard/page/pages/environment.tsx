@@ -120,6 +120,7 @@ function Actions({
       {live && <RollBack of={live} />}
       <FormDialog
         label="Delete environment"
+        title={`Delete ${of.name}?`}
         kind="danger"
         submit="Delete"
         reason={reason}
@@ -200,13 +201,15 @@ export function Variables({ project_id, of }: Part) {
                 </th>
                 <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
                 <td class="end">
-                  <Action
-                    kind="quiet"
+                  <FormDialog
+                    label="Remove"
+                    title={`Remove ${name}?`}
+                    kind="danger"
                     reason={reason}
                     run={() => put(Object.fromEntries(variables.filter(([one]) => one !== name)))}
                   >
-                    Remove
-                  </Action>
+                    <p>The next deployment to {of.name} does not have it.</p>
+                  </FormDialog>
                 </td>
               </tr>
             ))}

@@ -26,9 +26,15 @@ export function FaultsPage() {
         <>
           <NewFault />
           <JsonForm label="Add JSON" start={examples["503 once"] ?? {}} run={control.addFault} />
-          <Action reason={isEmpty ? "There is no fault." : undefined} run={control.clearFaults}>
-            Remove all
-          </Action>
+          <FormDialog
+            label="Remove all"
+            title="Remove all faults?"
+            kind="danger"
+            reason={isEmpty ? "There is no fault." : undefined}
+            run={control.clearFaults}
+          >
+            <p>Every call is answered as usual again.</p>
+          </FormDialog>
         </>
       }
     >
@@ -68,9 +74,9 @@ const faultRow = (of: StoredFault) => (
       {of.nth !== null && <span class="hint"> from call {of.nth} on</span>}
     </td>
     <td class="end">
-      <Action kind="danger" run={() => control.removeFault(of.id)}>
-        Remove
-      </Action>
+      <FormDialog label="Remove" title="Remove this fault?" kind="danger" run={() => control.removeFault(of.id)}>
+        <p>Calls that it matches are answered as usual again.</p>
+      </FormDialog>
     </td>
   </tr>
 );

@@ -107,7 +107,7 @@ export function GenerationPage({ id }: { readonly id: string }) {
           Download
         </a>
       )}
-      <Action kind="danger" reason={refusal("generations:write") ?? ended} run={() => api.generations.cancel({ id })}>
+      <Action reason={refusal("generations:write") ?? ended} run={() => api.generations.cancel({ id })}>
         Cancel generation
       </Action>
       <NewGeneration key={id} input={data.input} />

@@ -49,9 +49,15 @@ export function InboxPage() {
       actions={
         <>
           <Configure name={name} />
-          <Action reason={caught.length === 0 ? "There is no delivery." : undefined} run={control.clearInbox}>
-            Clear
-          </Action>
+          <FormDialog
+            label="Clear"
+            title="Clear the inbox?"
+            kind="danger"
+            reason={caught.length === 0 ? "There is no delivery." : undefined}
+            run={control.clearInbox}
+          >
+            <p>All deliveries in all inboxes are deleted. Their attempts stay with their webhooks.</p>
+          </FormDialog>
         </>
       }
     >
@@ -154,10 +160,18 @@ function Configure({ name: current }: { readonly name: string }) {
   };
   return (
     <FormDialog label="Set answers" submit="Save" run={save}>
-      <Field label="Name" value={name} onInput={setName} required hint="The NAME of https://NAME.inbox.test/…" />
-      <Field label="Next answers" value={answers} onInput={setAnswers} hint={forms} />
+      <Field
+        label="Name"
+        name="name"
+        value={name}
+        onInput={setName}
+        required
+        hint="The NAME of https://NAME.inbox.test/…"
+      />
+      <Field label="Next answers" name="responses" value={answers} onInput={setAnswers} hint={forms} />
       <Field
         label="Forward to"
+        name="forward"
         value={forward}
         onInput={setForward}
         hint="A receiver on this machine, such as http://localhost:3000/hooks. Its answers count."

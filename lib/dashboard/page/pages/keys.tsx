@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { covers, scopes } from "../../../kernel/roles.ts";
 import { api, session } from "../api.ts";
-import { Field, FormDialog, Once, Select } from "../controls.tsx";
+import { Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
 import { serviceNow, useRead } from "../live.ts";
+import { Once } from "../once.tsx";
 import { Records } from "../parts.tsx";
 import { scopeRefusal } from "../permissions.ts";
 import { Page, Text, Time } from "../ui.tsx";
@@ -71,7 +72,8 @@ function RevokeKey({ id, name }: { readonly id: string; readonly name: string })
   return (
     <FormDialog
       label="Revoke"
-      kind="quiet"
+      title={`Revoke ${name}?`}
+      kind="danger"
       reason={scopeRefusal("users:write")}
       onOpen={() => setCascade(false)}
       run={() => api.keys.revoke({ id, ...(cascade && { cascade: true }) })}

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { control, type SentMail } from "../control.ts";
-import { Action, Field, FormDialog, Once } from "../controls.tsx";
+import { Action, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { type Change, useRead } from "../live.ts";
+import { Once } from "../once.tsx";
 import { refusal } from "../permissions.ts";
 import { place, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";

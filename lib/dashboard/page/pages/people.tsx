@@ -108,12 +108,24 @@ function Member({ of, isLastOwner }: { readonly of: User; readonly isLastOwner: 
         <Time at={of.joined_at} />
       </td>
       <td class="end">
-        <FormDialog label="Suspend" kind="quiet" reason={reason} run={() => api.users.suspend({ id: of.id })}>
+        <FormDialog
+          label="Suspend"
+          title={`Suspend ${of.name}?`}
+          kind="quiet"
+          reason={reason}
+          run={() => api.users.suspend({ id: of.id })}
+        >
           <p>
             The keys of <Text of={of.name} /> stop working immediately, and work again after a reactivation.
           </p>
         </FormDialog>
-        <FormDialog label="Remove" kind="danger" reason={reason} run={() => api.users.delete({ id: of.id })}>
+        <FormDialog
+          label="Remove"
+          title={`Remove ${of.name}?`}
+          kind="danger"
+          reason={reason}
+          run={() => api.users.delete({ id: of.id })}
+        >
           <p>
             <Text of={of.name} /> leaves the organization, and all keys of this person stop working immediately.
           </p>
@@ -185,9 +197,17 @@ function Invited({ of }: { readonly of: Invitation }) {
         <Action kind="quiet" reason={reason ?? isBarred} run={() => api.invitations.resend({ id: of.id })}>
           Send again
         </Action>
-        <Action kind="quiet" reason={reason} run={() => api.invitations.revoke({ id: of.id })}>
-          Revoke
-        </Action>
+        <FormDialog
+          label="Revoke"
+          title="Revoke this invitation?"
+          kind="danger"
+          reason={reason}
+          run={() => api.invitations.revoke({ id: of.id })}
+        >
+          <p>
+            The link that <Text of={of.email} /> has stops working.
+          </p>
+        </FormDialog>
       </span>
     </div>
   );

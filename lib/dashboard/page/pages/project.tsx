@@ -160,7 +160,14 @@ function DeleteProject({ of, reason }: { readonly of: Project; readonly reason: 
     go("/projects");
   };
   return (
-    <FormDialog label="Delete" kind="danger" reason={reason} onOpen={() => reset()} run={run}>
+    <FormDialog
+      label="Delete"
+      title={`Delete ${of.name}?`}
+      kind="danger"
+      reason={reason}
+      onOpen={() => reset()}
+      run={run}
+    >
       <p>
         <Text of={of.name} /> is deleted for good, with its deployments, logs, environments and variables, and what it
         runs stops. Archive it instead to keep its records.

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { control, type Scenario } from "../control.ts";
-import { Action, Field, FormDialog, Select } from "../controls.tsx";
+import { Field, FormDialog, Select } from "../controls.tsx";
 import { filled, JsonForm, numberOf } from "../forms/json-form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
@@ -36,9 +36,15 @@ export function ScenariosPage() {
         <>
           <NewScenario />
           <JsonForm label="Add JSON" start={example} run={control.addScenario} />
-          <Action reason={isEmpty ? "There is no scenario." : undefined} run={control.clearScenarios}>
-            Remove all
-          </Action>
+          <FormDialog
+            label="Remove all"
+            title="Remove all scenarios?"
+            kind="danger"
+            reason={isEmpty ? "There is no scenario." : undefined}
+            run={control.clearScenarios}
+          >
+            <p>Simulated work succeeds in its usual time again.</p>
+          </FormDialog>
         </>
       }
     >
@@ -68,9 +74,9 @@ const scenarioRow = (of: Scenario) => (
       {of.used === 0 && <span class="hint"> not yet</span>}
     </td>
     <td class="end">
-      <Action kind="danger" run={() => control.removeScenario(of.id)}>
-        Remove
-      </Action>
+      <FormDialog label="Remove" title="Remove this scenario?" kind="danger" run={() => control.removeScenario(of.id)}>
+        <p>Work that it matches ends as usual again.</p>
+      </FormDialog>
     </td>
   </tr>
 );

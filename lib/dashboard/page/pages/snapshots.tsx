@@ -26,7 +26,7 @@ export function SnapshotsPage() {
       actions={
         <>
           <TakeSnapshot />
-          <FormDialog label="Reset" kind="danger" submit="Reset" run={control.reset}>
+          <FormDialog label="Reset" title="Reset the service?" kind="danger" run={control.reset}>
             <p>Everything since the start is lost. The state goes back to the seed; snapshots and forks stay.</p>
           </FormDialog>
         </>
@@ -71,13 +71,18 @@ const snapshotRow = (of: StoredSnapshot) => (
     <td class="wide">{sizeOf(of.bytes)}</td>
     <td class="end">
       <span class="row end">
-        <FormDialog label="Restore" submit="Restore" run={() => control.restore(of.id)}>
+        <FormDialog label="Restore" title="Restore this snapshot?" kind="danger" run={() => control.restore(of.id)}>
           <p>The service goes back to {instantOf(of.now)} UTC. Everything since then is lost.</p>
         </FormDialog>
         <Action run={() => control.fork({ from: of.id, muted: true })}>Fork</Action>
-        <Action kind="danger" run={() => control.removeSnapshot(of.id)}>
-          Delete
-        </Action>
+        <FormDialog
+          label="Delete"
+          title="Delete this snapshot?"
+          kind="danger"
+          run={() => control.removeSnapshot(of.id)}
+        >
+          <p>Nobody can go back to {instantOf(of.now)} UTC with it any more. What is there now stays.</p>
+        </FormDialog>
       </span>
     </td>
   </tr>
@@ -119,9 +124,9 @@ const forkRow = (of: ListeningFork) => (
     <td class="mono wide">{of.from ?? "the present"}</td>
     <td data-label="deliveries">{of.muted ? "muted" : "sent"}</td>
     <td class="end">
-      <Action kind="danger" run={() => control.removeFork(of.id)}>
-        Delete
-      </Action>
+      <FormDialog label="Delete" title="Delete this fork?" kind="danger" run={() => control.removeFork(of.id)}>
+        <p>It stops listening at {of.url}, and all that happened in it is lost.</p>
+      </FormDialog>
     </td>
   </tr>
 );
