@@ -18,6 +18,8 @@ export interface ClockControl {
   settle(): Promise<Advanced>;
   /** Turns a running clock into a manual one. */
   freeze(): void;
+  /** Lets a frozen clock run on as before. Rejects with a 422 if no freeze stopped it. */
+  goOn(): Promise<void>;
 }
 
 /**
@@ -82,6 +84,13 @@ export function createClockControl({
     },
     freeze() {
       clock.freeze();
+      moved();
+    },
+    async goOn() {
+      if (!clock.isFrozen)
+        throw invalid("clock", "does not stand because of a freeze: start with another --clock to let it run");
+      clock.goOn();
+      await loop.resume();
       moved();
     },
   };

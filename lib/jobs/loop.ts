@@ -26,6 +26,8 @@ export interface Loop {
   start(resume: "after a crash" | "after a pause"): Promise<void>;
   /** Announces a new job that is due at `at`. */
   wake(at: number): void;
+  /** Runs jobs again after a frozen clock goes on. */
+  resume(): Promise<void>;
   /** Runs every due job, and those that become due at the same instant meanwhile. Returns how many ran. */
   settle(): Promise<number>;
   /** Moves a manual clock to `target` and runs the jobs of every due time on the way, in order. */
@@ -198,6 +200,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       if (at <= clock.now()) pump();
       else arm(at);
     },
+    resume: () => exclusively(async () => pump()),
     settle: () =>
       exclusively(async () => {
         if (clock.mode === "manual") return drain();

@@ -8,6 +8,8 @@ import { milliseconds } from "./text/duration.ts";
  */
 export interface Clock extends Snapshotable {
   readonly mode: "real" | "manual" | "scaled";
+  /** The seconds of this clock in one second of the machine's: 1 for `real`, 0 for `manual`. */
+  readonly speed: number;
   /** Milliseconds since 1970, by this clock. */
   now(): number;
   /** The current time as ISO 8601 in UTC with milliseconds. */
@@ -22,6 +24,10 @@ export interface Clock extends Snapshotable {
   moveTo(at: number): void;
   /** Stops the clock at the current instant and makes it a manual clock. */
   freeze(): void;
+  /** Whether a freeze stopped this clock, so that it can go on. */
+  readonly isFrozen: boolean;
+  /** Lets a frozen clock run on as before. */
+  goOn(): void;
   /**
    * From now on, when the machine's clock is set, the clock `real` does not jump: it runs on steadily, and each reading
    * calls `run` until `shift` is called. Without this call, `real` jumps with the machine's clock.
@@ -71,15 +77,16 @@ const earliestInstant = Date.parse("0000-01-01T00:00:00Z");
 /** The latest instant with a year of four digits. */
 export const latestInstant = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** In the mode `real`, `at` is a time that the clock has shown, and `speed` is unused. */
+/** In the mode `real`, `at` is a time that the clock has shown. A frozen clock keeps the mode and speed that it had. */
 interface ClockState {
   readonly mode: Clock["mode"];
+  readonly frozen?: Clock["mode"] | undefined;
   readonly at: number;
   readonly speed: number;
 }
 
 function clockOf(state: ClockState): Clock {
-  let { mode, at, speed } = state;
+  let { mode, at, speed, frozen } = state;
   let since = monotonicNow();
   let time = systemNow;
   let machine = createMachineTime(at, time);
@@ -90,9 +97,21 @@ function clockOf(state: ClockState): Clock {
   };
   const until = (to: number) => (mode === "manual" ? undefined : Math.max(0, Math.ceil((to - now()) / speed)));
   const alarms = createAlarms({ now, until });
+  const load = (saved: ClockState) => {
+    ({ mode, at, speed, frozen } = saved);
+    since = monotonicNow();
+    machine = createMachineTime(at, time);
+    alarms.clockMoved();
+  };
   return {
     get mode() {
       return mode;
+    },
+    get isFrozen() {
+      return frozen !== undefined;
+    },
+    get speed() {
+      return mode === "manual" ? 0 : speed;
     },
     now,
     iso: () => isoOf(now()),
@@ -107,8 +126,13 @@ function clockOf(state: ClockState): Clock {
       alarms.clockMoved();
     },
     freeze() {
+      if (mode === "manual") return;
       at = now();
+      frozen = mode;
       mode = "manual";
+    },
+    goOn() {
+      if (frozen !== undefined) load({ mode: frozen, at, speed });
     },
     whenSet(run) {
       whenSet = run;
@@ -122,13 +146,8 @@ function clockOf(state: ClockState): Clock {
       machine.shift(ms);
       alarms.clockMoved(ms);
     },
-    save: (): ClockState => ({ mode, at: now(), speed }),
-    load(saved) {
-      ({ mode, at, speed } = saved as ClockState);
-      since = monotonicNow();
-      machine = createMachineTime(at, time);
-      alarms.clockMoved();
-    },
+    save: (): ClockState => ({ mode, at: now(), speed, frozen }),
+    load: (saved) => load(saved as ClockState),
   };
 }
 

@@ -9,6 +9,7 @@ test("each path of the control interface takes its methods, and names them", asy
     ["clock", "GET, HEAD"],
     ["clock/advance", "POST"],
     ["clock/freeze", "POST"],
+    ["clock/run", "POST"],
     ["upcoming", "GET, HEAD"],
     ["preview", "POST"],
     ["settle", "POST"],

@@ -38,6 +38,7 @@ const table = `
   GET     /_svc/clock                  200 403 404 404  404 404 404 404
   POST    /_svc/clock/advance          422 403 404 404  404 404 404 404
   POST    /_svc/clock/freeze           200 403 404 404  404 404 404 404
+  POST    /_svc/clock/run              422 403 404 404  404 404 404 404
   GET     /_svc/upcoming               200 403 404 404  404 404 404 404
   POST    /_svc/preview                422 403 404 404  404 404 404 404
   POST    /_svc/settle                 200 403 404 404  404 404 404 404

@@ -37,13 +37,18 @@ export function targetOf({ by, to }: v.InferOutput<typeof target>): PreviewTarge
 }
 
 const call = callsWith<TimePorts>();
-const show = ({ clock }: TimePorts) => ({ now: clock.iso(), mode: clock.mode });
+const show = ({ clock: { mode, speed, isFrozen, iso } }: TimePorts) => ({
+  now: iso(),
+  mode,
+  speed,
+  is_frozen: isFrozen,
+});
 
 /** The clock and the work that falls due. */
 export const timeCalls: readonly ControlCall<TimePorts>[] = [
   call({
     id: "clock.show",
-    summary: "Show the time of the emulator, and the mode of its clock",
+    summary: "Show the time of the emulator, and the mode and the speed of its clock",
     method: "GET",
     path: "clock",
     run: (_, ports) => show(ports),
@@ -64,6 +69,16 @@ export const timeCalls: readonly ControlCall<TimePorts>[] = [
     path: "clock/freeze",
     run(_, ports) {
       ports.clockControl.freeze();
+      return show(ports);
+    },
+  }),
+  call({
+    id: "clock.run",
+    summary: "Let a frozen clock run on, as before it was frozen",
+    method: "POST",
+    path: "clock/run",
+    async run(_, ports) {
+      await ports.clockControl.goOn();
       return show(ports);
     },
   }),
