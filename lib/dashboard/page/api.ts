@@ -30,8 +30,12 @@ export function actAs(name: string): void {
   person.value = name;
 }
 
-/** The page makes its own request ids, so that watching it does not advance the service's sequence of ids. */
-const requestId = () => `dashboard-${crypto.randomUUID()}`;
+/**
+ * The page makes its own request ids, so that watching it does not advance the service's sequence of ids. Their start
+ * is this tab's.
+ */
+const ownIds = `dashboard-${crypto.randomUUID().slice(0, 8)}-`;
+export const isOwnRequest = (id: string | null): boolean => id?.startsWith(ownIds) ?? false;
 
 /** Sends a request to the service that served the page, and records it for the drawer. Rejects with {ClientProblem}. */
 export async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
@@ -63,7 +67,7 @@ async function exchange(method: string, path: string, body: unknown, signal: Abo
       ...(signal && { signal }),
       headers: {
         accept: "application/json",
-        "x-request-id": requestId(),
+        "x-request-id": ownIds + crypto.randomUUID(),
         ...(person.value !== null && { "x-svc-person": person.value }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },

@@ -1,7 +1,9 @@
 import { signal } from "@preact/signals";
 import { ClockBar } from "./clock-bar.tsx";
 import { Button } from "./controls.tsx";
+import { LookAhead } from "./look-ahead.tsx";
 import { InstrumentPage } from "./pages/instrument-pages.tsx";
+import { Recorder } from "./recorder/recorder.tsx";
 import { place } from "./router.ts";
 
 const stored = "svc-time-axis";
@@ -23,7 +25,11 @@ export function BottomBar() {
     <div class="bottom-bar">
       {isAxisOpen.value && !isTimeline && <InstrumentPage feature="dock" />}
       <ClockBar>
+        <LookAhead open={() => !isTimeline && !isAxisOpen.value && toggleAxis()} />
+        <Recorder />
         <Button
+          kind="quiet"
+          icon="gantt"
           isExpanded={isAxisOpen.value && !isTimeline}
           reason={isTimeline ? "This page shows the time axis." : undefined}
           onClick={toggleAxis}

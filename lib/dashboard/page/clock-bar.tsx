@@ -1,22 +1,22 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import {
   advance,
   type ClockState,
   type Due,
   freezeClock,
-  moves,
   pageOf,
   readClock,
   readUpcoming,
+  runClock,
   type Target,
-  undo,
   workOf,
 } from "./clock.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
 import { instantOf, lengthOf } from "./format-time.ts";
-import { type Change, serviceTime, setServiceTime, useRead } from "./live.ts";
+import { type Change, serviceNow, serviceTime, useRead } from "./live.ts";
 import { href } from "./router.ts";
+import { Undo } from "./undo.tsx";
 
 const steps = ["10s", "2m", "2h", "1d"] as const;
 const moving = ["instruments", "journal", "deployment", "generation", "delivery"];
@@ -29,67 +29,65 @@ interface Shown {
 
 /** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock forward and back. */
 export function ClockBar({ children }: { readonly children: ComponentChildren }) {
-  const [ran, setRan] = useState<number>();
+  const [said, setSaid] = useState("");
   const { data } = useRead<Shown>(
     "clock",
     async () => {
       const [clock, upcoming] = await Promise.all([readClock(), readUpcoming()]);
-      setServiceTime(clock.now);
       return { clock, upcoming };
     },
     concerns,
   );
-  const mode = data?.clock.mode;
-  const run = (target: Target) => async () => setRan((await advance(target)).ran);
-  const reason = mode === "manual" ? undefined : "The clock runs by itself. Freeze it to move it.";
-  const last = moves.value.at(-1);
+  const clock = data?.clock;
+  const run = (target: Target) => async () => {
+    const { ran } = await advance(target);
+    setSaid(`${ran} ${ran === 1 ? "job" : "jobs"} ran`);
+  };
+  const isRunning = clock !== undefined && clock.mode !== "manual";
+  const reason = isRunning ? "The clock runs by itself. Freeze it to move it." : undefined;
   return (
     <aside class="clock" aria-label="Clock">
-      <Now mode={mode} />
-      <span class="row">
-        {steps.map((by) => (
-          <Action key={by} kind="time" reason={reason} run={run({ by })}>
-            {`+${by}`}
-          </Action>
-        ))}
-        <Custom reason={reason} run={(by) => run({ by })()} />
-      </span>
+      <Now of={clock} />
+      {!isRunning && (
+        <span class="row joined">
+          {steps.map((by) => (
+            <Action key={by} kind="time" run={run({ by })}>
+              {`+${by}`}
+            </Action>
+          ))}
+          <Custom run={(by) => run({ by })()} />
+        </span>
+      )}
       <Next next={data?.upcoming[0]} reason={reason} run={run({ to: "next" })} />
-      <span class="row">
-        <Action
-          reason={last ? undefined : "This tab has not moved the clock yet."}
-          run={async () => {
-            await undo();
-            setRan(undefined);
-          }}
-        >
-          Undo
-        </Action>
-        {last && <span class="hint">back to {instantOf(last.from)}</span>}
-        {mode !== undefined && mode !== "manual" && <Action run={freezeClock}>Freeze</Action>}
+      {!isRunning && <Undo said={setSaid} />}
+      <span class="hint said" role="status" title={said}>
+        {said}
       </span>
-      {children}
-      {ran !== undefined && <span class="hint" role="status">{`${ran} ${ran === 1 ? "job" : "jobs"} ran`}</span>}
+      <span class="row tools">{children}</span>
     </aside>
   );
 }
 
-function Now({ mode }: { readonly mode: ClockState["mode"] | undefined }) {
-  const [, tick] = useState(0);
-  useEffect(() => {
-    if (mode !== "real") return;
-    const timer = setInterval(() => tick((n) => n + 1), 1000);
-    return () => clearInterval(timer);
-  }, [mode]);
-  const last = serviceTime.value;
-  const passed = mode === "real" && last ? performance.now() - last.received : 0;
-  const now = last && new Date(last.now + passed).toISOString();
+/** The time, how fast it passes, and the button that stops it or lets it run on. */
+function Now({ of }: { readonly of: ClockState | undefined }) {
+  const now = serviceTime.value && instantOf(new Date(serviceNow()).toISOString());
+  const pace = of && (of.mode === "scaled" ? `${of.speed}x` : of.is_frozen ? "frozen" : of.mode);
   return (
-    <span>
+    <span class="row">
       <span class="clock-now">
-        <time dateTime={now}>{now && instantOf(now)}</time> UTC
-      </span>{" "}
-      <span class="hint">{mode}</span>
+        <time dateTime={now}>{now}</time> UTC
+      </span>
+      {pace && <span class="hint pace">{pace}</span>}
+      {of && of.mode !== "manual" && (
+        <Action kind="time" icon="snowflake" run={freezeClock}>
+          Freeze
+        </Action>
+      )}
+      {of?.is_frozen && (
+        <Action kind="time" icon="play" run={runClock}>
+          Let it run
+        </Action>
+      )}
     </span>
   );
 }
@@ -105,11 +103,10 @@ function Next({
   run: () => Promise<unknown>;
 }) {
   const page = pageOf(next?.id ?? null);
-  const now = serviceTime.value?.now;
-  const wait = next && now !== undefined ? Date.parse(next.at) - now : undefined;
+  const wait = next && serviceTime.value ? Date.parse(next.at) - serviceNow() : undefined;
   return (
     <span class="row">
-      <Action kind="time" reason={reason ?? (next ? undefined : "No work is waiting.")} run={run}>
+      <Action kind="time" icon="next" reason={reason ?? (next ? undefined : "No work is waiting.")} run={run}>
         To the next
       </Action>
       {next ? (
@@ -124,20 +121,14 @@ function Next({
   );
 }
 
-function Custom({
-  reason,
-  run,
-}: {
-  readonly reason: string | undefined;
-  readonly run: (by: string) => Promise<unknown>;
-}) {
+function Custom({ run }: { readonly run: (by: string) => Promise<unknown> }) {
   const [by, setBy] = useState("");
-  const { isBusy, error, start } = useWork(() => run(by.trim()));
-  const why =
-    reason ?? (isBusy ? "This is already running." : by.trim() === "" ? "Enter a duration such as 36h." : undefined);
+  const { isBusy, error, start, forget } = useWork(() => run(by.trim()));
+  const why = by.trim() === "" ? "Enter a duration such as 36h." : undefined;
   return (
     <form
-      class="clock-custom"
+      class="clock-custom action"
+      onFocusOut={forget}
       onSubmit={(event) => {
         event.preventDefault();
         if (why === undefined) void start();
@@ -151,7 +142,7 @@ function Custom({
         spellcheck={false}
         onInput={({ currentTarget }) => setBy(currentTarget.value)}
       />
-      <Button type="submit" kind="time" reason={why}>
+      <Button type="submit" kind="time" reason={why} isBusy={isBusy}>
         Advance
       </Button>
       <Problem error={error} />

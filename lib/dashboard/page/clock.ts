@@ -1,12 +1,15 @@
 import { signal } from "@preact/signals";
 import { ClientProblem } from "../../client/problem.ts";
 import { request } from "./api.ts";
-import { setServiceTime } from "./live.ts";
+import { setServiceTime, speed } from "./live.ts";
 
 /** The clock as the control interface shows it (`dev`). */
 export interface ClockState {
   readonly now: string;
   readonly mode: "real" | "manual" | "scaled";
+  readonly speed: number;
+  /** Whether a freeze stopped it, so that it can run on. */
+  readonly is_frozen: boolean;
 }
 
 /** Work that falls due at a time. */
@@ -24,14 +27,21 @@ export interface Moved {
 /** How far to move the clock. */
 export type Target = { readonly by: string } | { readonly to: string };
 
-export const readClock = async () => (await request("GET", "/_svc/clock")) as ClockState;
+export async function readClock(): Promise<ClockState> {
+  const clock = (await request("GET", "/_svc/clock")) as ClockState;
+  speed.value = clock.speed;
+  setServiceTime(clock.now);
+  return clock;
+}
 export const readUpcoming = async () => ((await request("GET", "/_svc/upcoming")) as { data: Due[] }).data;
-export const freezeClock = async () => (await request("POST", "/_svc/clock/freeze")) as ClockState;
+export const freezeClock = () => request("POST", "/_svc/clock/freeze");
+export const runClock = () => request("POST", "/_svc/clock/run");
 
 /** A move of the clock by this page, with the snapshot taken just before it. */
-interface Move {
+export interface Move {
   readonly id: string;
   readonly from: string;
+  readonly to: string;
 }
 
 const stored = "svc-moves";
@@ -43,7 +53,7 @@ const keep = (list: readonly Move[]): void => {
   moves.value = list;
   sessionStorage.setItem(stored, JSON.stringify(list));
 };
-const forget = async ({ id }: Move) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
+const forget = async ({ id }: Pick<Move, "id">) => request("DELETE", `/_svc/snapshots/${id}`).catch(() => {});
 
 /** The response; undefined if the service cannot copy its state, for example with a runtime. */
 export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
@@ -60,16 +70,15 @@ export async function advance(target: Target): Promise<Moved> {
   const words = "by" in target ? `+${target.by}` : target.to;
   const snapshot = request("POST", "/_svc/snapshots", { name: `before ${words}` });
   const before = (await unlessRefused(snapshot)) as { id: string; now: string } | undefined;
-  const move = before && { id: before.id, from: before.now };
   try {
     const moved = (await request("POST", "/_svc/clock/advance", target)) as Moved;
     setServiceTime(moved.now);
-    const all = move ? [...moves.value, move] : [];
+    const all = before ? [...moves.value, { id: before.id, from: before.now, to: moved.now }] : [];
     keep(all.slice(-mostMoves));
     await Promise.all(all.slice(0, -mostMoves).map(forget));
     return moved;
   } catch (error) {
-    if (move) await forget(move);
+    if (before) await forget(before);
     throw error;
   }
 }

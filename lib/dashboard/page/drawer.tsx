@@ -1,12 +1,10 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { session } from "./api.ts";
 import { done, type Ended, forgetPage, type RecordedCall, shown } from "./calls.ts";
 import { Code } from "./code.tsx";
 import { Button } from "./controls.tsx";
 import { commandOf, curlOf, typescriptOf } from "./forms/call-forms.ts";
-import { Recorder } from "./recorder/recorder.tsx";
 import { place } from "./router.ts";
 
 export const isDrawerOpen = signal(false);
@@ -80,7 +78,6 @@ function Calls() {
       <p class="hint">
         Set <code>SVC_API_KEY</code> to one of your keys first. The calls contain no keys and no secrets.
       </p>
-      {session.value?.mode === "dev" && <Recorder />}
       <List title="Made in this tab" of={done.value} form={form} isOpen>
         Nothing has been changed from this tab yet.
       </List>

@@ -1,4 +1,4 @@
-import { serviceTime } from "./live.ts";
+import { serviceNow } from "./live.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -16,8 +16,7 @@ export function lengthOf(ms: number): string {
 
 /** How long ago, by the service's clock. */
 export function agoOf(at: string): string {
-  const now = serviceTime.value?.now ?? Date.parse(at);
-  const ms = now - Date.parse(at);
+  const ms = serviceNow() - Date.parse(at);
   if (ms < minute) return "just now";
   if (ms < hour) return `${Math.floor(ms / minute)} min ago`;
   if (ms < day) return `${Math.floor(ms / hour)} h ago`;

@@ -14,6 +14,7 @@ import dashboard from "lucide/dist/esm/icons/layout-dashboard.mjs";
 import logOut from "lucide/dist/esm/icons/log-out.mjs";
 import mail from "lucide/dist/esm/icons/mail.mjs";
 import menu from "lucide/dist/esm/icons/menu.mjs";
+import play from "lucide/dist/esm/icons/play.mjs";
 import plug from "lucide/dist/esm/icons/plug.mjs";
 import rocket from "lucide/dist/esm/icons/rocket.mjs";
 import scroll from "lucide/dist/esm/icons/scroll-text.mjs";
@@ -49,6 +50,7 @@ const icons = {
   mail,
   menu,
   next,
+  play,
   plug,
   record,
   rocket,

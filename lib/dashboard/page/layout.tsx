@@ -2,68 +2,80 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { actAs, loadSession, people, person, session, signOut } from "./api.ts";
 import { BottomBar } from "./bottom-bar.tsx";
-import { Action, Select } from "./controls.tsx";
+import { Action, Button, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
+import { Icon } from "./icon.tsx";
 import { isLive, refreshAll, useRead } from "./live.ts";
+import { groups } from "./navigation.ts";
 import { Notices } from "./notices.tsx";
-import { instrumentPages } from "./pages/instrument-pages.tsx";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
-import { Shortcuts } from "./shortcuts.tsx";
+import { Find, Shortcuts } from "./shortcuts.tsx";
+import { Theme } from "./theme.tsx";
 
-/** The pages in the navigation. */
-const pages = [
-  ["/", "Overview"],
-  ["/projects", "Projects"],
-  ["/deployments", "Deployments"],
-  ["/generations", "Generations"],
-  ["/webhooks", "Webhooks"],
-  ["/integrations", "Integrations"],
-  ["/events", "Events"],
-  ["/people", "People"],
-  ["/keys", "API keys"],
-  ["/audit-log", "Audit log"],
-  ["/system", "System"],
-] as const;
-
-/** In a narrow window the navigation is a scrolling row; this keeps the current page visible in it. */
-function useCurrentInSight() {
-  const { path } = place.value;
-  useEffect(() => {
-    document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [path]);
-}
+/** The mark of svc-server, as in icon.svg: a log, and the time. */
+const Mark = () => (
+  <svg class="brand-mark" viewBox="0 0 32 32" aria-hidden="true">
+    <rect width="32" height="32" rx="8" />
+    <path d="M8 11h9M8 16h16M8 21h7" />
+    <circle cx="23" cy="11" r="2.6" />
+  </svg>
+);
 
 export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
-  useCurrentInSight();
-  const shown = session.value?.mode === "dev" ? [...pages, ...instrumentPages] : pages;
+  const { path } = place.value;
+  const [isOpen, setOpen] = useState(false);
+  useEffect(() => {
+    setOpen(false);
+    document.querySelector(".rail [aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [path]);
   return (
     <div class="frame">
       <a class="skip" href="#content">
         Skip to the page
       </a>
-      <nav class="rail" aria-label="Pages">
-        <div class="brand">svc-server</div>
-        <ul>
-          {shown.map(([path, text]) => {
-            const isHere = path === "/" ? place.value.path === "/" : place.value.path.startsWith(path);
-            return (
-              <li key={path}>
-                <a href={href(path)} aria-current={isHere ? "page" : undefined}>
-                  {text}
-                </a>
-              </li>
-            );
-          })}
-        </ul>
+      <nav class={isOpen ? "rail open" : "rail"} aria-label="Pages">
+        <div class="brand">
+          <Mark />
+          svc-server
+        </div>
+        <Find />
+        <Button
+          kind="quiet"
+          icon={isOpen ? "close" : "menu"}
+          isIcon
+          isExpanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        >
+          Menu
+        </Button>
+        <div class="groups">
+          {groups().map(([title, pages]) => (
+            <Group key={title} title={title}>
+              {pages.map(([to, text, icon]) => (
+                <li key={to}>
+                  <a
+                    href={href(to)}
+                    aria-current={(to === "/" ? path === "/" : path.startsWith(to)) ? "page" : undefined}
+                  >
+                    <Icon of={icon} />
+                    {text}
+                  </a>
+                </li>
+              ))}
+            </Group>
+          ))}
+        </div>
         <div class="rail-foot">
           <Who />
-          <Theme />
-          <Shortcuts />
-          <span class="live-mark" role="status">
-            <i class={isLive.value ? "dot on" : "dot"} aria-hidden="true" />
-            {isLive.value ? "Live" : "Connecting"}
-          </span>
+          <div class="row">
+            <Theme />
+            <Shortcuts />
+            <span class="live-mark" role="status">
+              <i class={isLive.value ? "dot on" : "dot"} aria-hidden="true" />
+              {isLive.value ? "Live" : "Connecting"}
+            </span>
+          </div>
         </div>
       </nav>
       <div id="content" class="content" tabIndex={-1}>
@@ -71,11 +83,18 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
         {children}
       </div>
       <Drawer />
-      <Palette pages={shown} />
+      <Palette />
       {session.value?.mode === "dev" && <BottomBar />}
     </div>
   );
 };
+
+const Group = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
+  <>
+    {title && <p id={`group-${title}`}>{title}</p>}
+    <ul aria-labelledby={title ? `group-${title}` : undefined}>{children}</ul>
+  </>
+);
 
 /** In `start`, who is signed in; in `dev`, the choice of the person to act as. */
 function Who() {
@@ -90,11 +109,15 @@ function Who() {
   if (!isDev) {
     return (
       <div class="who">
-        <strong>{who.name}</strong>
-        <span class="hint">
-          {who.role} of {who.organization}
+        <span>
+          <strong>{who.name}</strong>
+          <span class="hint">
+            {who.role} of {who.organization}
+          </span>
         </span>
-        <Action run={signOut}>Sign out</Action>
+        <Action kind="quiet" icon="logOut" isIcon run={signOut}>
+          Sign out
+        </Action>
       </div>
     );
   }
@@ -102,6 +125,7 @@ function Who() {
   return (
     <Select
       label="Act as"
+      isBare
       value={person.value ?? current}
       options={(data ?? []).map((one) => [one.person, `${one.name}, ${one.role} of ${one.organization}`])}
       onChange={async (name) => {
@@ -111,16 +135,4 @@ function Who() {
       }}
     />
   );
-}
-
-const themes = ["system", "light", "dark"] as const;
-
-function Theme() {
-  const [theme, setTheme] = useState(localStorage.getItem("svc-theme") ?? "system");
-  useEffect(() => {
-    if (theme === "system") delete document.documentElement.dataset["theme"];
-    else document.documentElement.dataset["theme"] = theme;
-    localStorage.setItem("svc-theme", theme);
-  }, [theme]);
-  return <Select label="Theme" value={theme} options={themes.map((one) => [one, one])} onChange={setTheme} />;
 }

@@ -45,8 +45,16 @@ export const setServiceTime = (now: string): void => {
   serviceTime.value = { now: Date.parse(now), received: performance.now() };
 };
 
-/** The service's time; before the first message, this machine's. */
-export const serviceNow = (): number => serviceTime.value?.now ?? Date.now();
+/** The seconds of the service in one second of this machine: 0 while its clock stands. */
+export const speed = signal(1);
+const beat = signal(0);
+
+/** The service's time; before the first message, this machine's. What shows it follows it, every second. */
+export function serviceNow(): number {
+  void beat.value;
+  const last = serviceTime.value;
+  return last ? last.now + (performance.now() - last.received) * speed.value : Date.now();
+}
 
 const listeners = new Set<(change: Change) => void>();
 /** Makes every read that the change concerns run again. */
@@ -90,6 +98,9 @@ async function reconnect(): Promise<void> {
 
 /** Keeps one socket open while a person is signed in. A change of the person opens a new one. */
 export function keepConnected(): void {
+  setInterval(() => {
+    if (speed.value > 0 && !document.hidden) beat.value += 1;
+  }, 1000);
   effect(() => {
     const who = session.value ? `${session.value.user_id} ${person.value}` : undefined;
     const before = socket;

@@ -1,10 +1,14 @@
 import { signal } from "@preact/signals";
 import { useEffect, useId, useState } from "preact/hooks";
 import { prefixes } from "../../client/generated/calls.ts";
+import { lifecycle } from "../../features/deployments/states.ts";
 import { api } from "./api.ts";
+import { Icon, type IconName } from "./icon.tsx";
 import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
-import { go } from "./router.ts";
+import { groups, type PageLink } from "./navigation.ts";
+import { go, place } from "./router.ts";
+import { theme, themes } from "./theme.tsx";
 
 export const isPaletteOpen = signal(false);
 
@@ -16,15 +20,12 @@ interface Item {
   readonly key: string;
   readonly text: string;
   readonly kind: string;
+  readonly icon: IconName;
   readonly run: () => void;
 }
 
-type Pages = readonly (readonly [path: string, text: string])[];
-
-/** Goes to a page, a project or an identifier, or runs an action of the current page. */
-export function Palette({ pages }: { readonly pages: Pages }) {
-  return isPaletteOpen.value ? <Open pages={pages} /> : null;
-}
+/** Goes to a page or a record, or does something. */
+export const Palette = () => (isPaletteOpen.value ? <Open /> : null);
 
 /** The actions of the current page: its own buttons, so that a new page need not register any. */
 function actionsOf(): Item[] {
@@ -37,17 +38,92 @@ function actionsOf(): Item[] {
     key: `action ${i}`,
     text: button.textContent ?? "",
     kind: "action",
+    icon: "play",
     run: () => button.click(),
   }));
 }
 
+/** Goes to a page and presses one of its buttons, once it is there. */
+function press(path: string, name: string): void {
+  go(path);
+  const isThere = () => {
+    const found = [...document.querySelectorAll<HTMLButtonElement>("main .page-head button:not(:disabled)")];
+    const button = place.value.path === path ? found.find(({ textContent }) => textContent === name) : undefined;
+    button?.click();
+    return button !== undefined || place.value.path !== path;
+  };
+  const watch = new MutationObserver(() => isThere() && watch.disconnect());
+  if (!isThere()) watch.observe(document.body, { childList: true, subtree: true });
+}
+
+const far: readonly (readonly [path: string, button: string])[] = [
+  ["/projects", "New project"],
+  ["/generations", "New generation"],
+  ["/webhooks", "New webhook"],
+  ["/integrations", "New integration"],
+  ["/people", "Invite"],
+  ["/keys", "New API key"],
+];
+
+/** What other pages offer, and the colours of the page. */
+const deeds = (own: readonly Item[]): Item[] => [
+  ...far
+    .filter(([, text]) => own.every((one) => one.text !== text))
+    .map(([path, text]): Item => ({ key: text, text, kind: "action", icon: "play", run: () => press(path, text) })),
+  ...themes.map(
+    (one): Item => ({
+      key: `theme ${one}`,
+      text: `Theme: ${one}`,
+      kind: "action",
+      icon: "theme",
+      run: () => (theme.value = one),
+    }),
+  ),
+];
+
 /** The page of an identifier, if its collection has pages. */
-function byIdentifier(text: string, pages: Pages): Item[] {
+function byIdentifier(text: string, pages: readonly PageLink[]): Item[] {
   const [, prefix] = /^([a-z]+)_\w+$/.exec(text) ?? [];
   const collection = Object.entries(prefixes).find(([, one]) => one === prefix)?.[0];
-  const path = `/${collection}`;
-  if (collection === undefined || !pages.some(([one]) => one === path)) return [];
-  return [{ key: text, text, kind: collection, run: () => go(`${path}/${encodeURIComponent(text)}`) }];
+  const found = pages.find(([one]) => one === `/${collection}`);
+  if (collection === undefined || !found) return [];
+  const [path, , icon] = found;
+  return [{ key: text, text, kind: collection, icon, run: () => go(`${path}/${encodeURIComponent(text)}`) }];
+}
+
+/** The records that have a page, by what people call them. What the person may not read is left out. */
+async function readRecords(signal: AbortSignal) {
+  const all = <T,>(list: Promise<{ readonly data: readonly T[] }>) => list.catch(() => ({ data: [] as readonly T[] }));
+  const [projects, deployments, generations, webhooks, integrations, users] = await Promise.all([
+    api.projects.list({ per_page: 100 }, { signal }),
+    api.deployments.list({ per_page: 100 }, { signal }),
+    all(api.generations.list({ per_page: 100 }, { signal })),
+    all(api.webhooks.list({}, { signal })),
+    all(api.integrations.list({}, { signal })),
+    all(api.users.list({}, { signal })),
+  ]);
+  const item = (kind: string, icon: IconName, path: string, text: string): Item => ({
+    key: `${kind} ${path} ${text}`,
+    text,
+    kind,
+    icon,
+    run: () => go(path),
+  });
+  return {
+    deployments: deployments.data,
+    items: [
+      ...projects.data.map(({ id, name }) => item("project", "box", `/projects/${id}`, name)),
+      ...lifecycle.states.map((state) =>
+        item("state", "rocket", `/deployments?status=${state}`, `${state.replace("_", " ")} deployments`),
+      ),
+      ...webhooks.data.map(({ id, url }) => item("webhook", "webhook", `/webhooks/${id}`, url)),
+      ...integrations.data.map(({ id, name }) => item("integration", "plug", `/integrations/${id}`, name)),
+      ...users.data.map(({ name, email }) => item("person", "users", "/people", `${name}, ${email}`)),
+      ...generations.data.flatMap(({ id, input: { prompt } }) =>
+        typeof prompt === "string" ? [item("prompt", "image", `/generations/${id}`, prompt.slice(0, 100))] : [],
+      ),
+    ],
+  };
 }
 
 const most = 12;
@@ -58,31 +134,21 @@ const rankOf = (text: string, wanted: string) => {
   return lower === wanted ? 0 : lower.startsWith(wanted) ? 1 : 2;
 };
 
-function Open({ pages }: { readonly pages: Pages }) {
+function Open() {
   const list = useId();
   const [search, setSearch] = useState("");
   const [at, setAt] = useState(0);
   const [actions] = useState(actionsOf);
   const [isChosen, setIsChosen] = useState(false);
-  const { data, error } = useRead(
-    "palette",
-    async (signal) => {
-      const [projects, deployments] = await Promise.all([
-        api.projects.list({ per_page: 100 }, { signal }),
-        api.deployments.list({ per_page: 100 }, { signal }),
-      ]);
-      return { projects: projects.data, deployments: deployments.data };
-    },
-    () => false,
-  );
+  const { data, error } = useRead("palette", readRecords, () => false);
+  const pages = groups().flatMap(([, links]) => links);
   const wanted = search.trim().toLowerCase();
   const all: Item[] = [
-    ...pages.map(([path, text]): Item => ({ key: path, text, kind: "page", run: () => go(path) })),
+    ...pages.map(([path, text, icon]): Item => ({ key: path, text, kind: "page", icon, run: () => go(path) })),
     ...actions,
-    ...(data?.projects ?? []).map(
-      ({ id, name }): Item => ({ key: id, text: name, kind: "project", run: () => go(`/projects/${id}`) }),
-    ),
-  ].filter(({ text }) => text.toLowerCase().includes(wanted));
+    ...deeds(actions),
+    ...(data?.items ?? []),
+  ].filter(({ text, kind }) => text.toLowerCase().includes(wanted) || (wanted !== "" && kind === wanted));
   // Matches the end of an identifier, because tables show only its last characters.
   const ending = wanted.replace(/^…/, "");
   const deployments = ending.length < 4 || wanted.includes("_") ? [] : (data?.deployments ?? []);
@@ -96,6 +162,7 @@ function Open({ pages }: { readonly pages: Pages }) {
           key: id,
           text: id,
           kind: `deployment to ${environment}`,
+          icon: "rocket",
           run: () => go(`/deployments/${id}`),
         }),
       ),
@@ -128,8 +195,8 @@ function Open({ pages }: { readonly pages: Pages }) {
       <input
         type="text"
         role="combobox"
-        aria-label="Page, project, action or identifier"
-        placeholder="Page, project, action or identifier"
+        aria-label="Page, record, person, prompt, action or identifier"
+        placeholder="Page, record, person, prompt, action or identifier"
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={chosen >= 0 ? `${list}-${chosen}` : undefined}
@@ -153,7 +220,7 @@ function Open({ pages }: { readonly pages: Pages }) {
             aria-selected={i === chosen}
             onClick={() => choose(item)}
           >
-            <bdi>{item.text}</bdi> <span class="hint">{item.kind}</span>
+            <Icon of={item.icon} /> <bdi>{item.text}</bdi> <span class="hint">{item.kind}</span>
           </div>
         ))}
       </div>

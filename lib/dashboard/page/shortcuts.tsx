@@ -5,6 +5,7 @@ import { session } from "./api.ts";
 import { toggleAxis } from "./bottom-bar.tsx";
 import { Button } from "./controls.tsx";
 import { isDrawerOpen } from "./drawer.tsx";
+import { Icon } from "./icon.tsx";
 import { Modal } from "./modal.tsx";
 import { isPaletteOpen } from "./palette.tsx";
 
@@ -48,6 +49,17 @@ function onKey(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
+/** The button that opens the palette. */
+export const Find = () => (
+  <button type="button" class="find" onClick={() => (isPaletteOpen.value = true)}>
+    <Icon of="search" />
+    Go to
+    <span class="key" aria-hidden="true">
+      {command} K
+    </span>
+  </button>
+);
+
 /** The keys that work on every page, and buttons with the same effect. */
 export function Shortcuts() {
   // Before the page is painted: someone may press a key as soon as they see it.
@@ -57,17 +69,12 @@ export function Shortcuts() {
   }, []);
   return (
     <>
-      <div class="row shortcuts">
-        <Button kind="quiet" onClick={() => (isPaletteOpen.value = true)}>
-          Go to
-        </Button>
-        <Button kind="quiet" onClick={() => (isDrawerOpen.value = !isDrawerOpen.value)}>
-          Calls
-        </Button>
-        <Button kind="quiet" onClick={() => (isHelpOpen.value = true)}>
-          Help
-        </Button>
-      </div>
+      <Button kind="quiet" icon="terminal" isIcon onClick={() => (isDrawerOpen.value = !isDrawerOpen.value)}>
+        Calls
+      </Button>
+      <Button kind="quiet" icon="keyboard" isIcon onClick={() => (isHelpOpen.value = true)}>
+        Help
+      </Button>
       {isHelpOpen.value && <Help />}
     </>
   );

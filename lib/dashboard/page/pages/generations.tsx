@@ -13,7 +13,7 @@ import { Empty, Loading, loadingPage, Page, Section, Status, Text, Time } from "
 import { Pages } from "./projects.tsx";
 
 const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).toISOString();
-const promptOf = ({ input }: Generation) => (typeof input["prompt"] === "string" ? input["prompt"] : "");
+export const promptOf = ({ input }: Generation) => (typeof input["prompt"] === "string" ? input["prompt"] : "");
 const hasEnded = ({ status }: Generation) => status !== "queued" && status !== "in_progress";
 
 /** Reads again every second while a generation runs, because not every change of its progress is published. */

@@ -5,12 +5,12 @@ import { Loading } from "../ui.tsx";
 
 /** The pages that exist only in `dev`. */
 export const instrumentPages = [
-  ["/timeline", "Timeline"],
-  ["/inbox", "Inbox"],
-  ["/mail", "Mail"],
-  ["/scenarios", "Scenarios"],
-  ["/faults", "Faults"],
-  ["/snapshots", "Snapshots"],
+  ["/timeline", "Timeline", "gantt"],
+  ["/inbox", "Inbox", "inbox"],
+  ["/mail", "Mail", "mail"],
+  ["/scenarios", "Scenarios", "clapperboard"],
+  ["/faults", "Faults", "bug"],
+  ["/snapshots", "Snapshots", "camera"],
 ] as const;
 
 export const isInstrument = (feature: string): boolean =>

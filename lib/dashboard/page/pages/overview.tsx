@@ -1,144 +1,206 @@
-import { api } from "../api.ts";
-import { isUnfinished } from "../forms/deploy.tsx";
-import { serviceNow, useRead } from "../live.ts";
+import { useEffect } from "preact/hooks";
+import { api, readMetrics } from "../api.ts";
+import { LineChart } from "../chart.tsx";
+import { pageOf, workOf } from "../clock.ts";
+import { FirstSteps } from "../first-steps.tsx";
+import { lengthOf } from "../format-time.ts";
+import { Icon } from "../icon.tsx";
+import { publish, serviceNow, useRead } from "../live.ts";
+import { sourceOf } from "../media.ts";
+import { lately, type Overview, readOverview, troubleOf } from "../overview-data.ts";
 import { href } from "../router.ts";
 import { DeploymentRows, useProjects } from "../tables.tsx";
-import { Empty, loadingPage, Page, Section, Status, Text } from "../ui.tsx";
+import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { promptOf } from "./generations.tsx";
+import { NewProject } from "./projects.tsx";
 
-const states = ["queued", "building", "deploying", "failed"] as const;
+const kinds = ["deployment", "generation", "delivery", "record", "event", "instruments"];
+/** The chart of requests is read again this often. */
+const interval_ms = 15_000;
 
-/** From this many deployments on, the first steps are hidden. */
-const mostOfBeginners = 5;
-
+/** What runs, what needs somebody, what happened lately, and what is due next. */
 export function OverviewPage() {
   const projects = useProjects();
-  const { data, error } = useRead(
-    "overview",
-    async (signal) => {
-      const [webhooks, ...lists] = await Promise.all([
-        api.webhooks.list({}, { signal }),
-        ...states.map((status) => api.deployments.list({ status, per_page: 20 }, { signal })),
-        api.deployments.list({ per_page: 5 }, { signal }),
-      ]);
-      const off = webhooks.data.filter(({ status }) => status === "inactive");
-      const hasWebhook = webhooks.data.length > 0;
-      return { off, hasWebhook, of: lists.slice(0, 4).flatMap((list) => list.data), latest: lists[4]?.data ?? [] };
-    },
-    ({ kind, event }) => kind === "deployment" || kind === "delivery" || kind === "record" || event !== undefined,
+  const { data, error } = useRead("overview", readOverview, ({ kind }) => kinds.includes(kind));
+  if (!data) return loadingPage("Overview", error);
+  const nameOf = (id: string) => projects.get(id)?.name ?? id;
+  const happened = lately(data, nameOf);
+  const begun = {
+    project_id: [...projects.keys()][0],
+    hasDeployment: data.latest.length > 0,
+    hasWebhook: data.receivers.length > 0,
+  };
+  return (
+    <Page title="Overview" actions={<NewProject />}>
+      <Figures of={data} />
+      <div class="story">
+        <div class="stack">
+          <Attention of={data} nameOf={nameOf} />
+          {data.running.length > 0 && (
+            <Section title="Running now">
+              <DeploymentRows of={data.running} projects={projects} />
+            </Section>
+          )}
+          <Section title="Latest deployments" actions={<a href={href("/deployments")}>All deployments</a>}>
+            {data.latest.length === 0 ? (
+              <Empty>
+                Nothing has been deployed yet. Start on the <a href={href("/projects")}>projects</a> page.
+              </Empty>
+            ) : (
+              <DeploymentRows of={data.latest} projects={projects} />
+            )}
+          </Section>
+          {data.generations.length > 0 && <Pictures of={data.generations} />}
+          <FirstSteps begun={begun} />
+        </div>
+        <div class="stack">
+          <DueNext of={data.upcoming} />
+          <Load />
+          <Section title="Lately" actions={<a href={href("/events")}>All events</a>}>
+            {happened.length === 0 && <p class="hint">Nothing has happened yet.</p>}
+            <ol class="lately">
+              {happened.map(({ at, icon, text, path, hue }) => (
+                <li key={`${at} ${text} ${path}`}>
+                  <span class={hue}>
+                    <Icon of={icon} />
+                  </span>
+                  <a href={href(path)}>
+                    <Text of={text} />
+                  </a>
+                  <Time at={at} />
+                </li>
+              ))}
+            </ol>
+          </Section>
+        </div>
+      </div>
+    </Page>
   );
+}
+
+function Figures({ of }: { readonly of: Overview }) {
   const day = new Date(serviceNow()).toISOString().slice(0, 10);
   const { data: usage } = useRead(
     `cost ${day}`,
     (signal) => api.generations.usage({ from: day, to: day }, { signal }),
     ({ kind }) => kind === "generation",
   );
-  if (!data) return loadingPage("Overview", error);
-  const running = data.of.filter(isUnfinished);
-  const failed = data.of.filter(({ status }) => status === "failed").slice(0, 5);
-  const steps = stepsOf(projects.size > 0, data.latest.length > 0, data.hasWebhook);
-  if (data.latest.length === 0) {
-    return (
-      <Page title="Overview">
-        <Empty>
-          <p>
-            Nothing has been deployed yet. Start on the <a href={href("/projects")}>projects</a> page, or run these
-            three commands. Each gets a tick here once it has run:
-          </p>
-          <Steps of={steps} />
-        </Empty>
-      </Page>
-    );
-  }
+  const failing = of.receivers.filter((one) => troubleOf(one) !== undefined).length;
+  const figures = [
+    ["Running now", String(of.running.length), "/deployments", ""],
+    ["Failed lately", String(of.failed.length), "/deployments?status=failed", of.failed.length > 0 ? "bad" : ""],
+    ["Receivers that fail", `${failing} of ${of.receivers.length}`, "/webhooks", failing > 0 ? "bad" : ""],
+    ["Cost of generations today", usage ? `$${usage.total.cost_usd.toFixed(2)}` : "…", "/usage", ""],
+  ] as const;
   return (
-    <Page title="Overview">
-      <dl class="figures">
-        <Figure name="Running now" value={String(running.length)} />
-        <Figure name="Failed, newest 20" value={String(data.of.length - running.length)} />
-        <Figure name="Webhooks turned off" value={String(data.off.length)} />
-        <Figure name="Cost of generations today" value={usage ? `$${usage.total.cost_usd.toFixed(2)}` : "…"} />
-      </dl>
-      <Section title="Running now">
-        {running.length === 0 ? (
-          <Empty>Nothing is running.</Empty>
-        ) : (
-          <DeploymentRows of={running} projects={projects} />
-        )}
-      </Section>
-      {failed.length > 0 && (
-        <Section title="Failures">
-          <DeploymentRows of={failed} projects={projects} />
-        </Section>
-      )}
-      {data.off.length > 0 && (
-        <Section title="Webhooks turned off">
-          <ul class="plain">
-            {data.off.map(({ id, url, status }) => (
-              <li key={id} class="row">
-                <Status of={status} />
-                <a href={href(`/webhooks/${id}`)}>
-                  <Text of={url} />
-                </a>
-              </li>
-            ))}
-          </ul>
-        </Section>
-      )}
-      <Section title="Latest deployments">
-        <DeploymentRows of={data.latest} projects={projects} />
-      </Section>
-      {data.latest.length < mostOfBeginners && steps.some(({ isDone }) => !isDone) && (
-        <Section title="First steps">
-          <Steps of={steps} />
-        </Section>
-      )}
-    </Page>
+    <dl class="figures">
+      {figures.map(([name, value, path, hue]) => (
+        <div key={name}>
+          <dt>
+            <a href={href(path)}>{name}</a>
+          </dt>
+          <dd class={hue}>{value}</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
-const Figure = ({ name, value }: { readonly name: string; readonly value: string }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{value}</dd>
-  </div>
-);
-
-interface Step {
-  readonly text: string;
-  readonly isDone: boolean;
-  readonly command: string;
+/** What failed and why, and the receivers that fail. */
+function Attention({ of, nameOf }: { readonly of: Overview; readonly nameOf: (id: string) => string }) {
+  const troubles = of.receivers.flatMap((one) => {
+    const trouble = troubleOf(one);
+    return trouble === undefined ? [] : [{ ...one, trouble }];
+  });
+  if (of.failed.length + troubles.length === 0) return null;
+  return (
+    <Section title="Needs attention">
+      <ul class="cards">
+        {troubles.map(({ family, id, name, status, trouble }) => (
+          <li key={id}>
+            <Status of={status === "inactive" ? status : "failed"} />
+            <a href={href(`/${family}/${id}`)}>
+              <Text of={name} />
+            </a>
+            <span class="hint">{trouble}</span>
+          </li>
+        ))}
+        {of.failed.map(({ deployment, reason }) => (
+          <li key={deployment.id}>
+            <Status of={deployment.status} />
+            <a href={href(`/deployments/${deployment.id}`)}>
+              <Text of={`${nameOf(deployment.project_id)} to ${deployment.environment}`} />
+            </a>
+            <Time at={deployment.completed_at ?? deployment.updated_at} />
+            {reason && (
+              <code>
+                <Text of={reason.slice(0, 300)} />
+              </code>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
 }
 
-/** The first steps. A step is ticked once it is done, no matter by which tool. */
-function stepsOf(hasProject: boolean, hasDeployment: boolean, hasWebhook: boolean): readonly Step[] {
-  const post = (path: string, body: object) =>
-    `curl -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' ${location.origin}/v1/${path}`;
-  const source = { type: "git", repo: "acme/web" };
-  return [
-    {
-      text: "Create a project",
-      isDone: hasProject,
-      command: post("projects", { name: "web", region: "eu-west-1" }),
-    },
-    {
-      text: "Deploy it",
-      isDone: hasDeployment,
-      command: post("deployments", { project_id: "proj_…", environment: "production", source }),
-    },
-    {
-      text: "Get notified of events",
-      isDone: hasWebhook,
-      command: post("webhooks", { url: "https://hook.inbox.test/", events: ["*"] }),
-    },
-  ];
+const Pictures = ({ of }: { readonly of: Overview["generations"] }) => (
+  <Section title="Pictures" actions={<a href={href("/generations")}>All generations</a>}>
+    <ul class="strip">
+      {of.map((one) => {
+        const source = one.output?.type === "image" ? sourceOf(one) : undefined;
+        return (
+          <li key={one.id}>
+            <a href={href(`/generations/${one.id}`)}>
+              {source ? <img class="media" src={source} alt="" /> : <Status of={one.status} />}
+              <Text of={promptOf(one).slice(0, 80) || one.model} />
+            </a>
+          </li>
+        );
+      })}
+    </ul>
+  </Section>
+);
+
+function DueNext({ of }: { readonly of: Overview["upcoming"] }) {
+  if (of.length === 0) return null;
+  return (
+    <Section title="Due next" actions={<a href={href("/timeline")}>Timeline</a>}>
+      <ol class="lately">
+        {of.map(({ at, kind, id }) => {
+          const page = pageOf(id);
+          const wait = Date.parse(at) - serviceNow();
+          const text = workOf({ at, kind, id });
+          return (
+            <li key={`${at} ${kind} ${id}`}>
+              <Icon of="next" />
+              {page ? <a href={href(page)}>{text}</a> : <span>{text}</span>}
+              <time dateTime={at}>{wait > 0 ? `in ${lengthOf(wait)}` : "now"}</time>
+            </li>
+          );
+        })}
+      </ol>
+    </Section>
+  );
 }
 
-const Steps = ({ of }: { readonly of: readonly Step[] }) => (
-  <ol class="steps">
-    {of.map(({ text, isDone, command }) => (
-      <li key={text} class={isDone ? "done" : undefined}>
-        <strong>{text}</strong> {isDone && <Status of="succeeded" />}
-        <pre>{command}</pre>
-      </li>
-    ))}
-  </ol>
-);
+/** The requests and errors of the last hour, for the roles that may know them. */
+function Load() {
+  const { data } = useRead("load", readMetrics, ({ kind }) => kind === "load");
+  useEffect(() => {
+    const timer = setInterval(() => publish({ kind: "load", now: "" }), interval_ms);
+    return () => clearInterval(timer);
+  }, []);
+  if (!data || data.length < 2) return null;
+  return (
+    <LineChart
+      title="Requests of the last hour"
+      from={`${lengthOf((data[0]?.seconds_ago ?? 0) * 1000)} ago`}
+      show={(value) => `${value.toFixed(value < 10 ? 1 : 0)}/s`}
+      lines={[
+        { name: "answered", values: data.map((one) => one.requests_per_s) },
+        { name: "failed (5xx)", values: data.map((one) => one.failures_per_s) },
+      ]}
+    />
+  );
+}

@@ -1,8 +1,8 @@
-import { useState } from "preact/hooks";
 import { advance } from "../clock.ts";
-import { control, type Preview } from "../control.ts";
+import type { Preview } from "../control.ts";
 import { Action, Button, Select } from "../controls.tsx";
 import { clockOf, instantOf } from "../format-time.ts";
+import { lookAhead, lookedAhead, lookUntil } from "../look-ahead.tsx";
 import { href } from "../router.ts";
 import { Empty, Section } from "../ui.tsx";
 import { lanesOf } from "./timeline-lanes.ts";
@@ -11,48 +11,54 @@ const targets: readonly (readonly [string, string])[] = [
   ["next", "the next due work"],
   ["10s", "10 s from now"],
   ["2m", "2 min from now"],
-  ["2h", "2 h from now"],
+  ["1h", "an hour from now"],
   ["1d", "a day from now"],
   ["idle", "the end of all work"],
 ];
 const most = 200;
 
-interface AheadProps {
-  readonly of: Preview | undefined;
-  readonly now: number;
-  readonly isManual: boolean;
-  readonly onAhead: (found: Preview | undefined) => void;
-}
-
 /** Shows what would happen, by running a fork that sends nothing over the network. */
-export function Ahead({ of, now, isManual, onAhead }: AheadProps) {
-  const [until, setUntil] = useState("2m");
-  const look = async () => onAhead(await control.preview(/^\d/.test(until) ? { by: until } : { to: until }));
+export function Ahead({ now, isManual }: { readonly now: number; readonly isManual: boolean }) {
+  const of = lookedAhead.value;
   const reason = isManual ? undefined : "The clock runs by itself. Freeze it to move it.";
+  const forget = () => {
+    lookedAhead.value = undefined;
+  };
   return (
     <Section title="What happens next">
       <div class="row">
-        <Select label="Until" value={until} options={targets} onChange={setUntil} isBare />
-        <Action run={look}>Look ahead</Action>
+        <Select
+          label="Until"
+          value={lookUntil.value}
+          options={targets}
+          onChange={(until) => void lookAhead(until)}
+          isBare
+        />
         {of && (
           <>
             <Action
+              kind="time"
               reason={reason}
               run={async () => {
                 await advance({ to: of.now });
-                onAhead(undefined);
+                forget();
               }}
             >
               Go there
             </Action>
-            <Button onClick={() => onAhead(undefined)}>Forget</Button>
+            <Button kind="quiet" onClick={forget}>
+              Forget
+            </Button>
           </>
         )}
       </div>
       {of ? (
         <Found of={of} isOld={Date.parse(of.from) !== now && isManual} />
       ) : (
-        <Empty>A copy of the service runs ahead and is thrown away. Nothing changes here, and nothing is sent.</Empty>
+        <Empty>
+          <em>Look ahead</em>, in the bar below, runs a copy of the service and throws it away. Nothing changes here,
+          and nothing is sent.
+        </Empty>
       )}
     </Section>
   );

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { readClock, readUpcoming, unlessRefused } from "../clock.ts";
-import { control, type JournalEntry, type Preview } from "../control.ts";
+import { control, type JournalEntry } from "../control.ts";
 import { useJournal } from "../journal.ts";
 import { type Change, serviceTime, useRead } from "../live.ts";
+import { lookedAhead } from "../look-ahead.tsx";
 import { go } from "../router.ts";
 import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
 import { type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
@@ -46,7 +47,7 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
   );
   const [view, setView] = useState(lastView);
   const [picked, setPicked] = useState<readonly Mark[]>([]);
-  const [ahead, setAhead] = useState<Preview>();
+  const ahead = lookedAhead.value;
   if (!entries || !about) return { error };
   const now = Math.max(serviceTime.value?.now ?? 0, Date.parse(about.clock.now));
   const shown = view ?? whole(entries, now, ahead ? Math.max(now, Date.parse(ahead.now)) : now);
@@ -124,7 +125,6 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
       picked,
       ahead,
       leave,
-      setAhead,
     },
   };
 }

@@ -31,14 +31,14 @@ const Plot = ({ of: { entries, axis }, isDock }: { readonly of: Timeline; readon
   );
 
 const Details = ({ of }: { readonly of: Timeline }) => {
-  const { picked, entries, at, now, about, leave, ahead, setAhead } = of;
+  const { picked, entries, at, now, about, leave } = of;
   return (
     <>
       <div class="stack">
         {picked.length > 0 && <Picked marks={picked} />}
         <Past entries={entries} at={at} now={now} snapshots={about.snapshots} onLeave={leave} />
       </div>
-      <Ahead of={ahead} now={now} isManual={about.clock.mode === "manual"} onAhead={setAhead} />
+      <Ahead now={now} isManual={about.clock.mode === "manual"} />
     </>
   );
 };

@@ -1,0 +1,107 @@
+import { useState } from "preact/hooks";
+import { api, isOwnRequest, request } from "./api.ts";
+import { type Move, moves, undo } from "./clock.ts";
+import { control, type JournalEntry } from "./control.ts";
+import { Action, Button, Problem, useWork } from "./controls.tsx";
+import { instantOf } from "./format-time.ts";
+import { Modal } from "./modal.tsx";
+import { Text } from "./ui.tsx";
+
+interface Loss {
+  /** What goes back: "1 project goes". */
+  readonly records: readonly string[];
+  /** What somebody else did since the move. */
+  readonly others: readonly string[];
+}
+
+const ways = {
+  added: ["goes", "go"],
+  changed: ["goes back", "go back"],
+  removed: ["comes back", "come back"],
+} as const;
+/** Calls that change nothing that stays. */
+const idle = /^\/_svc\/(preview|snapshots|settle|deliveries\/orders)\b/;
+
+async function lossOf({ id, to }: Move): Promise<Loss> {
+  const since = encodeURIComponent(to);
+  const [{ counts }, journal, audit] = await Promise.all([
+    control.compare(id, ""),
+    request("GET", `/_svc/journal?kind=request&since=${since}`) as Promise<{ data: JournalEntry[] }>,
+    // It also knows what other tabs did. Only some roles may read it.
+    api["audit-log"].list({ per_page: 50 }).catch(() => ({ data: [] })),
+  ]);
+  const calls = journal.data.flatMap((one) => {
+    if (one.kind !== "request" || one.method === "GET" || isOwnRequest(one.request_id)) return [];
+    return (one.status ?? 500) < 400 && !idle.test(one.path) ? [`${one.method} ${one.path}`] : [];
+  });
+  const known = new Set(journal.data.flatMap((one) => (one.kind === "request" ? [one.request_id] : [])));
+  const entries = audit.data.flatMap(({ at, action, target, request_id }) =>
+    at < to || isOwnRequest(request_id) || known.has(request_id ?? "") ? [] : [`${action} ${target ?? ""}`],
+  );
+  const records = Object.entries(counts).flatMap(([type, count]) =>
+    Object.entries(ways).flatMap(([way, [one, more]]) => {
+      const number = count[way as keyof typeof ways];
+      const name = type.replaceAll("_", " ").replace(/y$/, number === 1 ? "y" : "ie");
+      return number === 0 ? [] : [number === 1 ? `1 ${name} ${one}` : `${number} ${name}s ${more}`];
+    }),
+  );
+  return { records, others: [...calls, ...entries] };
+}
+
+const mostShown = 6;
+
+/** Takes back the last move of the clock. Asks first if that also takes back what somebody else did. */
+export function Undo({ said }: { readonly said: (text: string) => void }) {
+  const [loss, setLoss] = useState<Loss>();
+  const last = moves.value.at(-1);
+  const close = () => setLoss(undefined);
+  const goBack = async ({ records }: Loss) => {
+    await undo();
+    close();
+    said(records.length === 0 ? "Nothing else changed" : `Undone: ${records.join(", ")}`);
+  };
+  const { isBusy, error, start } = useWork(async () => loss && goBack(loss));
+  const run = async () => {
+    if (!last) return;
+    const found = await lossOf(last);
+    if (found.others.length === 0) await goBack(found);
+    else setLoss(found);
+  };
+  return (
+    <>
+      <Action kind="time" icon="undo" reason={last ? undefined : "This tab has not moved the clock yet."} run={run}>
+        Undo
+      </Action>
+      {last && <span class="hint far">back to {instantOf(last.from)}</span>}
+      {loss && last && (
+        <Modal label="Undo" close={close}>
+          <div class="stack">
+            <h2>Undo what others did too?</h2>
+            <p>
+              The service goes back to {instantOf(last.from)} UTC. Since the move, somebody else changed something, and
+              that is lost:
+            </p>
+            <ul class="plain mono">
+              {loss.others.slice(0, mostShown).map((text, i) => (
+                <li key={`${i} ${text}`}>
+                  <Text of={text} />
+                </li>
+              ))}
+            </ul>
+            {loss.others.length > mostShown && <p class="hint">and {loss.others.length - mostShown} more.</p>}
+            <p class="hint">In all: {loss.records.join(", ") || "no record changes"}.</p>
+            <Problem error={error} />
+            <div class="row end">
+              <Button kind="quiet" onClick={close}>
+                Close
+              </Button>
+              <Button kind="destroy" isBusy={isBusy} onClick={start}>
+                Undo
+              </Button>
+            </div>
+          </div>
+        </Modal>
+      )}
+    </>
+  );
+}
