@@ -190,6 +190,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
       await submit("Invite");
       await sees("grace@acme.test as developer");
       await button("Revoke").click();
+      await submit("Revoke");
       await sees("No open invitation.");
       await button("Edit organization").click();
       await fill("Name", "acme & sons");

@@ -155,7 +155,7 @@ test("Chromium: the instruments of dev", {
     await clock.getByText("2026-01-01 01:00:01").waitFor();
     assert.equal(await stateOf(), "active");
     // The time shows before this tab knows the way back.
-    await clock.getByText("back to 2026-01-01 00:00:01").waitFor();
+    await clock.getByText("back to 2026-01-01 00:00:01").waitFor({ state: "attached" });
     await button("Undo").click();
     await clock.locator("time").getByText("2026-01-01 00:00:01").waitFor();
     assert.equal(await stateOf(), "building");
@@ -166,6 +166,88 @@ test("Chromium: the instruments of dev", {
     // The clock shows the time before the snapshot is deleted.
     await page.locator("button:disabled:not([aria-disabled])", { hasText: "Undo" }).waitFor();
     assert.deepEqual(service.snapshots.list(), []);
+  });
+
+  await suite.test("the clock: a freeze has a way back, times tick, and the speed shows", async (t) => {
+    const { port, service, project } = await listeningWorld(t, { clock: "600x" });
+    await project();
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/projects");
+    const clock = page.getByLabel("Clock");
+    const button = (name: string) => clock.getByRole("button", { name, exact: true });
+    await clock.getByText("600x", { exact: true }).waitFor();
+    // Nothing happens in the service meanwhile, and still its time goes on, in the bar and in the row.
+    const shown = await clock.locator("time").textContent();
+    await clock.locator("time", { hasNotText: shown ?? "" }).waitFor();
+    await page
+      .getByRole("row")
+      .getByText(/\d+ (min|h) ago/)
+      .waitFor();
+    await button("Freeze").click();
+    await clock.getByText("frozen", { exact: true }).waitFor();
+    const at = service.clock.now().getTime();
+    await button("+1d").click();
+    await clock.getByText(/jobs? ran/).waitFor();
+    assert.equal(service.clock.now().getTime(), at + 86_400_000);
+    await button("Let it run").click();
+    await clock.getByText("600x", { exact: true }).waitFor();
+    assert.equal(await button("+1d").count(), 0);
+  });
+
+  await suite.test("Undo says what it takes away, and asks if somebody else changed something since", async (t) => {
+    const { page, button, submit, client, project, fill } = await opened(t, "/projects");
+    const clock = page.getByLabel("Clock");
+    await project("before");
+    await button("+10s").click();
+    await clock.getByText("back to 2026-01-01 00:00:00").waitFor({ state: "attached" });
+    // Its own work goes without a question.
+    await button("New project").click();
+    await fill("Name", "mine");
+    await submit("Create").click();
+    await page.getByRole("heading", { name: "mine" }).waitFor();
+    await button("Undo").click();
+    await clock.getByText(/^Undone: .*1 project goes/).waitFor();
+    const names = async () => (await client.projects.list()).data.map(({ name }) => name);
+    assert.deepEqual(await names(), ["before"]);
+
+    await button("+10s").click();
+    await clock.getByText("back to 2026-01-01 00:00:00").waitFor({ state: "attached" });
+    await project("theirs");
+    await button("Undo").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("POST /v1/projects").waitFor();
+    await dialog.getByText("1 project goes", { exact: false }).waitFor();
+    await submit("Close").click();
+    assert.deepEqual(await names(), ["theirs", "before"]);
+    await button("Undo").click();
+    await submit("Undo").click();
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual(await names(), ["before"]);
+  });
+
+  await suite.test("work of the pace manual is stepped on its page", async (t) => {
+    const { page, origin, button, service, client, project, deploy } = await opened(t, "");
+    await service.scenarios.next("deployment", { pace: "manual" });
+    await service.scenarios.next("generation", { pace: "manual" });
+    const { id: parent } = await project();
+    const { id } = await deploy(parent);
+    await service.settle();
+    await page.goto(`${origin}/dashboard/deployments/${id}`);
+    for (const state of ["building", "deploying", "active"]) {
+      await button("Step").click();
+      await page.locator(".facts .status").getByText(state).waitFor();
+    }
+    await button("Step").waitFor({ state: "detached" });
+    const made = await client.generations.create({ model: "image-draft", prompt: "A lake" });
+    await page.goto(`${origin}/dashboard/generations/${made.id}`);
+    for (const state of ["in progress", "completed"]) {
+      await button("Step").click();
+      await page.locator(".facts .status").getByText(state).waitFor();
+    }
+    await button("Step").waitFor({ state: "detached" });
+    const { id: timed } = await deploy(parent);
+    await page.goto(`${origin}/dashboard/deployments/${timed}`);
+    await button("Cancel deployment").waitFor();
+    assert.equal(await button("Step").count(), 0, "other work goes on by itself");
   });
 
   await suite.test("snapshots: taken, compared, forked, restored, deleted", async (t) => {

@@ -104,6 +104,7 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
       assert.deepEqual(await findingsOf(page), []);
       for (const width of [390, 1280]) assert.deepEqual(await cutAt(page, width), []);
       await button("Remove protection").click();
+      await submit("Remove protection");
       await sees("Anyone who has the address");
       assert.match(await here.ask("production-web.localhost"), /^200/);
 

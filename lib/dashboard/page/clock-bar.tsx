@@ -29,7 +29,8 @@ interface Shown {
 
 /** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock forward and back. */
 export function ClockBar({ children }: { readonly children: ComponentChildren }) {
-  const [said, setSaid] = useState("");
+  const [said, setSaid] = useState({ text: "", number: 0 });
+  const say = (text: string) => setSaid(({ number }) => ({ text, number: number + 1 }));
   const { data } = useRead<Shown>(
     "clock",
     async () => {
@@ -41,7 +42,7 @@ export function ClockBar({ children }: { readonly children: ComponentChildren })
   const clock = data?.clock;
   const run = (target: Target) => async () => {
     const { ran } = await advance(target);
-    setSaid(`${ran} ${ran === 1 ? "job" : "jobs"} ran`);
+    say(`${ran} ${ran === 1 ? "job" : "jobs"} ran`);
   };
   const isRunning = clock !== undefined && clock.mode !== "manual";
   const reason = isRunning ? "The clock runs by itself. Freeze it to move it." : undefined;
@@ -59,9 +60,13 @@ export function ClockBar({ children }: { readonly children: ComponentChildren })
         </span>
       )}
       <Next next={data?.upcoming[0]} reason={reason} run={run({ to: "next" })} />
-      {!isRunning && <Undo said={setSaid} />}
-      <span class="hint said" role="status" title={said}>
-        {said}
+      {!isRunning && <Undo said={say} />}
+      <span role="status">
+        {said.text !== "" && (
+          <span key={said.number} class="said">
+            {said.text}
+          </span>
+        )}
       </span>
       <span class="row tools">{children}</span>
     </aside>

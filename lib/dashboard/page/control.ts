@@ -51,6 +51,7 @@ export const control = {
   addFault: (given: unknown) => send<StoredFault>("POST", "faults", given as object),
   removeFault: (id: string) => send("DELETE", `faults/${part(id)}`),
   clearFaults: () => send("DELETE", "faults"),
+  step: (family: "deployments" | "generations", id: string) => send("POST", `${family}/${part(id)}/step`),
   journal: (since = 0) => list<JournalEntry>("GET", `journal?since=${since}`),
   preview: (target: { by: string } | { to: string }) => send<Preview>("POST", "preview", target),
   snapshots: () => list<StoredSnapshot>("GET", "snapshots"),

@@ -144,8 +144,8 @@ function Open() {
   const pages = groups().flatMap(([, links]) => links);
   const wanted = search.trim().toLowerCase();
   const all: Item[] = [
-    ...pages.map(([path, text, icon]): Item => ({ key: path, text, kind: "page", icon, run: () => go(path) })),
     ...actions,
+    ...pages.map(([path, text, icon]): Item => ({ key: path, text, kind: "page", icon, run: () => go(path) })),
     ...deeds(actions),
     ...(data?.items ?? []),
   ].filter(({ text, kind }) => text.toLowerCase().includes(wanted) || (wanted !== "" && kind === wanted));

@@ -1,9 +1,10 @@
 import type { Deployment, LogEntry } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { instantOf, lengthOf, secondOf } from "../format-time.ts";
-import { Cancel, RollBack } from "../forms/deploy.tsx";
+import { Cancel, isUnfinished, RollBack } from "../forms/deploy.tsx";
 import { useRead } from "../live.ts";
 import { href } from "../router.ts";
+import { Step } from "../step.tsx";
 import { loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { LogPart } from "./log.tsx";
 import { deploymentLog } from "./log-pages.ts";
@@ -22,6 +23,7 @@ export function DeploymentPage({ id }: { readonly id: string }) {
   const { deployment, project } = data;
   const actions = (
     <>
+      {isUnfinished(deployment) && <Step family="deployments" id={id} />}
       <Cancel of={deployment} />
       <RollBack of={deployment} />
     </>

@@ -9,6 +9,7 @@ import { sourceOf } from "../media.ts";
 import { Block, Facts, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { href, place } from "../router.ts";
+import { Step } from "../step.tsx";
 import { Empty, Loading, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
 
@@ -107,6 +108,7 @@ export function GenerationPage({ id }: { readonly id: string }) {
           Download
         </a>
       )}
+      {!hasEnded(data) && <Step family="generations" id={id} />}
       <Action reason={refusal("generations:write") ?? ended} run={() => api.generations.cancel({ id })}>
         Cancel generation
       </Action>

@@ -152,7 +152,11 @@ const Pictures = ({ of }: { readonly of: Overview["generations"] }) => (
         return (
           <li key={one.id}>
             <a href={href(`/generations/${one.id}`)}>
-              {source ? <img class="media" src={source} alt="" /> : <Status of={one.status} />}
+              {source ? (
+                <img class="media" src={source} alt="" loading="lazy" decoding="async" />
+              ) : (
+                <Status of={one.status} />
+              )}
               <Text of={promptOf(one).slice(0, 80) || one.model} />
             </a>
           </li>
