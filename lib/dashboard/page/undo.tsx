@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { api, isOwnRequest, request } from "./api.ts";
+import { done } from "./calls.ts";
 import { type Move, moves, undo } from "./clock.ts";
 import { control, type JournalEntry } from "./control.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
@@ -22,21 +23,28 @@ const ways = {
 /** Calls that change nothing that stays. */
 const idle = /^\/_svc\/(preview|snapshots|settle|deliveries\/orders)\b/;
 
+/** Whether this tab made a change of the audit log. */
+const isOwn = (action: string, target: string | null) =>
+  done.value.some(
+    ({ call, answer }) =>
+      call.id === action &&
+      (Object.values(call.params).includes(target ?? "") || (answer as { id?: unknown } | undefined)?.id === target),
+  );
+
 async function lossOf({ id, to }: Move): Promise<Loss> {
   const since = encodeURIComponent(to);
   const [{ counts }, journal, audit] = await Promise.all([
     control.compare(id, ""),
     request("GET", `/_svc/journal?kind=request&since=${since}`) as Promise<{ data: JournalEntry[] }>,
-    // It also knows what other tabs did. Only some roles may read it.
+    // The journal leaves out what dashboards do. Only some roles may read what other tabs did.
     api["audit-log"].list({ per_page: 50 }).catch(() => ({ data: [] })),
   ]);
   const calls = journal.data.flatMap((one) => {
     if (one.kind !== "request" || one.method === "GET" || isOwnRequest(one.request_id)) return [];
     return (one.status ?? 500) < 400 && !idle.test(one.path) ? [`${one.method} ${one.path}`] : [];
   });
-  const known = new Set(journal.data.flatMap((one) => (one.kind === "request" ? [one.request_id] : [])));
-  const entries = audit.data.flatMap(({ at, action, target, request_id }) =>
-    at < to || isOwnRequest(request_id) || known.has(request_id ?? "") ? [] : [`${action} ${target ?? ""}`],
+  const entries = audit.data.flatMap(({ at, action, target, via }) =>
+    at < to || via !== "dashboard" || isOwn(action, target) ? [] : [`${action} ${target ?? ""}`],
   );
   const records = Object.entries(counts).flatMap(([type, count]) =>
     Object.entries(ways).flatMap(([way, [one, more]]) => {

@@ -23,7 +23,7 @@ export function DeploymentPage({ id }: { readonly id: string }) {
   const { deployment, project } = data;
   const actions = (
     <>
-      {isUnfinished(deployment) && <Step family="deployments" id={id} />}
+      {isUnfinished(deployment) && <Step family="deployments" of={deployment} />}
       <Cancel of={deployment} />
       <RollBack of={deployment} />
     </>

@@ -108,7 +108,7 @@ export function GenerationPage({ id }: { readonly id: string }) {
           Download
         </a>
       )}
-      {!hasEnded(data) && <Step family="generations" id={id} />}
+      {!hasEnded(data) && <Step family="generations" of={data} />}
       <Action reason={refusal("generations:write") ?? ended} run={() => api.generations.cancel({ id })}>
         Cancel generation
       </Action>
