@@ -92,6 +92,8 @@ test("Chromium: buttons and fields", {
       const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/webhooks");
       const { button, submit, fill } = controlsOf(page);
       await button("New webhook").click();
+      await submit("Create");
+      await page.getByText("URL is missing.", { exact: true }).waitFor();
       await fill("URL", "http://example.com");
       await fill("Events", "deployment.failed, nope.event");
       await submit("Create");

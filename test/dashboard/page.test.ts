@@ -169,4 +169,72 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     }
     assert.deepEqual(found, []);
   });
+
+  await suite.test("the overview tells what the quick start did, and each line leads to it", async (t) => {
+    const { port, service, deploy } = await listeningWorld(t);
+    const client = service.client({ apiKey: keyOf("owner") });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
+    await page.getByText("First steps").waitFor();
+    await page.getByRole("button", { name: "Put a key into the commands" }).click();
+    await page
+      .getByText(/Bearer sk_live_\w+/)
+      .first()
+      .waitFor();
+    // What the quick start of the README makes.
+    service.inbox.script("shop", [500, 500]);
+    await client.webhooks.create({ url: "https://shop.inbox.test/in", events: ["project.created"] });
+    const { id } = await client.projects.create({ name: "api", region: "eu-west-1" });
+    await client.generations.create({ model: "image-draft", prompt: "a lake at night" });
+    await service.clock.advance("2s");
+    await page.getByText("fails: the last answer was 500, and it is tried again").waitFor();
+    await page.getByLabel("Due next").getByText("a delivery is tried").waitFor();
+    await service.clock.advance("3h");
+    const lately = page.getByLabel("Lately");
+    await lately.getByRole("link", { name: "project created: api" }).waitFor();
+    await lately.getByRole("link", { name: "shop.inbox.test answered 500 to project.created", exact: true }).waitFor();
+    await lately.getByRole("link", { name: "shop.inbox.test answered 200 to project.created, try 3" }).waitFor();
+    await page.getByRole("link", { name: "a lake at night", exact: true }).getByAltText("").waitFor();
+    const outcome = { result: "fail", at: "building", message: "npm test ended with 1" } as const;
+    await service.scenarios.next("deployment", outcome);
+    const { id: failed } = await deploy(id);
+    await service.clock.advance("1m");
+    await page.getByLabel("Needs attention").getByText("npm test ended with 1").waitFor();
+    await page.getByLabel("Needs attention").getByRole("link", { name: "api to production" }).click();
+    await page.waitForURL(`**/deployments/${failed}`);
+  });
+
+  await suite.test("every page is in sight at 700 px, and the palette finds records and does things", async (t) => {
+    const { port, service } = await listeningWorld(t);
+    const { hook, film } = await fillDashboard(service);
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/events");
+    await page.setViewportSize({ width: 1280, height: 700 });
+    const links = page.getByLabel("Pages").getByRole("link");
+    assert.ok((await links.count()) > 15);
+    const foot = await page.locator(".rail-foot").boundingBox();
+    for (const link of await links.all()) {
+      const box = await link.boundingBox();
+      assert.ok(box && foot && box.y >= 0 && box.y + box.height <= foot.y, `${await link.textContent()}`);
+    }
+    const find = async (text: string, path: string) => {
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type(text);
+      await page.keyboard.press("Enter");
+      await page.waitForURL(`**/dashboard${path}`);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    };
+    await find("waves at", `/generations/${film}`);
+    await find("shop.inbox.test/hooks", `/webhooks/${hook}`);
+    await find("failed deployments", "/deployments?status=failed");
+    await find("viewer", "/people");
+    await find("new api key", "/keys");
+    await page.getByRole("dialog", { name: "New API key" }).waitFor();
+    // On a phone the navigation is a menu.
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.equal(await links.first().isVisible(), false);
+    await page.getByRole("button", { name: "Menu" }).click();
+    await page.getByRole("link", { name: "Webhooks", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
+    assert.equal(await links.first().isVisible(), false);
+  });
 });

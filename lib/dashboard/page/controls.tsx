@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
 import { Icon, type IconName } from "./icon.tsx";
-import { FormProblems, Labelled, type Labels, placed } from "./labelled.tsx";
+import { FormProblems, Labelled, type Labels, placed, requireFilled } from "./labelled.tsx";
 import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
 
@@ -184,11 +184,12 @@ export function FormDialog({
 }) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
+  const form = useRef<HTMLFormElement>(null);
   const { isBusy, error, start, forget } = useWork(async () => {
+    requireFilled(form.current);
     await run();
     close();
   });
-  const form = useRef<HTMLFormElement>(null);
   const problems = placed(error, form.current);
   useLayoutEffect(() => {
     problems.first?.focus();
@@ -211,6 +212,7 @@ export function FormDialog({
         <Modal label={label} close={close}>
           <form
             ref={form}
+            noValidate
             onSubmit={(event) => {
               event.preventDefault();
               void start();

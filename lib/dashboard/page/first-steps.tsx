@@ -57,7 +57,7 @@ export function FirstSteps({ begun }: { readonly begun: Begun }) {
     <Section title="First steps" actions={add}>
       <ol class="steps">
         {steps.map(({ text, isDone, command }) => (
-          <li key={text}>
+          <li key={text} class={isDone ? "done" : undefined}>
             <div class="section-head">
               <span class="row">
                 <strong>{text}</strong> {isDone && <Status of="succeeded" />}

@@ -17,10 +17,21 @@ function wordsOf(message: string, hasList: boolean): string {
   return isLong && hasList ? "must be one of the suggested names" : rule;
 }
 
+const inputsOf = (form: HTMLFormElement | null) =>
+  [...(form?.elements ?? [])].filter((one): one is HTMLInputElement => "labels" in one && "name" in one);
+
+/** Throws unless each required field has a value: said as any other error, and not in the words of the browser. */
+export function requireFilled(form: HTMLFormElement | null): void {
+  const details = inputsOf(form).flatMap(({ name, validity }) =>
+    validity.valueMissing ? [{ path: name, message: "is missing" }] : [],
+  );
+  if (details.length > 0) throw new ClientProblem("validation_failed", "A field is empty", { details });
+}
+
 /** Gives each broken rule to its field. Returns the rules that no field of the form is about as a sentence. */
 export function placed(error: unknown, form: HTMLFormElement | null) {
   const details = error instanceof ClientProblem ? error.details : [];
-  const inputs = [...(form?.elements ?? [])].filter((one): one is HTMLInputElement => "labels" in one && "name" in one);
+  const inputs = inputsOf(form);
   const fields: Record<string, string> = {};
   const others = details.filter(({ path, message }) => {
     const input = inputs.find(({ name }) => name !== "" && `.${path}.`.includes(`.${name}.`));
