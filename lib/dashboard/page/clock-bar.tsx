@@ -80,7 +80,7 @@ function Now({ of }: { readonly of: ClockState | undefined }) {
   return (
     <span class="row">
       <span class="clock-now">
-        <time dateTime={now}>{now}</time> UTC
+        <time dateTime={now}>{now}</time> <span class="far">UTC</span>
       </span>
       {pace && <span class="hint pace">{pace}</span>}
       {of && of.mode !== "manual" && (
@@ -115,7 +115,7 @@ function Next({
         To the next
       </Action>
       {next ? (
-        <span class="hint">
+        <span class="hint next-work" title={workOf(next)}>
           {page ? <a href={href(page)}>{workOf(next)}</a> : workOf(next)}
           {wait !== undefined && (wait > 0 ? ` in ${lengthOf(wait)}` : " now")}
         </span>

@@ -60,7 +60,7 @@ export function FirstSteps({ begun }: { readonly begun: Begun }) {
           <li key={text} class={isDone ? "done" : undefined}>
             <div class="section-head">
               <span class="row">
-                <strong>{text}</strong> {isDone && <Status of="succeeded" />}
+                <strong>{text}</strong> {isDone && <Status of="completed" />}
               </span>
               <Copy text={command} reason={command.includes("…") ? needed : undefined}>
                 Copy
