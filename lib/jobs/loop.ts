@@ -21,13 +21,12 @@ const longestTimer_ms = milliseconds("60s");
 export interface Loop {
   /**
    * Starts the loop. `after a crash`, each job whose row says running counts a crash. `after a pause` none does: a
-   * snapshot was taken while they ran.
+   * snapshot was taken while they ran. `resume` runs jobs again after a frozen clock goes on.
    */
-  start(resume: "after a crash" | "after a pause"): Promise<void>;
+  start(how: "after a crash" | "after a pause"): Promise<void>;
+  resume(): Promise<void>;
   /** Announces a new job that is due at `at`. */
   wake(at: number): void;
-  /** Runs jobs again after a frozen clock goes on. */
-  resume(): Promise<void>;
   /** Runs every due job, and those that become due at the same instant meanwhile. Returns how many ran. */
   settle(): Promise<number>;
   /** Moves a manual clock to `target` and runs the jobs of every due time on the way, in order. */
@@ -164,8 +163,8 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     if (next === undefined) return;
     // A due job became due after the claim, is locked by a transaction, or needs a free slot. Each job that ends
     // starts the next pump.
-    const isLocked = next <= claimedAt;
-    if (next > clock.now() || running.size < concurrency) arm(Math.max(next, clock.now() + (isLocked ? 50 : 5)));
+    if (next > clock.now() || running.size < concurrency)
+      arm(Math.max(next, clock.now() + (next <= claimedAt ? 50 : 5)));
   };
 
   const pump = () => {
@@ -186,21 +185,17 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       });
   };
 
+  const resume = () => exclusively(async () => pump());
   return {
-    async start(resume) {
-      if (resume === "after a crash") await runner.reclaim();
+    async start(how) {
+      if (how === "after a crash") await runner.reclaim();
       else releasePaused = runner.release;
       if (clock.mode === "manual") return;
-      await releasePaused?.();
-      releasePaused = undefined;
-      pump();
+      await resume();
       if (isShared) stopPoll = pollJobs({ runner, log, pump });
     },
-    wake(at) {
-      if (at <= clock.now()) pump();
-      else arm(at);
-    },
-    resume: () => exclusively(async () => pump()),
+    wake: (at) => (at <= clock.now() ? pump() : arm(at)),
+    resume,
     settle: () =>
       exclusively(async () => {
         if (clock.mode === "manual") return drain();

@@ -131,9 +131,7 @@ function clockOf(state: ClockState): Clock {
       frozen = mode;
       mode = "manual";
     },
-    goOn() {
-      if (frozen !== undefined) load({ mode: frozen, at, speed });
-    },
+    goOn: () => void (frozen && load({ mode: frozen, at, speed })),
     whenSet(run) {
       whenSet = run;
     },

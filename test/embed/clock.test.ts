@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Problem } from "../../lib/index.ts";
 import { deploymentNow, withOutcomes } from "../helpers/deployments.ts";
 import { hasSnapshots } from "../helpers/engine.ts";
-import { start, world } from "../helpers/test-service.ts";
+import { expect, start, world } from "../helpers/test-service.ts";
 
 test("advanceToNext advances to the next due time, and does nothing when none is left", async (t) => {
   const here = await world(t);
@@ -83,6 +83,36 @@ test("freeze stops a running clock, which then is manual; an earlier snapshot ma
     await here.service.restore(kept.id);
     await assert.rejects(clock.advance("1s"), /manual/);
   }
+});
+
+test("a running clock is frozen over the control interface", async (t) => {
+  const here = await world(t, { clock: "real" });
+  const { now, mode } = expect(await here.call("nobody", "POST", "/_svc/clock/freeze"), 200);
+  assert.equal(mode, "manual");
+  assert.equal(here.service.clock.now().toISOString(), now);
+});
+
+test("a frozen clock runs on as before, with the work that waited", async (t) => {
+  for (const [setting, mode, speed] of [
+    ["real", "real", 1],
+    ["100x", "scaled", 100],
+  ] as const) {
+    const here = await world(t, { clock: setting });
+    const control = (method: string, path: string) => here.call("nobody", method, `/_svc/clock${path}`);
+    assert.equal(expect(await control("GET", ""), 200).speed, speed);
+    expect(await control("POST", "/freeze"), 200);
+    const frozen = expect(await control("GET", ""), 200);
+    assert.deepEqual([frozen.mode, frozen.speed, frozen.is_frozen], ["manual", 0, true]);
+    const { id } = await here.deploy((await here.project()).id);
+    const shown = expect(await control("POST", "/run"), 200);
+    assert.deepEqual([shown.mode, shown.speed, shown.is_frozen], [mode, speed, false]);
+    if (mode === "real") continue;
+    const ended = expect(await here.call("owner", "GET", `/v1/deployments/${id}?wait=30`), 200);
+    assert.notEqual(ended.status, "queued");
+  }
+  const manual = await world(t);
+  const problem = expect(await manual.call("nobody", "POST", "/_svc/clock/run"), 422);
+  assert.match(problem.error.message, /does not stand because of a freeze/);
 });
 
 test("the mode start refuses to freeze its clock", async (t) => {

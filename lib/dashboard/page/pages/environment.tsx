@@ -153,13 +153,7 @@ function Domains({ project_id, of }: Part) {
       submit="Save"
       reason={refusal("deployments:write")}
       onOpen={() => reset(stored)}
-      run={() =>
-        api.environments.put({
-          id: project_id,
-          name: of.name,
-          domains: listOf(values.domains),
-        })
-      }
+      run={() => api.environments.put({ id: project_id, name: of.name, domains: listOf(values.domains) })}
     >
       <Field label="Host names" {...field("domains")} hint="Separated by commas: www.example.com" />
     </FormDialog>

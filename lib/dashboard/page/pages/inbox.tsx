@@ -4,6 +4,7 @@ import { type Caught, control, type InboxAnswer, type InboxSettings } from "../c
 import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { type Change, useRead } from "../live.ts";
+import { indented } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
 
@@ -180,15 +181,6 @@ function Configure({ name: current }: { readonly name: string }) {
   );
 }
 
-/** The body, indented if it is JSON. */
-function prettyOf(body: string): string {
-  try {
-    return JSON.stringify(JSON.parse(body), null, 2);
-  } catch {
-    return body;
-  }
-}
-
 function Delivery({ of: { url, headers, body, received_at, endpoint } }: { readonly of: Caught }) {
   const [isRaw, setRaw] = useState(false);
   return (
@@ -216,7 +208,7 @@ function Delivery({ of: { url, headers, body, received_at, endpoint } }: { reado
       >
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
         <pre class="tall" tabIndex={0}>
-          {isRaw ? body : prettyOf(body)}
+          {isRaw ? body : indented(body)}
         </pre>
       </Section>
     </article>
