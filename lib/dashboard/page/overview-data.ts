@@ -1,5 +1,5 @@
 import type { Delivery, EventRecord } from "../../client/generated/records.ts";
-import { api, session } from "./api.ts";
+import { api, orNone, session } from "./api.ts";
 import { readUpcoming } from "./clock.ts";
 import type { IconName } from "./icon.tsx";
 import type { Family } from "./pages/endpoint.tsx";
@@ -35,8 +35,8 @@ async function reasonOf(id: string, signal: AbortSignal): Promise<string> {
 
 async function receivers(signal: AbortSignal): Promise<readonly Receiver[]> {
   const [webhooks, integrations] = await Promise.all([
-    api.webhooks.list({}, { signal }),
-    api.integrations.list({}, { signal }),
+    orNone(api.webhooks.list({}, { signal })),
+    orNone(api.integrations.list({}, { signal })),
   ]);
   const all = [
     ...webhooks.data.map(({ id, url, status }) => ({ family: "webhooks" as const, id, name: url, status })),
@@ -54,14 +54,14 @@ async function receivers(signal: AbortSignal): Promise<readonly Receiver[]> {
 
 /** Everything that the overview tells, but the numbers of the last hour. */
 export async function readOverview(signal: AbortSignal) {
-  const list = (more: object) => api.deployments.list({ per_page: 20, ...more }, { signal });
+  const list = (more: object) => orNone(api.deployments.list({ per_page: 20, ...more }, { signal }));
   const isDev = session.value?.mode === "dev";
   const [latest, failed, all, generations, events, upcoming, ...active] = await Promise.all([
     list({ per_page: 6 }),
     list({ status: "failed", per_page: 5 }),
     receivers(signal),
-    api.generations.list({ per_page: 6 }, { signal }),
-    api.events.list({ per_page: 12 }, { signal }),
+    orNone(api.generations.list({ per_page: 6 }, { signal })),
+    orNone(api.events.list({ per_page: 12 }, { signal })),
     isDev ? readUpcoming() : [],
     ...running.map((status) => list({ status })),
   ]);

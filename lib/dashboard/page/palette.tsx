@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useId, useState } from "preact/hooks";
 import { prefixes } from "../../client/generated/calls.ts";
 import { lifecycle } from "../../features/deployments/states.ts";
-import { api } from "./api.ts";
+import { api, orNone } from "./api.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { useRead } from "./live.ts";
 import { Modal } from "./modal.tsx";
@@ -93,14 +93,13 @@ function byIdentifier(text: string, pages: readonly PageLink[]): Item[] {
 
 /** The records that have a page, by what people call them. What the person may not read is left out. */
 async function readRecords(signal: AbortSignal) {
-  const all = <T,>(list: Promise<{ readonly data: readonly T[] }>) => list.catch(() => ({ data: [] as readonly T[] }));
   const [projects, deployments, generations, webhooks, integrations, users] = await Promise.all([
-    api.projects.list({ per_page: 100 }, { signal }),
-    api.deployments.list({ per_page: 100 }, { signal }),
-    all(api.generations.list({ per_page: 100 }, { signal })),
-    all(api.webhooks.list({}, { signal })),
-    all(api.integrations.list({}, { signal })),
-    all(api.users.list({}, { signal })),
+    orNone(api.projects.list({ per_page: 100 }, { signal })),
+    orNone(api.deployments.list({ per_page: 100 }, { signal })),
+    orNone(api.generations.list({ per_page: 100 }, { signal })),
+    orNone(api.webhooks.list({}, { signal })),
+    orNone(api.integrations.list({}, { signal })),
+    orNone(api.users.list({}, { signal })),
   ]);
   const item = (kind: string, icon: IconName, path: string, text: string): Item => ({
     key: `${kind} ${path} ${text}`,
