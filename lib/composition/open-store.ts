@@ -14,11 +14,10 @@ import { createEncryption } from "../store/encryption.ts";
 import type { OpenDatabase } from "../store/engine.ts";
 import { settingsRepository } from "../store/service-state.ts";
 import { openFile, openMemory } from "../store/sqlite/database-files.ts";
-import type { Watcher } from "../store/sqlite/recovery.ts";
 import { createStore, type Store } from "../store/store.ts";
 import { copySetting, unfinished } from "../store/transfer/copy-mark.ts";
 import { settleNextKey } from "../store/transfer/next-key.ts";
-import { describeObstacle } from "../store/write-failure.ts";
+import { describeObstacle, type Watcher } from "../store/write-failure.ts";
 import { givenKey, keyOf, wrongKeyOf } from "./encryption-key.ts";
 import { openTracer, tracedStore } from "./tracing.ts";
 

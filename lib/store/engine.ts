@@ -1,9 +1,8 @@
 import type { Expression, QueryCreator, QueryExecutorProvider, RawBuilder } from "kysely";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Violation } from "./invariants.ts";
-import type { Watcher } from "./sqlite/recovery.ts";
 import type { Tables } from "./tables.ts";
-import type { Obstacle } from "./write-failure.ts";
+import type { Obstacle, Watcher } from "./write-failure.ts";
 
 /** A prepared statement, with positional parameters. */
 export interface Statement {

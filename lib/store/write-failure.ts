@@ -16,6 +16,14 @@ const obstacles = {
 
 export type Obstacle = keyof typeof obstacles;
 
+/** The events of a store that its operator must know about. */
+export interface Watcher {
+  /** Called with an obstacle when writes stop, and without one when they resume. */
+  writes(obstacle: Obstacle | undefined, error?: unknown): void;
+  /** Called when a long reader has made the write-ahead log large, and when it is small again. */
+  log(bytes: number, isLarge: boolean): void;
+}
+
 export const reasonOfObstacle = (obstacle: Obstacle): string => obstacles[obstacle].reason;
 
 /** The reason and the remedy, in one clause. */

@@ -93,7 +93,7 @@ type Pair<T> = readonly [T, T];
 async function overHttp(bench: Bench, load: Load, url: string, key: string, rows: Rows): Promise<Figure[]> {
   const ours = await startPacked(url, key);
   const limit = await startLimitOnPostgres(bench, url);
-  const goals = { get: { floor: 0.55, aim: 0.8 }, list: { floor: 0.55, aim: 0.8 }, post: { floor: 0.25, aim: 0.5 } };
+  const goals = { get: { floor: 0.6, aim: 0.8 }, list: { floor: 0.6, aim: 0.8 }, post: { floor: 0.45, aim: 0.6 } };
   try {
     return await besideLimit(bench, load, [ours, limit], rows, goals);
   } finally {

@@ -1,8 +1,7 @@
 import type { Client } from "pg";
 import { systemTimer } from "../../kernel/clock.ts";
 import { createRandom } from "../../kernel/random.ts";
-import type { Watcher } from "../sqlite/recovery.ts";
-import type { Obstacle } from "../write-failure.ts";
+import type { Obstacle, Watcher } from "../write-failure.ts";
 import { connectionConfig, type Driver } from "./driver.ts";
 import { isEnded } from "./errors.ts";
 

@@ -1,15 +1,7 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { Damage, isDamage } from "../database-error.ts";
-import { type Obstacle, obstacleOf } from "../write-failure.ts";
+import { type Obstacle, obstacleOf, type Watcher } from "../write-failure.ts";
 import type { Reserve } from "./disk-reserve.ts";
-
-/** The events of a store that its operator must know about. */
-export interface Watcher {
-  /** Called with an obstacle when writes stop, and without one when they resume. */
-  writes(obstacle: Obstacle | undefined, error?: unknown): void;
-  /** Called when a long reader has made the write-ahead log large, and when it is small again. */
-  log(bytes: number, isLarge: boolean): void;
-}
 
 /** Whether a store can write, and its recovery from disk errors. */
 export interface Recovery {

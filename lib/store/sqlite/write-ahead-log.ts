@@ -4,7 +4,7 @@ import type { Worker } from "node:worker_threads";
 import type { Database } from "better-sqlite3";
 import { systemTimer } from "../../kernel/clock.ts";
 import { startWorker } from "../../kernel/node/worker-thread.ts";
-import type { Watcher } from "./recovery.ts";
+import type { Watcher } from "../write-failure.ts";
 
 const megabyte = 1024 * 1024;
 /** SQLite restarts the log at 4 MB. Beyond this size, a thread checkpoints it. */
