@@ -26,7 +26,7 @@ export type { SimulatedOutcome } from "./drivers/simulated-outcome.ts";
 export type { Comparison } from "./emulator/control/state-calls.ts";
 export type { ForkOptions } from "./emulator/fork-list.ts";
 export type { NewFault, StoredFault } from "./emulator/instruments/faults.ts";
-export type { Caught, InboxSettings } from "./emulator/instruments/inbox.ts";
+export type { Caught, InboxSettings, UnusedAnswers } from "./emulator/instruments/inbox.ts";
 export type { InboxAnswer } from "./emulator/instruments/inbox-script.ts";
 export type { JournalEntry, JournalQuery } from "./emulator/instruments/journal.ts";
 export type { ReceivedDelivery } from "./emulator/instruments/received-deliveries.ts";

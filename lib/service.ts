@@ -95,6 +95,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     ];
     for (const warning of warnings) log.warn(warning);
     await host.start({ foundation, wiring, apiKey });
+    if (settings.timers) await host.company.couple(settings.timers);
     if (!store.engine.started())
       log.warn("the disk is nearly full; free some space, or deletes will fail too once it is full");
     const elsewhere = features.apps.runtimeName();
@@ -103,6 +104,7 @@ export async function beginService(options: Options, notes: readonly string[] = 
     return { service: createFacade(host), warnings, runtime, protections };
   } catch (error) {
     await apps?.unregister();
+    host?.company.release();
     await host?.runtimes.close();
     host?.runtimes.release();
     await store.close();

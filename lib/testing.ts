@@ -1,6 +1,7 @@
 /** `svc-server/testing`: services for tests of node:test, Vitest and Jest. */
 import type { Service } from "./composition/service-facade.ts";
 import type { Options } from "./config/generated/options.ts";
+import type { FakeTimers } from "./config/options/timers.ts";
 import { describeSinkError } from "./emulator/instruments/sinks.ts";
 import { createService, type WithKey } from "./service.ts";
 
@@ -73,13 +74,14 @@ export async function createTestService(t?: Test, options: Options = {}): Promis
 
 /**
  * Creates a fork that closes when its test ends: a suite creates one expensive service, and each test uses its own
- * copy.
+ * copy. With `timers`, the fake timers of the runner move with the clock of the fork.
  */
 export async function forkTestService<Key extends string | null>(
   t: Test,
   service: Service<Key>,
+  options?: { muted?: boolean; timers?: FakeTimers },
 ): Promise<Service<Key>> {
   // The service can be undefined in JavaScript, or if `beforeEach` creates it too late.
   if (!service) throw new TypeError("pass the service to fork: forkTestService(t, service)");
-  return forTest(t, () => service.fork());
+  return forTest(t, () => service.fork(options));
 }

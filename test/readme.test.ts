@@ -32,6 +32,7 @@ const recipes = [
   "receivers",
   "retries",
   "scenarios",
+  "timers",
   "webhook-consumer",
   "worlds",
 ];

@@ -10,8 +10,14 @@ import { fetchClasses, isStream } from "../kernel/node/web.ts";
  * Sends the typed client's calls without a port: directly to their operations, without routes or requests, but with the
  * same checks, rate limits and faults. It never retries, because only an injected fault can break a call.
  */
-export function inProcessSender(app: () => App, clock: () => Clock, apiKey: string | undefined): Sender {
-  const fetchInProcess = (url: string, init: RequestInit) => app().fetch(new (fetchClasses().Request)(url, init));
+export function inProcessSender(
+  app: () => App,
+  clock: () => Clock,
+  counted: <T>(call: Promise<T>) => Promise<T>,
+  apiKey: string | undefined,
+): Sender {
+  const fetchInProcess = (url: string, init: RequestInit) =>
+    counted(app().fetch(new (fetchClasses().Request)(url, init)));
   const sender = createSender({ baseUrl: "http://localhost/v1", apiKey, fetch: fetchInProcess, retries: 0 });
   const authorization = apiKey === undefined ? undefined : `Bearer ${apiKey}`;
   return {
@@ -27,9 +33,9 @@ export function inProcessSender(app: () => App, clock: () => Clock, apiKey: stri
         throw problem(cause);
       };
       const unreachable = "the connection was broken by a fault";
-      const begun = await app()
-        .call(id, called)
-        .catch(broken((cause) => new ClientProblem("unreachable", unreachable, { cause })));
+      const begun = await counted(app().call(id, called)).catch(
+        broken((cause) => new ClientProblem("unreachable", unreachable, { cause })),
+      );
       const answer = isStream(begun.body)
         ? await whole(begun, begun.body).catch(broken((cause) => incomplete(headOf(begun), cause)))
         : begun;

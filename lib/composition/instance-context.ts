@@ -7,6 +7,7 @@ import type { Preview, PreviewTarget } from "../emulator/preview.ts";
 import type { Worlds } from "../emulator/worlds.ts";
 import type { Hosts } from "../http/hosts.ts";
 import type { Listening } from "../http/server.ts";
+import type { CodeCompany } from "./company.ts";
 import type { Runtimes } from "./runtimes.ts";
 
 /** State of a service that survives restores: ports, accepted hosts, sinks and snapshots. */
@@ -16,6 +17,8 @@ export interface InstanceContext {
   /** Whether the options say how other machines reach the service: a public URL, a proxy, or a trusted network. */
   readonly mayBeReached: boolean;
   readonly sinks: Sinks;
+  /** The code that calls the service in this process. */
+  readonly company: CodeCompany;
   readonly snapshots: Snapshots;
   /** The forks made by the control interface. */
   readonly forks: Forks;

@@ -5,14 +5,13 @@ import type { SinkError } from "../emulator/instruments/sinks.ts";
 import type { Plan } from "../features/organizations/schema.ts";
 import type { Listening } from "../http/server.ts";
 import type { Advanced } from "../jobs/clock-control.ts";
-import type { Upcoming } from "../jobs/upcoming.ts";
-import { latestInstant, parseInstant } from "../kernel/clock.ts";
 import { ownRequest } from "../kernel/node/web.ts";
 import type { Role, Scope } from "../kernel/roles.ts";
-import { milliseconds } from "../kernel/text/duration.ts";
 import { checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../kernel/validation.ts";
 import type { Violation } from "../store/invariants.ts";
+import { createAwaitedCalls } from "./awaited-calls.ts";
 import { createKey, createOrganization, newKey } from "./bootstrap.ts";
+import { type ClockTools, clockTools } from "./clock-tools.ts";
 import { inProcessSender } from "./in-process-client.ts";
 import { openPort } from "./open-port.ts";
 import type { ServiceInstance } from "./service-instance.ts";
@@ -51,24 +50,7 @@ export interface Service<Key extends string | null = string | null>
    * `behindProxy`. Rejects with Node's own error if the port cannot be opened.
    */
   listen(at?: { port?: number; host?: string }): Promise<Listening>;
-  readonly clock: {
-    now(): Date;
-    /** Moves a manual clock by a duration such as `"2h"`. Resolves when all work that fell due has run. */
-    advance(by: string): Promise<Advanced>;
-    /** Moves a manual clock to an instant. It never moves back. */
-    advanceTo(at: string | Date): Promise<Advanced>;
-    /**
-     * Moves a manual clock to the next due time and runs the work that is due then. Without waiting work the clock
-     * stays.
-     */
-    advanceToNext(): Promise<Advanced>;
-    /** Moves a manual clock until only periodic work, such as the daily clean-up, is waiting. */
-    runUntilIdle(): Promise<Advanced>;
-    /** The next hundred due jobs, except periodic ones (`dev`). */
-    upcoming(): Promise<Upcoming[]>;
-    /** Stops the clock, which becomes a manual one. Restoring an earlier snapshot restarts it (`dev`). */
-    freeze(): void;
-  };
+  readonly clock: ClockTools;
   /** Runs all due work, and resolves when none is left. */
   settle(): Promise<Advanced>;
   readonly keys: {
@@ -106,13 +88,21 @@ const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) }
 
 /** The service object for users: every call goes to the host's current state. */
 export function createFacade(host: ServiceInstance): Service {
-  const app = () => host.state.wiring.app;
-  const states = stateTools(host, createFacade);
+  const calls = createAwaitedCalls();
+  const app = () => {
+    calls.check();
+    return host.state.wiring.app;
+  };
+  const states = calls.checked(stateTools(host, createFacade));
   /** The current state. Throws in the mode `start`, where all test instruments throw. */
-  const inDev = () => requireDev(host.state.wiring);
+  const inDev = () => {
+    calls.check();
+    return requireDev(host.state.wiring);
+  };
   const tools = instruments(inDev, states.fork);
   const isClosed = () => host.state.wiring.closing.signal.aborted;
   const requireOpen = () => {
+    calls.check();
     if (isClosed()) throw new Error("the service is closed; make a new one");
   };
   const clockControl = () => {
@@ -133,11 +123,14 @@ export function createFacade(host: ServiceInstance): Service {
       const current = app();
       const request = ownRequest(input, init);
       // Nothing is awaited in between, so calls made before close() also start before it.
-      return current.fetch(request instanceof Promise ? await request : request);
+      const answered = async () => current.fetch(request instanceof Promise ? await request : request);
+      return host.company.counted(answered());
     },
     client(as = {}) {
       const { apiKey = host.state.apiKey } = checkArgument(clientOptions, "as", as, '{ apiKey: "sk_live_…" }');
-      return clientOver(inProcessSender(app, () => host.state.foundation.clock, apiKey || undefined));
+      return clientOver(
+        inProcessSender(app, () => host.state.foundation.clock, host.company.counted, apiKey || undefined),
+      );
     },
     async listen(at = {}) {
       requireOpen();
@@ -147,38 +140,22 @@ export function createFacade(host: ServiceInstance): Service {
       requireOpen();
       return server;
     },
-    clock: {
-      now: () => new Date(host.state.foundation.clock.now()),
-      async advance(by) {
-        return clockControl().advanceBy(milliseconds(by));
-      },
-      async advanceTo(at) {
-        const to = at instanceof Date ? at.getTime() : parseInstant(at);
-        if (to === undefined || Number.isNaN(to) || to > latestInstant)
-          throw new TypeError(`"${at}" is not an instant such as "2026-01-01T00:00:00Z"`);
-        return clockControl().advanceTo(to);
-      },
-      async advanceToNext(...given: unknown[]) {
-        refuseArgumentsButContext("advanceToNext", given, "advance takes a duration");
-        return clockControl().advanceToNext();
-      },
-      async runUntilIdle(...given: unknown[]) {
-        refuseArgumentsButContext("runUntilIdle", given, "advance takes a duration");
-        return clockControl().runUntilIdle();
-      },
-      freeze() {
-        inDev().clockControl.freeze();
-      },
-      upcoming: async () => inDev().upcoming(),
-    },
-    async settle(...given: unknown[]) {
-      refuseArgumentsButContext("settle", given, "clock.advance moves the clock");
-      return clockControl().settle();
-    },
+    clock: clockTools({
+      calls,
+      control: clockControl,
+      now: () => host.state.foundation.clock.now(),
+      inDev,
+    }),
+    settle: (...given: unknown[]) =>
+      calls.watch("settle", async () => {
+        refuseArgumentsButContext("settle", given, "clock.advance moves the clock");
+        return clockControl().settle();
+      }),
     ...states,
     ...tools,
     keys: {
       async create(wanted) {
+        calls.check();
         const { foundation, wiring } = host.state;
         const right = '{ role: "viewer" }';
         const { key } = await createKey(foundation, wiring.features, checkArgument(newKey, "wanted", wanted, right));
@@ -186,7 +163,10 @@ export function createFacade(host: ServiceInstance): Service {
       },
     },
     organizations: {
-      create: (wanted) => createOrganization(host.state.foundation, host.state.wiring.features, wanted),
+      async create(wanted) {
+        calls.check();
+        return createOrganization(host.state.foundation, host.state.wiring.features, wanted);
+      },
     },
     async invariants(...given: unknown[]) {
       refuseArguments("invariants", given, "it checks all rules");
@@ -198,7 +178,11 @@ export function createFacade(host: ServiceInstance): Service {
     get busy() {
       return host.state.wiring.loop.runningByHand();
     },
-    close: host.close,
+    async close() {
+      const forgotten = calls.atEnd();
+      await host.close();
+      if (forgotten) throw forgotten;
+    },
   };
   // In the mode `start`, even reading one of these properties throws.
   for (const [name, tool] of Object.entries(tools))

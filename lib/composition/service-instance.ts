@@ -2,12 +2,11 @@ import { mayBeReached, runsForReal, type Settings } from "../config/parse-option
 import { comparison, snapshotOptions } from "../emulator/control/state-calls.ts";
 import { createForks, type ForkOptions } from "../emulator/fork-list.ts";
 import { attemptsInEveryOrder } from "../emulator/instruments/delivery-orders.ts";
-import { createSinks, describeSinkError, type SinkError, type Sinks } from "../emulator/instruments/sinks.ts";
+import { createSinks, type Sinks } from "../emulator/instruments/sinks.ts";
 import { lookAhead } from "../emulator/preview.ts";
 import { createSnapshotList, type Snapshot, type SnapshotList } from "../emulator/snapshot-list.ts";
 import { imagesOf, reallyRuns, tooLarge } from "../emulator/snapshot-refusals.ts";
 import { createWorlds } from "../emulator/worlds.ts";
-import type { Scenario } from "../features/scenarios/service.ts";
 import { createHosts } from "../http/hosts.ts";
 import { shuttingDown } from "../http/limits/cancellation.ts";
 import type { Problem } from "../kernel/errors.ts";
@@ -17,6 +16,8 @@ import type { Images, OpenDatabase } from "../store/engine.ts";
 import { openImage } from "../store/sqlite/database-files.ts";
 import { differencesOf } from "../store/sqlite/image-differences.ts";
 import { type InstanceContext, mutedSettings } from "./instance-context.ts";
+import { createCompany } from "./company.ts";
+import { rejectLoose } from "./loose-tests.ts";
 import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { createRuntimes, type Runtimes } from "./runtimes.ts";
@@ -58,17 +59,6 @@ const snapshotOf = ({ foundation, wiring, apiKey }: HostState, images: Images): 
   beside: Object.fromEntries(Object.entries(wiring.snapshotables).map(([name, part]) => [name, part.save()])),
   apiKey,
 });
-
-/** Throws if a strict service has an unused scenario or a sink threw an error. */
-function rejectLoose(unused: readonly Scenario[], errors: readonly SinkError[]): void {
-  const found = [
-    ...errors.map(describeSinkError),
-    ...unused.map(
-      ({ match, next }) => `the scenario ${next ? `for the next ${next}` : JSON.stringify(match)} was never used`,
-    ),
-  ];
-  if (found.length > 0) throw new Error(found.join("; "), { cause: errors[0]?.error });
-}
 
 export function createServiceInstance(settings: Settings, runtimes: Runtimes, parent?: Inheritance): ServiceInstance {
   const snapshots = createSnapshotList(parent?.snapshots);
@@ -176,6 +166,10 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
       createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     mayBeReached: mayBeReached(settings),
     sinks: parent?.sinks.copy() ?? createSinks(),
+    company: createCompany(
+      () => current().foundation.clock,
+      () => context.sinks,
+    ),
     runtimes,
     iso: () => current().foundation.clock.iso(),
     snapshots: {
@@ -233,9 +227,12 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
         const listening = context.isWorld ? [] : context.listening;
         const end = shutDown(current(), listening, context.runtimes, { isFork });
         const closeWorlds = () => (context.isWorld ? undefined : context.worlds.close());
-        const [unused] = await Promise.all([end, closeDriver(), forks.close(), closeWorlds(), ...discarding]);
+        const { faults, inbox } = current().wiring;
+        const unused = { faults: faults.unused(isFork), answers: inbox.unused(isFork) };
+        const [scenarios] = await Promise.all([end, closeDriver(), forks.close(), closeWorlds(), ...discarding]);
         listening.length = 0;
-        if (settings.strict) rejectLoose(unused, context.sinks.errors);
+        context.company.release();
+        if (settings.strict) rejectLoose({ ...unused, scenarios }, context.sinks.errors);
       });
       await shutdown;
     },

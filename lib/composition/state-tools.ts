@@ -1,9 +1,10 @@
+import { type FakeTimers, timers } from "../config/options/timers.ts";
 import { type Comparison, forkOptions } from "../emulator/control/state-calls.ts";
 import { target, targetOf } from "../emulator/control/time-calls.ts";
 import type { ForkOptions } from "../emulator/fork-list.ts";
 import type { Preview } from "../emulator/preview.ts";
 import type { StoredSnapshot } from "../emulator/snapshot-list.ts";
-import { checkArgument, refuseArgumentsButContext } from "../kernel/validation.ts";
+import { checkArgument, record, refuseArgumentsButContext } from "../kernel/validation.ts";
 import type { ServiceInstance } from "./service-instance.ts";
 
 /** Functions that save, restore, copy and compare the whole state of a service (`dev`). */
@@ -36,7 +37,7 @@ export interface StateTools<Fork> {
    * the functions in the options (sinks, transport, drivers), listens on no port, and must be closed separately
    * (`dev`).
    */
-  fork(options?: ForkOptions): Promise<Fork>;
+  fork(options?: ForkOptions & { timers?: FakeTimers }): Promise<Fork>;
   /**
    * The state changes, events and attempts that would happen until then. A muted fork computes them, so the service
    * stays unchanged and sends nothing. Takes `{ by: "2h" }`, or `{ to }` with an instant, `"next"` or `"idle"`. Works
@@ -44,6 +45,8 @@ export interface StateTools<Fork> {
    */
   preview(until: { by?: string; to?: string }): Promise<Preview>;
 }
+
+const forkInProcess = record({ ...forkOptions.entries, timers });
 
 /** `wrap` makes a service from a fork's host. */
 export function stateTools<Fork>(host: ServiceInstance, wrap: (host: ServiceInstance) => Fork): StateTools<Fork> {
@@ -57,8 +60,18 @@ export function stateTools<Fork>(host: ServiceInstance, wrap: (host: ServiceInst
       refuseArgumentsButContext("reset", given, "it restores the state just after the start");
       return reset();
     },
-    fork: async (given = {}) =>
-      wrap(await host.fork(checkArgument(forkOptions, "fork", given, '{ from: "snap_1", muted: true }'))),
+    async fork(given = {}) {
+      const example = '{ from: "snap_1", muted: true }';
+      const { timers: own, ...options } = checkArgument(forkInProcess, "fork", given, example);
+      const fork = await host.fork(options);
+      try {
+        if (own) await fork.company.couple(own);
+      } catch (error) {
+        await fork.close();
+        throw error;
+      }
+      return wrap(fork);
+    },
     preview: async (until) => host.preview(targetOf(checkArgument(target, "preview", until, '{ by: "2h" }'))),
   };
 }

@@ -67,11 +67,11 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
 
   const origin = () => settings.publicUrl ?? host.listening[0]?.url ?? "http://localhost";
   const wake = untraced((at) => loop.wake(at), tracer);
-  const runtimeId = host.runtimes.id;
+  const { runtimes, company } = host;
   const features = createFeatures(foundation, settings, {
-    ...host.runtimes,
-    driver: tracedDriver(host.runtimes.driver, tracer),
-    runtimeId,
+    ...runtimes,
+    driver: tracedDriver(runtimes.driver, tracer),
+    runtimeId: runtimes.id,
     wake,
     origin,
     outbound,
@@ -80,16 +80,17 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
   const { limits, deferredWrites } = wireLimits(foundation, features);
   const { windows, idempotency } = limits;
 
-  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows], runtimeId);
+  const { periodic, runner, loop, storeClock } = wireJobs(foundation, features, [idempotency, windows], host);
   followMachineClock(foundation, () => loop.wake(clock.now()));
   const { notices, journal } = wireJournal(clock, features, mode);
   const moved = () => notices.tell("instruments");
-  const clockControl = createClockControl({ clock, loop, sink: host.sinks.caller, moved });
+  const upcoming = createUpcoming(store);
+  const clockControl = createClockControl({ clock, loop, sink: host.sinks.caller, moved, upcoming, company });
   const faults = createFaults({ clock, closing: closing.signal });
 
   const meter = createMeter();
   const measured = wireMetrics(foundation, features, runner, { meter, mode, closing: closing.signal });
-  const instruments = { inbox, faults, journal, notices, upcoming: createUpcoming(store) };
+  const instruments = { inbox, faults, journal, notices, upcoming };
   const running = createRunningRequests();
   const http = { features, limits, outbound, ...measured, clockControl, instruments, closing: closing.signal, running };
   let app: App | undefined;
@@ -163,7 +164,12 @@ interface Prunable {
 }
 
 /** The job loop, and the daily job that removes old records. */
-function wireJobs(foundation: Foundation, features: Features, others: readonly Prunable[], runtimeId?: string) {
+function wireJobs(
+  foundation: Foundation,
+  features: Features,
+  others: readonly Prunable[],
+  { runtimes, company }: Pick<InstanceContext, "runtimes" | "company">,
+) {
   const { store, clock, log, serviceState, owner, opened, tracer } = foundation;
   const { audit, mails, invitations, pushes, previews, outbox, generations, sessions, domains } = features;
   const prunables: readonly Prunable[] = [
@@ -187,7 +193,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
     clock,
     log,
     isShared: opened.cluster !== undefined,
-    runtimeId,
+    runtimeId: runtimes.id,
     services: features,
     owner,
     jobs: tracedJobs([...featureJobs, ...periodicJobs(periodic, clock, log)], tracer),
@@ -196,7 +202,7 @@ function wireJobs(foundation: Foundation, features: Features, others: readonly P
   const storeClock = async (at: number) => {
     await store.transaction("rows", (tx) => writeTime(serviceState(tx), isoOf(at), clock));
   };
-  const loop = createLoop({ clock, runner, log, storeClock, isShared: opened.cluster !== undefined });
+  const loop = createLoop({ clock, runner, log, storeClock, isShared: opened.cluster !== undefined, company });
   return { periodic, runner, loop, storeClock };
 }
 

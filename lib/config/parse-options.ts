@@ -80,6 +80,8 @@ export function parseOptions(given: unknown): Settings {
   if (mode === "start" && result.output.transport !== undefined) {
     throw new BadOptions("transport", "is for the mode dev; in start everything goes over the network");
   }
+  if (result.output.timers !== undefined && !clock.startsWith("manual"))
+    throw new BadOptions("timers", 'move with a manual clock only: add clock: "manual"');
   if (mode === "start" && result.output.outbound.send !== undefined)
     throw new BadOptions("outbound.send", "is for the mode dev; start sends every delivery");
   if (mode === "start" && result.output.trustNetwork.names.length > 0)

@@ -1,6 +1,9 @@
 import { type Clock, isoOf, latestInstant } from "../kernel/clock.ts";
 import { invalid, Problem } from "../kernel/errors.ts";
+import { formatDuration } from "../kernel/text/duration.ts";
 import type { Loop } from "./loop.ts";
+import type { Company } from "./move.ts";
+import type { Upcoming } from "./upcoming.ts";
 
 /** The result of moving the clock: the time that it now shows, and how many jobs ran. */
 export interface Advanced {
@@ -14,6 +17,8 @@ export interface ClockControl {
   advanceTo(at: number): Promise<Advanced>;
   advanceToNext(): Promise<Advanced>;
   runUntilIdle(): Promise<Advanced>;
+  /** Moves the clock until the promise has settled, by `most` milliseconds at most, and returns its result. */
+  advanceUntil<T>(promise: PromiseLike<T>, by: { readonly step: number; readonly most: number }): Promise<T>;
   /** Runs all due work, under any clock. */
   settle(): Promise<Advanced>;
   /** Turns a running clock into a manual one. */
@@ -31,12 +36,16 @@ export function createClockControl({
   loop,
   sink,
   moved,
+  upcoming,
+  company,
 }: {
   clock: Clock;
   loop: Loop;
   sink: () => string | undefined;
   /** Called after each move. */
   moved: () => void;
+  upcoming: () => Promise<readonly Upcoming[]>;
+  company: Pick<Company, "timers">;
 }): ClockControl {
   const advanced = (ran: number): Advanced => {
     moved();
@@ -67,7 +76,31 @@ export function createClockControl({
     });
     return advanced(ran);
   };
+  /** What time could still bring about, in words. */
+  const stillDue = async (): Promise<string> => {
+    const jobs = (await upcoming()).map(({ at, kind, id }) => `${kind}${id === null ? "" : ` ${id}`} at ${at}`);
+    const timers = company.timers();
+    const due = [...(timers?.waiting() ?? []), ...jobs];
+    const more = due.length > 5 ? `, and ${due.length - 5} more` : "";
+    if (due.length > 0) return `still due: ${due.slice(0, 5).join("; ")}${more}`;
+    const hint = timers ? "" : ", or for timers of the code, which the option timers couples with this clock";
+    return `nothing is due any more: does it wait for the network (give the code service.fetch instead)${hint}?`;
+  };
   return {
+    async advanceUntil(promise, { step, most }) {
+      requireManual("clock");
+      let isOver = false;
+      const end = () => {
+        isOver = true;
+      };
+      promise.then(end, end);
+      await loop.advance((now) => Math.min(now + most, latestInstant), { isOver: () => isOver, step });
+      moved();
+      if (isOver) return promise;
+      throw new Error(
+        `advanceUntil: the promise has not settled by ${clock.iso()}, after ${formatDuration(most)}; ${await stillDue()}`,
+      );
+    },
     advanceBy: (ms) => advance("by", (now) => now + ms),
     advanceTo: (at) => advance("to", () => at),
     async advanceToNext() {

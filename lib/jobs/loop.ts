@@ -3,14 +3,13 @@ import { isLogged } from "../kernel/errors.ts";
 import { type Log, reasonOf } from "../kernel/log.ts";
 import { clearTimeout, setTimeout } from "../kernel/node/system.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
+import { type Company, createMover, type Until } from "./move.ts";
 import { claimAll, pollJobs } from "./poll.ts";
 import type { Runner } from "./runner.ts";
 
 /** The most jobs that run concurrently. Most of them wait for a slow receiver. */
 const concurrency = 2_000;
 const heartbeat_ms = milliseconds("20s");
-/** `runUntilIdle` gives up after this many due times. */
-const maxDueTimes = 10_000;
 /** The longest timer: setTimeout fires at once beyond 24.8 days, and the clock may be set meanwhile. */
 const longestTimer_ms = milliseconds("60s");
 
@@ -29,8 +28,11 @@ export interface Loop {
   wake(at: number): void;
   /** Runs every due job, and those that become due at the same instant meanwhile. Returns how many ran. */
   settle(): Promise<number>;
-  /** Moves a manual clock to `target` and runs the jobs of every due time on the way, in order. */
-  advance(target: (now: number) => number): Promise<number>;
+  /**
+   * Moves a manual clock to `target` and runs the jobs of every due time on the way, in order; with `until`, no further
+   * than necessary.
+   */
+  advance(target: (now: number) => number, until?: Until): Promise<number>;
   /** Moves a manual clock to the due time of the next one-off job and runs it. Without such a job it does nothing. */
   advanceToNext(): Promise<number>;
   /** Repeats `advanceToNext` until only periodic jobs are waiting. */
@@ -48,9 +50,10 @@ interface Ports {
   readonly log: Log;
   readonly storeClock: (at: number) => Promise<void>;
   readonly isShared?: boolean;
+  readonly company?: Company;
 }
 
-export function createLoop({ clock, runner, log, storeClock, isShared = false }: Ports): Loop {
+export function createLoop({ clock, runner, log, storeClock, isShared = false, company }: Ports): Loop {
   let timer: NodeJS.Timeout | undefined;
   let armedFor = Number.POSITIVE_INFINITY;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -58,7 +61,6 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
   let pumping: Promise<void> | undefined;
   let pumpAgain = false;
   let stopped = false;
-  let runningByHand = 0;
   const running = new Set<Promise<void>>();
   let mutex: Promise<unknown> = Promise.resolve();
   /** Releases paused jobs late: nothing runs until a manual clock moves, and few forks move theirs. */
@@ -75,40 +77,16 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
     return result;
   };
 
-  const drain = async (): Promise<number> => {
-    let ran = 0;
-    // These jobs started before the clock was frozen.
-    await pumping;
-    await Promise.all(running);
-    for (;;) {
-      const rows = stopped ? [] : await claimAll(runner, clock);
-      if (rows.length === 0) return ran;
-      for (const row of rows) {
-        runningByHand += 1;
-        await runner.run(row).finally(() => {
-          runningByHand -= 1;
-        });
-      }
-      ran += rows.length;
-    }
-  };
-
-  const nextOneOff = () => runner.next("one-off");
-
-  const move = async (target: number): Promise<number> => {
-    if (target < clock.now()) clock.moveTo(target);
-    // Stored before any job runs, so that a crash during a job does not set the clock back.
-    await storeClock(target);
-    let ran = 0;
-    for (;;) {
-      const at = await runner.next();
-      if (stopped || at === undefined || at > target) break;
-      if (at > clock.now()) clock.moveTo(at);
-      ran += await drain();
-    }
-    clock.moveTo(Math.max(target, clock.now()));
-    return ran;
-  };
+  const mover = createMover({
+    clock,
+    runner,
+    storeClock,
+    company,
+    begun: async () => {
+      await pumping;
+      await Promise.all(running);
+    },
+  });
 
   const arm = (at: number) => {
     if (stopped || clock.mode === "manual" || at >= armedFor) return;
@@ -194,11 +172,15 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       await resume();
       if (isShared) stopPoll = pollJobs({ runner, log, pump });
     },
-    wake: (at) => (at <= clock.now() ? pump() : arm(at)),
     resume,
+    wake(at) {
+      mover.added();
+      if (at <= clock.now()) pump();
+      else arm(at);
+    },
     settle: () =>
       exclusively(async () => {
-        if (clock.mode === "manual") return drain();
+        if (clock.mode === "manual") return mover.settle();
         let ran = 0;
         for (;;) {
           // A claim in progress may have taken some due jobs.
@@ -209,32 +191,17 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
           ran += rows.length;
         }
       }),
-    advance: (target) =>
+    advance: (target, until) =>
       exclusively(async () => {
         // Throws unless the clock is manual, before anything is stored or run.
         clock.moveTo(clock.now());
-        return move(target(clock.now()));
+        return mover.move(target(clock.now()), until);
       }),
-    advanceToNext: () =>
-      exclusively(async () => {
-        const at = await nextOneOff();
-        return at === undefined ? 0 : move(Math.max(at, clock.now()));
-      }),
-    runUntilIdle: () =>
-      exclusively(async () => {
-        let ran = await drain();
-        let dueTimes = 0;
-        for (let at = await nextOneOff(); at !== undefined && !stopped; at = await nextOneOff()) {
-          if (dueTimes++ === maxDueTimes)
-            throw new Error(
-              `after ${maxDueTimes} due times, at ${clock.iso()}, work still waits: does some of it never end?`,
-            );
-          ran += await move(Math.max(at, clock.now()));
-        }
-        return ran;
-      }),
+    advanceToNext: () => exclusively(mover.advanceToNext),
+    runUntilIdle: () => exclusively(mover.runUntilIdle),
     async stop() {
       stopped = true;
+      mover.stop();
       clearTimeout(timer);
       stopPoll();
       await pumping;
@@ -242,7 +209,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false }:
       await mutex;
       clearTimeout(heartbeat);
     },
-    runningByHand: () => runningByHand,
+    runningByHand: mover.running,
     release: () => runner.release(),
   };
 }

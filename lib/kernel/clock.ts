@@ -20,6 +20,8 @@ export interface Clock extends Snapshotable {
   alarm(at: number, run: () => void): () => void;
   /** Like `alarm`, but after `ms` of this clock, even if the machine's clock is set meanwhile. */
   alarmAfter(ms: number, run: () => void): () => void;
+  /** When the next alarm is due; undefined without one. */
+  nextAlarm(): number | undefined;
   /** Sets a manual clock forward. Throws for the other modes, and for an earlier time. */
   moveTo(at: number): void;
   /** Stops the clock at the current instant and makes it a manual clock. */
@@ -118,6 +120,7 @@ function clockOf(state: ClockState): Clock {
     until,
     alarm: (at, run) => alarms.add({ at, run, follows: false }),
     alarmAfter: (ms, run) => alarms.add({ at: now() + ms, run, follows: true }),
+    nextAlarm: alarms.next,
     moveTo(to) {
       if (mode !== "manual")
         throw new Error('this clock runs by itself; create the service with clock: "manual" to move it');
@@ -218,6 +221,7 @@ function createAlarms({ now, until }: Pick<Clock, "now" | "until">) {
         all.delete(alarm);
       };
     },
+    next: () => [...all].reduce<number | undefined>((at, alarm) => Math.min(alarm.at, at ?? alarm.at), undefined),
     clockMoved(shifted_ms = 0) {
       for (const alarm of all) if (alarm.follows) alarm.at += shifted_ms;
       const due = [...all].filter(({ at }) => at <= now()).sort((a, b) => a.at - b.at);

@@ -14,6 +14,10 @@ const machine: Readonly<Record<string, { names: RegExp; because: string }>> = {
     because: "it measures how late the event loop is",
   },
   "lib/jobs/loop.ts": { names: /^set(Timeout|Interval)$/, because: "it sleeps until the next due row" },
+  "lib/kernel/timer-watch.ts": {
+    names: /^(node:)?timers(\/promises)?$/,
+    because: "it watches the timers of the code under test, and sets none",
+  },
   "lib/client/send.ts": {
     names: /^(setTimeout|crypto\.getRandomValues)$/,
     because: "its users have no ports of ours, and may pass their own sleep and keys",

@@ -4,6 +4,8 @@ import { isFunction, type Node, nameOf, nodes, type Rule, type Source, said } fr
 /** Files beside the tests that measure time or kill processes at random moments, so they read a clock. */
 const measures = /^test\/(bench|crash)\//;
 const isTest = (source: Source) => inTests(source) && !measures.test(source.path);
+/** Their timers are those of a test runner, which move with the clock of the service. */
+const haveFakeTimers = /^test\/embed\/(timers|advance-until)\.test\.ts$/;
 const waits = /^(setTimeout|setInterval|sleep|delay|Atomics\.wait)$/;
 const waitModules = /^(node:)?timers\/promises$/;
 
@@ -52,7 +54,7 @@ export const testRules: readonly Rule[] = [
   {
     name: "a test never sleeps and never waits for real",
     of: (source) =>
-      isTest(source)
+      isTest(source) && !haveFakeTimers.test(source.path)
         ? [
             ...nodes(source.program)
               .filter((node) => node.type === "CallExpression" && waits.test(nameOf(node["callee"])))

@@ -56,7 +56,7 @@ test("advancing is refused for a running clock, backwards, and by an invalid dur
     await assert.rejects(move, (error) => error instanceof Problem && /manual|freeze/.test(error.message));
   const { clock } = (await world(t)).service;
   for (const by of ["-1s", "", "soon", "1", "2h2h2h x"]) await assert.rejects(clock.advance(by), /is not a duration/);
-  for (const by of [5000, null, undefined, {}, []])
+  for (const by of [-1, Number.NaN, Number.POSITIVE_INFINITY, null, undefined, {}, []])
     await assert.rejects(clock.advance(by as unknown as string), /is not a duration such as/);
   for (const to of ["", "tomorrow", "2026-02-30T00:00:00Z", new Date(Number.NaN)])
     await assert.rejects(clock.advanceTo(to), /is not an instant/);

@@ -38,7 +38,7 @@ test("an invalid duration is refused by its value, and the clock does not move",
   for (const [by, shown] of [
     [undefined, "undefined"],
     [null, "null"],
-    [5000, "5000"],
+    [-5000, "-5000"],
     [{}, "\\[object Object\\]"],
     ["soon", '"soon"'],
   ] as const) {

@@ -34,7 +34,7 @@ test("work in flight during a restore changes nothing afterwards", withSnapshots
       return answer.promise;
     });
     await here.project();
-    const settled = here.service.settle();
+    const settled = Promise.all([here.service.settle()]);
     await arrived.promise;
     return { here, endpoint, kept, answer, settled };
   };

@@ -65,7 +65,7 @@ test("a job that still runs when the test ends fails it", async () => {
     });
   });
   await project(service);
-  const settled = service.settle();
+  const settled = Promise.all([service.settle()]);
   await arrived;
   const ended = assert.rejects(end(), /1 job was still running when the test ended/);
   answer(new Response());

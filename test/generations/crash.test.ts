@@ -151,7 +151,7 @@ test("A close in the middle of painting is no failure: the next start continues 
   const first = await world(t, { database });
   const { id } = await createGeneration(first, { ...small, resolution: "512x512" });
   await first.service.clock.advance("1s");
-  const painted = first.service.clock.advance("2s");
+  const painted = Promise.all([first.service.clock.advance("2s")]);
   await first.service.close();
   await painted.catch(() => {});
   assert.deepEqual(readdirSync(join(database, "..")).includes("svc.db-files") ? files(database) : [], []);

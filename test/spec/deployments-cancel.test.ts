@@ -185,7 +185,7 @@ test("a cancel races with the driver", async (t) => {
     const here = await world(t, { deployments: { driver } });
     const { id } = await here.project();
     const deployment = await here.deploy(id);
-    const advanced = here.service.clock.advance("1s");
+    const advanced = Promise.all([here.service.clock.advance("1s")]);
     await entered.passed;
     const { meta: _, ...cancelled } = expect(await here.call("developer", "POST", path(deployment)), 200);
     const log = await logOf(here, deployment.id);
@@ -204,7 +204,7 @@ test("a cancel races with the driver", async (t) => {
     for (let round = 0; round < 60; round++) {
       const deployment = await here.deploy(id, { environment: `race-${round}` });
       await here.service.clock.advance("3999ms");
-      const advanced = here.service.clock.advance("2001ms");
+      const advanced = Promise.all([here.service.clock.advance("2001ms")]);
       for (let turns = 0; turns < round % 6; turns++) await here.call("owner", "PUT", `/v1/projects/${id}`, {});
       const { status } = await here.call("developer", "POST", path(deployment));
       await advanced;

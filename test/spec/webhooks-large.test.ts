@@ -80,7 +80,7 @@ test("deleting an endpoint aborts its requests, and their results are not record
     began();
     return new Promise(() => {});
   });
-  const advanced = here.service.clock.advance("30s");
+  const advanced = Promise.all([here.service.clock.advance("30s")]);
   await begun;
   expect(await here.call("owner", "DELETE", large), 204);
   await advanced;

@@ -109,7 +109,7 @@ test("a delivery redelivered while it is queued keeps its place, and no attempt 
     await resume.promise;
     return new Response();
   });
-  const settled = here.service.settle();
+  const settled = Promise.all([here.service.settle()]);
   await full.promise;
   await here.service.webhooks.deliver([last.id]);
   resume.open();

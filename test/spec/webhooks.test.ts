@@ -223,7 +223,7 @@ test("deleting a webhook aborts its requests", async (t) => {
   });
   const { id } = expect(await here.call("owner", "POST", "/v1/webhooks", hook), 201);
   await here.project();
-  const settled = here.service.settle();
+  const settled = Promise.all([here.service.settle()]);
   await begun;
   assert.equal((await here.call("owner", "DELETE", `/v1/webhooks/${id}`)).status, 204);
   await settled;

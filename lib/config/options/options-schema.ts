@@ -21,6 +21,7 @@ import { corsOrigins, origin } from "./origins.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 import { repositories } from "./repositories.ts";
+import { timers } from "./timers.ts";
 import { tracing } from "./tracing.ts";
 
 const host = textLike(255, /^[A-Za-z0-9.:[\]_-]+$/, "must be a host name or address");
@@ -186,6 +187,7 @@ export const optionsSchema = v.strictObject({
   repositories,
   mail,
   metrics,
+  timers,
   transport: v.optional(
     option(
       v.custom<Sink>((value) => typeof value === "function", "must be a function"),

@@ -100,6 +100,7 @@ export interface StoredFault {
 interface CountedFault extends StoredFault {
   /** The number of requests that matched, including those before the nth. */
   readonly seen: number;
+  readonly number: number;
 }
 
 interface Saved {
@@ -107,7 +108,7 @@ interface Saved {
   readonly added: number;
 }
 
-const view = ({ seen: _, ...fault }: CountedFault): StoredFault => fault;
+const view = ({ seen: _, number: __, ...fault }: CountedFault): StoredFault => fault;
 
 /** The first code with this status in the table of problems. */
 const codeFor = (status: number): string =>
@@ -147,6 +148,8 @@ export interface Faults extends Snapshotable {
   /** Throws a 422 for an invalid fault. */
   add(given: NewFault): StoredFault;
   list(): StoredFault[];
+  /** The faults that no request has met; with `own`, without those of a fork's parent. */
+  unused(own?: boolean): StoredFault[];
   /** Throws a 404 for an unknown fault. */
   remove(id: string): void;
   clear(): void;
@@ -157,6 +160,8 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
   let faults: readonly CountedFault[] = [];
   /** The number of faults ever added, so that no identifier repeats. */
   let added = 0;
+  /** How many of them a snapshot brought along. */
+  let inherited = 0;
 
   /**
    * Ends with whichever clock gets there first: clients time out by the machine's, and testers advance the service's.
@@ -203,11 +208,12 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
     add(given) {
       const { match, respond, nth = null, times = nth === null ? null : 1 } = check(newFault, given);
       added += 1;
-      const fault = { id: `fault_${added}`, match, respond, nth, times, used: 0, seen: 0 };
+      const fault = { id: `fault_${added}`, number: added, match, respond, nth, times, used: 0, seen: 0 };
       faults = [...faults, fault];
       return view(fault);
     },
     list: () => faults.map(view),
+    unused: (own = false) => faults.filter(({ used, number }) => used === 0 && !(own && number <= inherited)).map(view),
     remove(id) {
       const left = faults.filter((fault) => fault.id !== id);
       if (left.length === faults.length) throw notFound("fault");
@@ -219,6 +225,7 @@ export function createFaults({ clock, closing }: { clock: Clock; closing: AbortS
     save: (): Saved => ({ faults, added }),
     load(state) {
       ({ faults, added } = state as Saved);
+      inherited = added;
     },
   };
 }

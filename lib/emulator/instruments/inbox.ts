@@ -35,6 +35,9 @@ export interface InboxSettings {
   readonly has_sink: boolean;
 }
 
+/** The scripted responses of an inbox that no delivery got. */
+export type UnusedAnswers = Pick<InboxSettings, "endpoint" | "responses">;
+
 /** Older deliveries are dropped. */
 const maxCaught = 1000;
 
@@ -56,6 +59,8 @@ export interface Inbox extends Outbound, Snapshotable {
   script(name: string, responses: readonly InboxAnswer[]): void;
   /** Forwards the deliveries of an inbox to a receiver on this machine, and uses its responses; null stops it. */
   forward(name: string, url: string | null): void;
+  /** The scripted responses that no delivery got; with `own`, without those of a fork's parent. */
+  unused(own?: boolean): UnusedAnswers[];
   /** Every inbox that has settings. */
   settings(): InboxSettings[];
 }
@@ -94,6 +99,8 @@ export function createInbox({ network, transport, now, log, sinks, trustNetwork:
   let caught: Caught[] = [];
   let scripts = new Map<string, readonly InboxAnswer[]>();
   let forwards = new Map<string, string>();
+  /** The scripts that a snapshot brought along. */
+  const inherited = new Set<string>();
   /** Hosts that were already logged. */
   const named = new Set<string>();
 
@@ -157,7 +164,12 @@ export function createInbox({ network, transport, now, log, sinks, trustNetwork:
     script(name, responses) {
       const given = check(scriptCall, { name, responses });
       scripts.set(given.name, given.responses);
+      inherited.delete(given.name);
     },
+    unused: (own = false) =>
+      [...scripts].flatMap(([endpoint, responses]) =>
+        responses.length === 0 || (own && inherited.has(endpoint)) ? [] : [{ endpoint, responses }],
+      ),
     forward(name, url) {
       const given = check(forwardCall, { name, forward: url }, { trusted });
       if (given.forward === null) forwards.delete(given.name);
@@ -190,6 +202,8 @@ export function createInbox({ network, transport, now, log, sinks, trustNetwork:
       const saved = state as Saved;
       caught = saved.caught.map((delivery) => ({ ...delivery }));
       scripts = new Map(saved.scripts);
+      inherited.clear();
+      for (const name of scripts.keys()) inherited.add(name);
       forwards = new Map(saved.forwards);
     },
   };

@@ -12,7 +12,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { check, checkArgument, record, refuseArguments, refuseArgumentsButContext } from "../../kernel/validation.ts";
 import { type DeliveryFork, inEveryOrder } from "./delivery-orders.ts";
 import type { Faults, NewFault, StoredFault } from "./faults.ts";
-import type { Caught, Inbox, InboxSettings } from "./inbox.ts";
+import type { Caught, Inbox, InboxSettings, UnusedAnswers } from "./inbox.ts";
 import type { InboxAnswer } from "./inbox-script.ts";
 import type { Journal, JournalEntry, JournalQuery } from "./journal.ts";
 import type { ReceivedDeliveries, ReceivedDelivery } from "./received-deliveries.ts";
@@ -26,6 +26,8 @@ export interface Instruments<Fork> {
     list(of?: { endpoint?: string }): Caught[];
     /** The inboxes that have scripted responses left, a receiver to forward to, or a function. */
     settings(): InboxSettings[];
+    /** The scripted responses that no delivery got. With `strict`, any of them makes the close reject. */
+    unused(): UnusedAnswers[];
     /** Deletes the deliveries. Scripted responses stay. */
     clear(): void;
     /**
@@ -58,6 +60,8 @@ export interface Instruments<Fork> {
     add(fault: NewFault): StoredFault;
     /** All faults in order, each with the number of times it was used. */
     list(): StoredFault[];
+    /** The faults that no call has met. With `strict`, any of them makes the close reject. */
+    unused(): StoredFault[];
     /** Throws `not_found` for an unknown fault. */
     remove(id: string): void;
     clear(): void;
@@ -168,6 +172,10 @@ export function instruments<Fork extends DeliveryFork>(at: () => Ports, fork: ()
     inbox: {
       list: (of = {}) => at().inbox.list(checkArgument(inboxFilter, "of", of, '{ endpoint: "hook" }').endpoint),
       settings: () => at().inbox.settings(),
+      unused(...given: unknown[]) {
+        refuseArguments("unused", given, "it answers the scripted responses of all inboxes that no delivery got");
+        return at().inbox.unused();
+      },
       clear(...given: unknown[]) {
         refuseArgumentsButContext("clear", given, "it removes the deliveries of all inboxes");
         at().inbox.clear();
@@ -196,6 +204,10 @@ export function instruments<Fork extends DeliveryFork>(at: () => Ports, fork: ()
       list(...given: unknown[]) {
         refuseArguments("list", given, "it answers all faults");
         return at().faults.list();
+      },
+      unused(...given: unknown[]) {
+        refuseArguments("unused", given, "it answers all faults that no call has met");
+        return at().faults.unused();
       },
       remove: (id) => at().faults.remove(id),
       clear(...given: unknown[]) {

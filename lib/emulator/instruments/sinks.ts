@@ -19,6 +19,8 @@ export interface Sinks {
   names(): Iterable<string>;
   /** The name of the sink that this code runs in, across any number of promises. */
   caller(): string | undefined;
+  /** The number of functions that have not responded yet. */
+  running(): number;
   /** The first hundred errors that sinks of this service threw, oldest first. */
   readonly errors: readonly SinkError[];
   /** For a fork: the same functions with an empty error list. */
@@ -38,8 +40,10 @@ const runs = new AsyncLocalStorage<Run>();
 export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): Sinks {
   const all = new Map(functions);
   const errors: SinkError[] = [];
+  let running = 0;
   const call = async (name: string, sink: Sink, request: Request): Promise<Response> => {
     const run: Run = { of: sinks, name, ended: false };
+    running += 1;
     try {
       return await runs.run(run, sink, request);
     } catch (error) {
@@ -48,6 +52,7 @@ export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): S
       throw new Error(describeSinkError({ sink: name, error }));
     } finally {
       run.ended = true;
+      running -= 1;
     }
   };
   const sinks: Sinks = {
@@ -61,6 +66,7 @@ export function createSinks(functions: ReadonlyMap<string, Sink> = new Map()): S
       const run = runs.getStore();
       return run?.of === sinks && !run.ended ? run.name : undefined;
     },
+    running: () => running,
     errors,
     copy: () => createSinks(all),
   };

@@ -21,6 +21,15 @@ export function parseDuration(text: unknown): number | undefined {
   return Number.isSafeInteger(Math.round(total)) ? Math.round(total) : undefined;
 }
 
+/** A duration as callers of the library may write it: a text, or a number of milliseconds. */
+export type Duration = string | number;
+
+/** Milliseconds of a duration that may be a number. Throws a TypeError for any other value. */
+export function durationOf(given: unknown): number {
+  if (typeof given === "number" && Number.isSafeInteger(Math.round(given)) && given >= 0) return Math.round(given);
+  return milliseconds(given);
+}
+
 /** Milliseconds of a duration. Throws a TypeError for any other value. */
 export function milliseconds(text: unknown): number {
   const isText = typeof text === "string";

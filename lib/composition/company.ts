@@ -1,0 +1,57 @@
+import type { FakeTimers } from "../config/options/timers.ts";
+import type { Sinks } from "../emulator/instruments/sinks.ts";
+import type { Company } from "../jobs/move.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
+import { type CodeTimers, coupleTimers } from "./code-timers.ts";
+
+/** The turns in which code goes on after an answer. */
+const turnsOfCode = 3;
+/** The turns after which a call without progress waits for time to pass, if the clock has an alarm, and if it has none. */
+const turnsOfCall = { withAlarm: 100, without: 20_000 };
+
+/** The calls in process, and the timers of the code that makes them. */
+export interface CodeCompany extends Company {
+  /** Counts a call until it is answered. */
+  counted<T>(call: Promise<T>): Promise<T>;
+  /** Couples fake timers with the clock. Rejects if they are not fake, or coupled already. */
+  couple(timers: FakeTimers): Promise<void>;
+  release(): void;
+}
+
+export function createCompany(clock: () => Clock, sinks: () => Pick<Sinks, "running">): CodeCompany {
+  let calls = 0;
+  let changes = 0;
+  let timers: CodeTimers | undefined;
+  const turns = () => {
+    if (calls === 0) return turnsOfCode;
+    return clock().nextAlarm() === undefined ? turnsOfCall.without : turnsOfCall.withAlarm;
+  };
+  return {
+    counted(call) {
+      calls += 1;
+      changes += 1;
+      return call.finally(() => {
+        calls -= 1;
+        changes += 1;
+      });
+    },
+    async quiet() {
+      let seen = changes;
+      for (let still = 0; still < turns(); still++) {
+        await yieldToEventLoop();
+        if (seen !== changes) still = 0;
+        seen = changes;
+      }
+    },
+    isAnswering: () => sinks().running() > 0,
+    timers: () => timers,
+    async couple(given) {
+      timers = await coupleTimers(given, clock);
+    },
+    release() {
+      timers?.release();
+      timers = undefined;
+    },
+  };
+}

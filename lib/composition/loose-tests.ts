@@ -1,0 +1,28 @@
+import type { StoredFault } from "../emulator/instruments/faults.ts";
+import type { UnusedAnswers } from "../emulator/instruments/inbox.ts";
+import { describeSinkError, type SinkError } from "../emulator/instruments/sinks.ts";
+import type { Scenario } from "../features/scenarios/service.ts";
+
+/** What a test has set up and what never happened. */
+interface Unused {
+  readonly scenarios: readonly Scenario[];
+  readonly faults: readonly StoredFault[];
+  readonly answers: readonly UnusedAnswers[];
+}
+
+/** Throws if a strict service has set something up that never happened, or if a sink threw an error. */
+export function rejectLoose({ scenarios, faults, answers }: Unused, errors: readonly SinkError[]): void {
+  const found = [
+    ...errors.map(describeSinkError),
+    ...scenarios.map(
+      ({ match, next }) => `the scenario ${next ? `for the next ${next}` : JSON.stringify(match)} was never used`,
+    ),
+    ...faults.map(
+      ({ match: { method = "any call", path = "" } }) => `the fault for ${`${method} ${path}`.trim()} was never used`,
+    ),
+    ...answers.map(
+      ({ endpoint, responses }) => `the inbox "${endpoint}" never gave the answers ${JSON.stringify(responses)}`,
+    ),
+  ];
+  if (found.length > 0) throw new Error(found.join("; "), { cause: errors[0]?.error });
+}

@@ -1,0 +1,220 @@
+import type { Clock } from "../kernel/clock.ts";
+import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
+import { claimAll } from "./poll.ts";
+import type { Runner } from "./runner.ts";
+
+/** `runUntilIdle` gives up after this many due times. */
+const maxDueTimes = 10_000;
+/** A move gives up after this many turns at one instant. */
+const maxTurns = 10_000;
+/** A function that has not answered a delivery after this many turns waits for a timer of its own. */
+const turnsOfSink = 2_000;
+
+/** What else lives by the time of a manual clock. */
+export interface Company {
+  /** Resolves once the calls in process are answered, or wait for time to pass. */
+  quiet(): Promise<void>;
+  /** Whether a function of the tester answers a delivery now. */
+  isAnswering(): boolean;
+  /** The timers of the code under test; undefined unless they are coupled with the clock. */
+  timers():
+    | {
+        next(): number | undefined;
+        show(): Promise<void>;
+        run(): Promise<void>;
+        waiting(): readonly string[];
+      }
+    | undefined;
+}
+
+const alone: Company = { quiet: async () => {}, isAnswering: () => false, timers: () => undefined };
+
+/** How `advanceUntil` moves: until `isOver`, and where nothing is due by `step` at a time. */
+export interface Until {
+  readonly isOver: () => boolean;
+  readonly step: number;
+}
+
+interface Mover {
+  /** Runs every due job, and those that become due at the same instant meanwhile. Returns how many ran. */
+  settle(): Promise<number>;
+  /** Moves to `target` and runs the jobs of every due time on the way, in order. */
+  move(target: number, until?: Until): Promise<number>;
+  advanceToNext(): Promise<number>;
+  runUntilIdle(): Promise<number>;
+  /** Tells that a job was added. */
+  added(): void;
+  /** The number of jobs that run now. */
+  running(): number;
+  stop(): void;
+}
+
+interface Ports {
+  readonly clock: Clock;
+  readonly runner: Runner;
+  /** Stores the time, so that a crash does not set the clock back. */
+  readonly storeClock: (at: number) => Promise<void>;
+  /** Resolves when no job runs that began before the clock was frozen. */
+  readonly begun: () => Promise<unknown>;
+  readonly company?: Company | undefined;
+}
+
+const earliest = (...times: (number | undefined)[]): number | undefined => {
+  const known = times.filter((at) => at !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+};
+
+/** Moves a manual clock, and runs what falls due: jobs first, then the timers of the code under test. */
+export function createMover({ clock, runner, storeClock, begun, company = alone }: Ports): Mover {
+  let stopped = false;
+  let running = 0;
+  let isChanged = true;
+
+  /** Waits for a job. A function that answers its delivery may sleep with a timer of its own: then time moves on. */
+  const done = async (job: Promise<void>, target: number): Promise<void> => {
+    const timers = company.timers();
+    if (!timers) return job;
+    let hasEnded = false;
+    const end = job.finally(() => {
+      hasEnded = true;
+    });
+    for (let turns = 0; !hasEnded && !stopped; turns++) {
+      await yieldToEventLoop();
+      if (turns < turnsOfSink) continue;
+      const at = timers.next();
+      // What takes real time, such as painting, is awaited; so is a function that no timer can help.
+      if (!company.isAnswering() || at === undefined || at > target) break;
+      if (at > clock.now()) clock.moveTo(at);
+      await timers.run();
+      turns = 0;
+    }
+    return end;
+  };
+
+  const drain = async (target = 0): Promise<number> => {
+    let ran = 0;
+    await begun();
+    for (;;) {
+      const rows = stopped ? [] : await claimAll(runner, clock);
+      if (rows.length === 0) return ran;
+      for (const row of rows) {
+        running += 1;
+        await done(runner.run(row), target).finally(() => {
+          running -= 1;
+        });
+      }
+      ran += rows.length;
+    }
+  };
+
+  let known: number | undefined;
+  /** The due time of the next job. A stop at a timer of the code, or at a step, asks the store only if a job was added. */
+  const nextJob = async () => {
+    if (isChanged) {
+      isChanged = false;
+      known = await runner.next();
+    }
+    return known;
+  };
+  const isDue = (at: number | undefined) => at !== undefined && at <= clock.now();
+
+  /** Runs all that is due at this instant, and what it brings about at the same instant. */
+  const instant = async (target: number): Promise<number> => {
+    const timers = company.timers();
+    let ran = 0;
+    for (let turns = 0; !stopped; turns++) {
+      await timers?.show();
+      if (isDue(await nextJob())) {
+        ran += await drain(target);
+        isChanged = true;
+        await company.quiet();
+      } else if (isDue(timers?.next())) {
+        if (turns === maxTurns)
+          throw new Error(`at ${clock.iso()}, timers are set for this instant without end: ${timers?.waiting()[0]}`);
+        await timers?.run();
+        await company.quiet();
+      } else break;
+    }
+    return ran;
+  };
+
+  /** Moves from due time to due time, of jobs, alarms and timers of the code, or by steps where nothing is due. */
+  const walk = async (target: number, { isOver = () => false, step = Number.POSITIVE_INFINITY }: Partial<Until>) => {
+    const timers = company.timers();
+    const from = clock.now();
+    let stored = from;
+    let ran = 0;
+    isChanged = true;
+    await company.quiet();
+    while (!stopped && !isOver()) {
+      const alarm = clock.nextAlarm();
+      const due = earliest(await nextJob(), timers?.next(), alarm);
+      // Coupled code has no other time, so nothing happens before that.
+      const at = Math.min(due ?? Number.POSITIVE_INFINITY, timers ? Number.POSITIVE_INFINITY : clock.now() + step);
+      if (at > target) break;
+      if (at > stored) {
+        // Ahead by as much as has passed already: few writes, and after a crash the clock is never behind.
+        stored = Math.min(target, Math.max(2 * at - from, at + step));
+        await storeClock(stored);
+      }
+      if (at > clock.now()) clock.moveTo(at);
+      if (at === alarm) await company.quiet();
+      if (at === due) ran += await instant(target);
+      else await yieldToEventLoop();
+    }
+    if (!isOver()) clock.moveTo(Math.max(target, clock.now()));
+    await storeClock(clock.now());
+    await timers?.show();
+    return ran;
+  };
+
+  const move = async (target: number, until?: Until): Promise<number> => {
+    if (target < clock.now()) clock.moveTo(target);
+    if (until || company.timers()) return walk(target, until ?? {});
+    // Stored before any job runs, so that a crash during a job does not set the clock back.
+    await storeClock(target);
+    let ran = 0;
+    for (;;) {
+      const at = await runner.next();
+      if (stopped || at === undefined || at > target) break;
+      if (at > clock.now()) clock.moveTo(at);
+      ran += await drain();
+    }
+    clock.moveTo(Math.max(target, clock.now()));
+    return ran;
+  };
+
+  const nextOneOff = () => runner.next("one-off");
+  return {
+    move,
+    async settle() {
+      if (!company.timers()) return drain();
+      await company.quiet();
+      isChanged = true;
+      return instant(clock.now());
+    },
+    async advanceToNext() {
+      const at = earliest(await nextOneOff(), company.timers()?.next());
+      return at === undefined ? 0 : move(Math.max(at, clock.now()));
+    },
+    async runUntilIdle() {
+      let ran = await drain();
+      let dueTimes = 0;
+      for (let at = await nextOneOff(); at !== undefined && !stopped; at = await nextOneOff()) {
+        if (dueTimes++ === maxDueTimes)
+          throw new Error(
+            `after ${maxDueTimes} due times, at ${clock.iso()}, work still waits: does some of it never end?`,
+          );
+        ran += await move(Math.max(at, clock.now()));
+      }
+      return ran;
+    },
+    added() {
+      isChanged = true;
+    },
+    running: () => running,
+    stop() {
+      stopped = true;
+    },
+  };
+}

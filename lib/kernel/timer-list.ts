@@ -1,0 +1,97 @@
+import { yieldToEventLoop } from "./node/event-loop.ts";
+
+/** A timer that the code under test has set, and that has not run yet. */
+export interface WatchedTimer {
+  /** When it is due, on the clock of the service. */
+  at: number;
+  /** Such as `setInterval(poll, 1000)`. */
+  readonly words: string;
+  /** Where the code set it. The text is made only if it is read. */
+  readonly trace: { readonly stack?: string };
+  /** For an interval: the time between two runs. */
+  readonly again_ms: number | undefined;
+  /** Whether the runner has moved beyond it once without running it. */
+  isLate: boolean;
+}
+
+export type TimerList = ReturnType<typeof createTimerList>;
+
+/**
+ * The timers that wait, by the values that clear them. While the runner moves under `hold`, what is due is held back;
+ * `runHeld` runs it.
+ */
+export function createTimerList(now: () => number) {
+  const timers = new Map<unknown, WatchedTimer>();
+  let held: { readonly key: unknown; readonly run: () => unknown }[] = [];
+  let isHolding = false;
+  /** The due time of the next timer; undefined if it has to be looked for. */
+  let soonest: number | undefined;
+
+  const remove = (key: unknown) => {
+    timers.delete(key);
+    soonest = undefined;
+  };
+  const met = (key: unknown) => {
+    const timer = timers.get(key);
+    if (timer?.again_ms === undefined) return remove(key);
+    timer.at = now() + timer.again_ms;
+    soonest = undefined;
+  };
+  /** What is set for this instant while timers run is due a millisecond later with some runners; else it is gone. */
+  const postpone = () => {
+    for (const [key, timer] of timers) {
+      if (timer.at > now()) continue;
+      if (timer.isLate) timers.delete(key);
+      timer.isLate = true;
+      timer.at = now() + 1;
+    }
+    soonest = undefined;
+  };
+
+  return {
+    add(key: unknown, { wait_ms, ...timer }: Omit<WatchedTimer, "at" | "isLate"> & { readonly wait_ms: number }) {
+      const at = now() + wait_ms;
+      if (soonest !== undefined && at < soonest) soonest = at;
+      timers.set(key, { at, ...timer, isLate: false });
+    },
+    remove,
+    /** Runs a timer that the runner has found due, now or with `runHeld`. */
+    due(key: unknown, run: () => unknown): unknown {
+      if (isHolding) return held.push({ key, run });
+      met(key);
+      return run();
+    },
+    /** When the next timer is due; undefined if none waits. */
+    next() {
+      soonest ??= [...timers.values()].reduce((at, timer) => Math.min(at, timer.at), Number.POSITIVE_INFINITY);
+      return timers.size === 0 ? undefined : soonest;
+    },
+    /** Soonest first. */
+    waiting: () => [...timers.values()].sort((a, b) => a.at - b.at),
+    /** Moves the runner, and holds back what is due. */
+    async hold(move: () => unknown) {
+      isHolding = true;
+      try {
+        await move();
+        // Promises of timers resolve meanwhile.
+        await yieldToEventLoop();
+      } finally {
+        isHolding = false;
+      }
+    },
+    /** Runs what was held back, unless it was cleared meanwhile, each with all that follows from it at once. */
+    async runHeld() {
+      if (held.length === 0) postpone();
+      for (const { key, run } of held.splice(0)) {
+        if (!timers.has(key)) continue;
+        met(key);
+        run();
+        await yieldToEventLoop();
+      }
+    },
+    clear() {
+      timers.clear();
+      held = [];
+    },
+  };
+}
