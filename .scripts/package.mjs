@@ -9,6 +9,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { frameworks, lint, timers } from "./package-recipes.mjs";
 
 /** The most types that an import of the package may cost a compiler. */
 const mostTypes = 30_000;
@@ -74,10 +75,12 @@ try {
   await start(home);
   optionalPackages(home);
   testRunners(home);
+  timers(home);
   await suites(home);
-  expressReceiver(home);
+  await frameworks(home);
   editor(home);
   types(home);
+  lint(home);
   console.log(`the package is right: ${kilobytes} kB, ${files.length} files`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -205,13 +208,6 @@ async function suites(home) {
   run(bin("jest"), ["--config", "jest.config.mjs"], options);
   for (const name of ["playwright.config.mjs", "playwright.shared.config.mjs"])
     run(bin("playwright"), ["test", "--config", name, "playwright.spec"], { ...options, env: process.env });
-}
-
-/** The receiver of the documentation, with the real Express. */
-function expressReceiver(home) {
-  run("npm", ["install", "--prefix", home, "--no-save", "--silent", "express@5.2.1"]);
-  cpSync("fixtures/recipes/receiver-express.mjs", join(home, "receiver-express.mjs"));
-  run(process.execPath, ["receiver-express.mjs"], { cwd: home });
 }
 
 /** The declarations under the oldest TypeScript and one of today, with every way to find them, without `skipLibCheck`. */

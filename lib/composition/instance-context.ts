@@ -8,6 +8,7 @@ import type { Worlds } from "../emulator/worlds.ts";
 import type { Hosts } from "../http/hosts.ts";
 import type { Listening } from "../http/server.ts";
 import type { CodeCompany } from "./company.ts";
+import type { Mount } from "./mount.ts";
 import type { Runtimes } from "./runtimes.ts";
 
 /** State of a service that survives restores: ports, accepted hosts, sinks and snapshots. */
@@ -17,6 +18,8 @@ export interface InstanceContext {
   /** Whether the options say how other machines reach the service: a public URL, a proxy, or a trusted network. */
   readonly mayBeReached: boolean;
   readonly sinks: Sinks;
+  /** The place of the service below an application. */
+  readonly mount: Mount;
   /** The code that calls the service in this process. */
   readonly company: CodeCompany;
   readonly snapshots: Snapshots;

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from "node:http";
 import * as v from "valibot";
 import { isLoopbackHost } from "../http/hosts.ts";
 import type { Crowd } from "../http/limits/connections.ts";
@@ -18,7 +19,7 @@ const openToOthers = () =>
     "host",
     "can be reached from other machines; set the option publicUrl, behindProxy if a proxy is in front of it, or in dev trustNetwork",
   );
-interface Host extends Pick<InstanceContext, "mayBeReached" | "hosts" | "listening"> {
+interface Host extends Pick<InstanceContext, "mayBeReached" | "hosts" | "listening" | "mount"> {
   readonly state: HostState;
 }
 
@@ -35,10 +36,15 @@ export async function openPort(host: Host, at: object): Promise<Listening> {
   const address = checkArgument(listenAddress, "at", at, "{ port: 7400 }");
   if (!host.mayBeReached && !isLoopbackHost(address.host)) throw openToOthers();
   const app = () => host.state.wiring.app;
+  // Links with the base path work at the port too.
+  const unmounted = (request: IncomingMessage) => {
+    request.url = host.mount.inner(request.url ?? "/");
+    return request;
+  };
   const server = await listen(
     {
-      handle: (request, response) => app().handle(request, response),
-      upgrade: (request, socket, head) => app().upgrade(request, socket, head),
+      handle: (request, response) => app().handle(unmounted(request), response),
+      upgrade: (request, socket, head) => app().upgrade(unmounted(request), socket, head),
       crowd: crowdOf(() => host.state),
     },
     address,

@@ -18,6 +18,7 @@ import { differencesOf } from "../store/sqlite/image-differences.ts";
 import { type InstanceContext, mutedSettings } from "./instance-context.ts";
 import { createCompany } from "./company.ts";
 import { rejectLoose } from "./loose-tests.ts";
+import { createMount } from "./mount.ts";
 import { openPort } from "./open-port.ts";
 import { copyFoundation, type Foundation } from "./open-store.ts";
 import { createRuntimes, type Runtimes } from "./runtimes.ts";
@@ -166,6 +167,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
       createHosts([...settings.hosts, ...(settings.publicUrl ? [new URL(settings.publicUrl).host] : [])]),
     mayBeReached: mayBeReached(settings),
     sinks: parent?.sinks.copy() ?? createSinks(),
+    mount: createMount(settings),
     company: createCompany(
       () => current().foundation.clock,
       () => context.sinks,

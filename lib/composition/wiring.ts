@@ -65,9 +65,9 @@ export function wire(foundation: Foundation, settings: Settings, host: InstanceC
 
   const mailer = mailerOf(settings, host);
 
-  const origin = () => settings.publicUrl ?? host.listening[0]?.url ?? "http://localhost";
+  const { runtimes, company, mount } = host;
+  const origin = () => (mount.origin() ?? host.listening[0]?.url ?? "http://localhost") + settings.basePath;
   const wake = untraced((at) => loop.wake(at), tracer);
-  const { runtimes, company } = host;
   const features = createFeatures(foundation, settings, {
     ...runtimes,
     driver: tracedDriver(runtimes.driver, tracer),

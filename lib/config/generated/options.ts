@@ -110,6 +110,12 @@ export interface Options {
    */
   publicUrl?: string | undefined;
   /**
+   * The path of an application below which `service.fetch` is mounted. Links, `Location` and the dashboard are below it. In `dev`, links have the origin of the application's last request, unless `publicUrl` is set. At most 256 characters.
+   * @default ""
+   * @example "/svc"
+   */
+  basePath?: string | undefined;
+  /**
    * Trust the last address in `X-Forwarded-For`, and allow listening on addresses other than loopback.
    * @default false
    * @example false
@@ -895,7 +901,7 @@ export interface Options {
     key?: string | undefined;
   } | undefined;
   /**
-   * The fake timers of a test runner: `vi`, `jest` or `t.mock.timers`. They move with the manual clock of the service, in one order of events (`dev`).
+   * The fake timers of a test runner: `vi`, `jest` or `t.mock.timers`. They move with the manual clock of the service, in one order of events (`dev`). Without it, the test moves the two by itself.
    * @example vi
    */
   timers?: FakeTimers | undefined;

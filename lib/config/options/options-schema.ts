@@ -17,7 +17,7 @@ import { generations } from "./generations.ts";
 import { mail } from "./mail.ts";
 import { metrics } from "./metrics.ts";
 import { limit, option, path, positive } from "./option-types.ts";
-import { corsOrigins, origin } from "./origins.ts";
+import { basePathOf, corsOrigins, origin } from "./origins.ts";
 import { outbound, trustNetwork } from "./outbound.ts";
 import { assets, encryptionKey, keyFile, migrate } from "./postgres.ts";
 import { repositories } from "./repositories.ts";
@@ -143,6 +143,13 @@ export const optionsSchema = v.strictObject({
       flag: "public-url",
       value: "URL",
     }),
+  ),
+  basePath: v.optional(
+    option(basePathOf, {
+      help: "The path of an application below which `service.fetch` is mounted. Links, `Location` and the dashboard are below it. In `dev`, links have the origin of the application's last request, unless `publicUrl` is set.",
+      example: '"/svc"',
+    }),
+    "",
   ),
   behindProxy: v.optional(
     option(v.boolean(), {

@@ -20,6 +20,15 @@ export const origin = v.pipe(
   v.check(isOrigin, "must be an http or https URL without a path, such as https://svc.example.com"),
   v.transform((text) => new URL(text).origin),
 );
+const basePathRule = "must be a path such as /svc: a slash before each part, none at the end, no dot and no query";
+const ownPaths = /^\/(v1|_svc|dashboard|assets|hooks|git|healthz|readyz|metrics)(\/|$)/;
+/** The path of an application below which the service is mounted; empty for none. */
+export const basePathOf = v.pipe(
+  v.string(basePathRule),
+  v.maxLength(256, "must have at most 256 characters"),
+  v.check((text) => text === "" || /^(\/[\w~-]+)+$/.test(text), basePathRule),
+  v.check((text) => !ownPaths.test(text), "must not begin with a path of the service, such as /v1"),
+);
 const corsRule = "must be a whole origin such as https://app.example.com or capacitor://localhost, or * alone for all";
 /** Apps send origins of schemes of their own, which `URL` takes for opaque: `capacitor://localhost`, `tauri://localhost`. */
 const isAppOrigin = (text: string) => /^(?!https?:|file:)[a-z][a-z\d+.-]*:\/\/[\w.-]+(:\d+)?$/i.test(text);

@@ -16,7 +16,7 @@ export const timers = v.optional(
       "must be what moves the fake timers: vi of Vitest, jest of Jest, or t.mock.timers of node:test",
     ),
     {
-      help: "The fake timers of a test runner: `vi`, `jest` or `t.mock.timers`. They move with the manual clock of the service, in one order of events (`dev`).",
+      help: "The fake timers of a test runner: `vi`, `jest` or `t.mock.timers`. They move with the manual clock of the service, in one order of events (`dev`). Without it, the test moves the two by itself.",
       example: "vi",
     },
   ),

@@ -3,6 +3,7 @@ import { ClientProblem, incomplete, problemOf } from "../../client/problem.ts";
 import type { Request as ApiRequest, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
 import { callOf, note } from "./calls.ts";
+import { base } from "./router.ts";
 
 /** The acting person: the person of the session in `start`, the chosen person in `dev`. */
 export interface Session {
@@ -61,7 +62,7 @@ function end(): void {
 async function exchange(method: string, path: string, body: unknown, signal: AbortSignal | undefined) {
   let response: Response;
   try {
-    response = await fetch(path, {
+    response = await fetch(base + path, {
       method,
       redirect: "error",
       ...(signal && { signal }),

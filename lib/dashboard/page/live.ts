@@ -2,6 +2,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { ClientProblem } from "../../client/problem.ts";
 import { loadSession, person, session } from "./api.ts";
+import { base } from "./router.ts";
 
 /** A message of `/dashboard/live`: says what has changed, but not the new values. */
 export interface Change {
@@ -70,7 +71,7 @@ let wait = 250;
 
 function connect(): void {
   const query = person.value === null ? "" : `?person=${encodeURIComponent(person.value)}`;
-  const made = new WebSocket(`${location.origin.replace(/^http/, "ws")}/dashboard/live${query}`);
+  const made = new WebSocket(`${location.origin.replace(/^http/, "ws")}${base}/dashboard/live${query}`);
   socket = made;
   made.addEventListener("message", ({ data }) => {
     const change = JSON.parse(String(data)) as Change;

@@ -1,6 +1,8 @@
 import { signal } from "@preact/signals";
 
-const root = "/dashboard";
+/** The path below which an application has mounted the service; usually empty. */
+export const base = /^(.*?)\/dashboard(?:\/|$)/.exec(location.pathname)?.[1] ?? "";
+const root = `${base}/dashboard`;
 const here = () => ({
   path: location.pathname.slice(root.length).replace(/\/$/, "") || "/",
   query: new URLSearchParams(location.search),
