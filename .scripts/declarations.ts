@@ -88,6 +88,10 @@ const methodDoc = ({ summary, method, path, needs }: Operation) => {
   return `/** ${summary}. \`${method} ${path}\` with ${key}. */`;
 };
 
+/** The names of a feature in the client: `"audit-log"` is `auditLog` too. */
+const namesOf = (feature: string) =>
+  feature.includes("-") ? [`"${feature}"`, feature.replaceAll(/-(.)/g, (_, next) => next.toUpperCase())] : [feature];
+
 /** The features of the client: one interface each, with one method per operation. */
 async function methodsText(): Promise<string> {
   const all = await records();
@@ -102,7 +106,7 @@ async function methodsText(): Promise<string> {
       const input = hasInput(operation) ? inputName(operation) : "Nothing";
       const needed = hasInput(operation) && (inputOf(operation)["required"] as string[]).length > 0;
       const given = `input${needed ? "" : "?"}: ${input}${needed ? "" : " | undefined"}, options?: CallOptions`;
-      return `  ${methodDoc(operation)}\n  ${operation.id.slice(feature.length + 1)}(${given}): Promise<${answerOf(operation, all)}>;`;
+      return `  ${methodDoc(operation)}\n  readonly ${operation.id.slice(feature.length + 1)}: (${given}) => Promise<${answerOf(operation, all)}>;`;
     });
     const waits = get ? ` extends Waits<${all.nameOf(get.result)}>` : "";
     return `export interface ${pascal(feature)}Calls${waits} {\n${methods.join("\n")}\n}`;
@@ -128,7 +132,7 @@ export type Nothing = Record<never, never>;
 ${interfaces.join("\n\n")}
 
 export interface Calls {
-${features.map((feature) => `  readonly ${feature.includes("-") ? `"${feature}"` : feature}: ${pascal(feature)}Calls;`).join("\n")}
+${features.flatMap((feature) => namesOf(feature).map((name) => `  readonly ${name}: ${pascal(feature)}Calls;`)).join("\n")}
 }
 
 /** The types of each operation, by its name. */

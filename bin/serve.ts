@@ -131,7 +131,7 @@ export async function isPortFree(port: number, host: string): Promise<boolean> {
 }
 
 /** Resolves when a signal has stopped the service. A second signal exits at once. */
-function untilStopped(service: Service): Promise<void> {
+function untilStopped(service: Service<string | null>): Promise<void> {
   return new Promise((resolve, reject) => {
     let stopping = false;
     const stop = (signal: NodeJS.Signals) => {

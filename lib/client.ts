@@ -5,7 +5,7 @@ export type * from "./client/answers.ts";
 export type * from "./client/generated/inputs.ts";
 export type * from "./client/generated/records.ts";
 /** The typed client of svc-server. It needs only fetch, and runs in browsers and in Node. */
-export { type BrokenRule, ClientProblem } from "./client/problem.ts";
+export { type BrokenRule, ClientProblem, type ErrorCode } from "./client/problem.ts";
 export type { CallOptions, ClientOptions } from "./client/send.ts";
 export { verifySignatureAsync } from "./client/signature.ts";
 export type { Answer, Client, Input, OperationId, Result } from "./client/typed-client.ts";

@@ -2,6 +2,7 @@
 
 export type { Page, WithMeta } from "./client/answers.ts";
 export type * from "./client/generated/records.ts";
+export type { ErrorCode } from "./client/problem.ts";
 export type { Client } from "./client/typed-client.ts";
 export type { Service } from "./composition/service-facade.ts";
 export type { Options } from "./config/generated/options.ts";

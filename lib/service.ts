@@ -32,15 +32,15 @@ export type WithKey =
  * Creates a service. Without options it is an emulator in memory, with one organization and an owner's key.
  * @throws {BadOptions} for an invalid option, {BadSeed} for an invalid seed, {DatabaseError} for an unusable database.
  */
-export async function createService(options?: Options & WithKey): Promise<Service<string>>;
-export async function createService(options?: Options): Promise<Service>;
-export async function createService(options: Options = {}): Promise<Service> {
+export async function createService(options?: Options & WithKey): Promise<Service>;
+export async function createService(options?: Options): Promise<Service<string | null>>;
+export async function createService(options: Options = {}): Promise<Service<string | null>> {
   await loadH3();
   return (await beginService(options)).service;
 }
 
 interface Begun {
-  readonly service: Service;
+  readonly service: Service<string | null>;
   readonly warnings: readonly string[];
   /** The runtimes of deployments; null if they are simulated. */
   readonly runtime: string | null;

@@ -44,7 +44,10 @@ function registrarOf(t: Test): (cleanUp: CleanUp) => unknown {
 }
 
 /** Creates a service that closes when the test ends. The test fails if a sink threw, or if jobs are still running. */
-async function forTest<S extends Service>(t: Test, make: () => Promise<S>): Promise<S> {
+async function forTest<S extends Pick<Service, "busy" | "sinkErrors" | "close">>(
+  t: Test,
+  make: () => Promise<S>,
+): Promise<S> {
   // First, so that a wrong context is refused before a service is created.
   const register = registrarOf(t);
   const service = await make();
@@ -66,9 +69,9 @@ async function forTest<S extends Service>(t: Test, make: () => Promise<S>): Prom
  * 2026 and seeded random numbers, so every run gives the same bytes. With `{ strict: true }` nothing leaves the
  * process, and the test fails if a scenario was never used.
  */
-export async function createTestService(t?: Test, options?: Options & WithKey): Promise<Service<string>>;
-export async function createTestService(t?: Test, options?: Options): Promise<Service>;
-export async function createTestService(t?: Test, options: Options = {}): Promise<Service> {
+export async function createTestService(t?: Test, options?: Options & WithKey): Promise<Service>;
+export async function createTestService(t?: Test, options?: Options): Promise<Service<string | null>>;
+export async function createTestService(t?: Test, options: Options = {}): Promise<Service<string | null>> {
   return forTest(t, () => createService({ clock: "manual@2026-01-01T00:00:00Z", random: "test", ...options }));
 }
 

@@ -1,8 +1,16 @@
+import type { ProblemCode } from "../kernel/errors.ts";
+
 /** One broken rule of a body or query. `path` is dotted: `source.repo`, `events.0`. */
 export interface BrokenRule {
   readonly path: string;
   readonly message: string;
 }
+
+/**
+ * What an error can mean: the codes of the service, and those of the client: `unreachable`, `timed_out`, `unreadable`.
+ * A newer service may have more.
+ */
+export type ErrorCode = ProblemCode | "unreachable" | "timed_out" | "unreadable";
 
 const brand = Symbol.for("svc-server.ClientProblem");
 
@@ -12,7 +20,7 @@ const brand = Symbol.for("svc-server.ClientProblem");
  */
 export class ClientProblem extends Error {
   override readonly name = "ClientProblem";
-  readonly code: string;
+  readonly code: ErrorCode | (string & Record<never, never>);
   /** The HTTP status; 0 if there was no response. */
   readonly status: number;
   /** Every broken rule of a `validation_failed`; empty for other codes. */

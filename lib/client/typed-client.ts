@@ -22,27 +22,31 @@ type Work = (typeof works)[number];
 
 export type Client = Calls & {
   /** Every item of a list across its pages: `for await (const project of client.paginate(client.projects.list))`. */
-  paginate<I extends object | undefined, T>(
+  readonly paginate: <I extends object | undefined, T>(
     list: (input: I, options?: CallOptions) => Promise<Page<T>>,
     input?: NoInfer<I>,
     options?: CallOptions,
-  ): AsyncGenerator<T>;
+  ) => AsyncGenerator<T>;
   /**
    * Like `client.deployments.waitUntilDone(id)` and `client.generations.waitUntilDone(id)`.
    *
    * @throws {TypeError} for a feature whose records have no final state.
    */
-  waitUntilDone<F extends Work>(feature: F, id: string, options?: WaitOptions): Promise<Answer<`${F}.get`>>;
+  readonly waitUntilDone: <F extends Work>(
+    feature: F,
+    id: string,
+    options?: WaitOptions,
+  ) => Promise<Answer<`${F}.get`>>;
   /**
    * The entries of a log as they are written: of a deployment, until it has ended, or of the app of an environment,
    * until the environment is deleted. Returns the status with which the stream ended.
    */
-  followLogs(
+  readonly followLogs: (
     of: string | { readonly id: string; readonly name: string },
     options?: CallOptions,
-  ): AsyncGenerator<LogEntry, { status: string } | undefined>;
+  ) => AsyncGenerator<LogEntry, { status: string } | undefined>;
   /** Calls any operation by name, for programs that know the name only at run time. Returns the flat form. */
-  call(id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<unknown>;
+  readonly call: (id: string, input?: Readonly<Record<string, unknown>>, options?: CallOptions) => Promise<unknown>;
 };
 
 /** Whether a call reads a log as it is written. Models may have an input of that name. */
@@ -61,7 +65,10 @@ export function clientOver(sender: Sender): Client {
       verb,
       (input: object, given: CallOptions) => call(`${feature}.${verb}`, { ...input }, given),
     ]);
-    features[feature] = Object.fromEntries(methods);
+    const own = Object.fromEntries(methods);
+    features[feature] = own;
+    // `client.auditLog` beside `client["audit-log"]`.
+    features[feature.replaceAll(/-(.)/g, (_, next: string) => next.toUpperCase())] = own;
   }
   const waitUntilDone = async (feature: string, id: string, given?: WaitOptions) => {
     const get = `${workOf(feature)}.get`;

@@ -19,7 +19,7 @@ export interface Waits<T> {
    * seconds. Over a port, detecting this takes four seconds at the start of the wait, and half a minute later on.
    * @example await client.deployments.waitUntilDone(id, { timeout: 60_000 })
    */
-  waitUntilDone(id: string, options?: WaitOptions): Promise<T & WithMeta>;
+  readonly waitUntilDone: (id: string, options?: WaitOptions) => Promise<T & WithMeta>;
 }
 
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];

@@ -18,10 +18,10 @@ import type { ServiceInstance } from "./service-instance.ts";
 import { type StateTools, stateTools } from "./state-tools.ts";
 
 /**
- * A whole deployment-and-generation service in this process. `Key` is `string` if the options guarantee a key at every
- * start.
+ * A whole deployment-and-generation service in this process. `Key` is `string | null` if the options do not guarantee a
+ * key at every start.
  */
-export interface Service<Key extends string | null = string | null>
+export interface Service<Key extends string | null = string>
   extends Instruments<Service<Key>>,
     StateTools<Service<Key>> {
   /** A key of the first owner; null unless this start created it or received it as an option. */
@@ -37,57 +37,57 @@ export interface Service<Key extends string | null = string | null>
    * Calls the interface in process, without a port: `service.fetch('/v1/projects', { headers })`. Takes a path or a URL;
    * only a URL's path counts.
    */
-  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
   /**
    * The typed client of `svc-server/client`, without a port: `service.client().projects.create({ … })`. Calls go
    * directly to their operations and are never retried. As everywhere under `/v1`, unknown fields are ignored. `apiKey`
    * defaults to the service's own; "" sends none. Throws `validation_failed` for any other option.
    */
-  client(as?: { apiKey?: string }): Client;
+  readonly client: (as?: { apiKey?: string }) => Client;
   /**
    * Opens a port. `port` 0 (the default) picks a free one; `host` defaults to 127.0.0.1. Rejects with
    * `validation_failed` for an invalid port or host, and for a host beyond loopback without the option `publicUrl` or
    * `behindProxy`. Rejects with Node's own error if the port cannot be opened.
    */
-  listen(at?: { port?: number; host?: string }): Promise<Listening>;
+  readonly listen: (at?: { port?: number; host?: string }) => Promise<Listening>;
   readonly clock: ClockTools;
   /** Runs all due work, and resolves when none is left. */
-  settle(): Promise<Advanced>;
+  readonly settle: () => Promise<Advanced>;
   readonly keys: {
     /** Makes an API key for a user with this role. If the organization has no such user, makes one. */
-    create(wanted: {
+    readonly create: (wanted: {
       organization?: string;
       role?: Role;
       scopes?: readonly Scope[];
       name?: string;
-    }): Promise<{ key: string }>;
+    }) => Promise<{ key: string }>;
   };
   readonly organizations: {
     /**
      * Makes an organization with this name and plan (default `starter`). `keys.create({ organization: name })` adds
      * users to it.
      */
-    create(wanted: { name: string; plan?: Plan }): Promise<{ id: string; name: string; plan: Plan }>;
+    readonly create: (wanted: { name: string; plan?: Plan }) => Promise<{ id: string; name: string; plan: Plan }>;
   };
   /**
    * Checks the store's invariants, such as "a job sends what is pending", and returns the violations; an empty list
    * means that all hold. Reads every row, for a database file in a worker thread. `svc-server doctor --deep` checks the
    * same.
    */
-  invariants(): Promise<readonly Violation[]>;
+  readonly invariants: () => Promise<readonly Violation[]>;
   /** The errors that sinks threw, oldest first. Any error makes `createTestService` fail its test. */
   readonly sinkErrors: readonly SinkError[];
   /** The number of jobs that run because a manual clock is being moved or settled. */
   readonly busy: number;
   /** Closes everything: ports, job loop, store. No timer or handle remains. */
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 /** A null key means no key, as in the network client. */
 const clientOptions = record({ apiKey: v.nullish(v.string("must be a string")) });
 
 /** The service object for users: every call goes to the host's current state. */
-export function createFacade(host: ServiceInstance): Service {
+export function createFacade(host: ServiceInstance): Service<string | null> {
   const calls = createAwaitedCalls();
   const app = () => {
     calls.check();
@@ -109,7 +109,7 @@ export function createFacade(host: ServiceInstance): Service {
     requireOpen();
     return host.state.wiring.clockControl;
   };
-  const service: Service = {
+  const service: Service<string | null> = {
     get apiKey() {
       return host.state.apiKey;
     },
@@ -123,7 +123,8 @@ export function createFacade(host: ServiceInstance): Service {
       const current = app();
       const request = ownRequest(input, init);
       // Nothing is awaited in between, so calls made before close() also start before it.
-      const answered = async () => current.fetch(request instanceof Promise ? await request : request);
+      const answered = async () =>
+        host.mount.around(request instanceof Promise ? await request : request, current.fetch);
       return host.company.counted(answered());
     },
     client(as = {}) {

@@ -10,40 +10,40 @@ import type { ServiceInstance } from "./service-instance.ts";
 /** Functions that save, restore, copy and compare the whole state of a service (`dev`). */
 export interface StateTools<Fork> {
   /** Saves the whole state: rows, clock, pending work, identifiers, random numbers (`dev`). */
-  snapshot(options?: { name?: string }): Promise<{ id: string; now: string }>;
+  readonly snapshot: (options?: { name?: string }) => Promise<{ id: string; now: string }>;
   readonly snapshots: {
     /** The last 100 snapshots, oldest first (`dev`). */
-    list(): StoredSnapshot[];
+    readonly list: () => StoredSnapshot[];
     /** Frees the memory of a snapshot, named by its id or name. Throws `not_found` for an unknown one (`dev`). */
-    remove(idOrName: string): void;
+    readonly remove: (idOrName: string) => void;
   };
   /**
    * The records added, changed and removed between two snapshots; without `to`, between a snapshot and now. For a
    * secret it shows only that it changed, not its value (`dev`).
    */
-  compare(of: { from: string; to?: string }): Promise<Comparison>;
+  readonly compare: (of: { from: string; to?: string }) => Promise<Comparison>;
   /**
    * Restores a snapshot, named by its id, or by its name: the newest of that name. Only this moves time back. Calls still
    * running then change nothing. Sinks and open ports stay. Rejects with `not_found` for an unknown snapshot (`dev`).
    */
-  restore(idOrName: string): Promise<{ id: string; now: string }>;
+  readonly restore: (idOrName: string) => Promise<{ id: string; now: string }>;
   /**
    * Restores the state right after the start, with the seed. Rejects with `limit_reached` if the database file was
    * larger than 1 GiB at the start (`dev`).
    */
-  reset(): Promise<{ now: string }>;
+  readonly reset: () => Promise<{ now: string }>;
   /**
    * An independent copy in memory: rows, clock, pending work, identifiers, random numbers, snapshots. The copy shares
    * the functions in the options (sinks, transport, drivers), listens on no port, and must be closed separately
    * (`dev`).
    */
-  fork(options?: ForkOptions & { timers?: FakeTimers }): Promise<Fork>;
+  readonly fork: (options?: ForkOptions & { timers?: FakeTimers }) => Promise<Fork>;
   /**
    * The state changes, events and attempts that would happen until then. A muted fork computes them, so the service
    * stays unchanged and sends nothing. Takes `{ by: "2h" }`, or `{ to }` with an instant, `"next"` or `"idle"`. Works
    * with any clock (`dev`).
    */
-  preview(until: { by?: string; to?: string }): Promise<Preview>;
+  readonly preview: (until: { by?: string; to?: string }) => Promise<Preview>;
 }
 
 const forkInProcess = record({ ...forkOptions.entries, timers });

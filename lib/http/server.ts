@@ -14,7 +14,7 @@ export interface Listening {
   /** The address for clients on this machine, such as `http://127.0.0.1:7400`. */
   readonly url: string;
   /** Accepts no more requests, finishes running ones, and cuts the remaining connections after `grace`. */
-  close(grace?: string): Promise<void>;
+  readonly close: (grace?: string) => Promise<void>;
 }
 
 /** The reason phrase, such as `Not Found` for 404. Node adds none if the answer is a Response. */

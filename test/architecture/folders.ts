@@ -27,6 +27,7 @@ export const alsoKnow: Readonly<Record<string, readonly [folder: string, reason:
  */
 export const forBrowsers: Readonly<Record<string, string>> = {
   "lib/kernel/manual-clock-hint.ts": "the client, the service and the program say the same sentence",
+  "lib/kernel/errors.ts": "the client names the codes of the table; it takes the type alone",
   "lib/kernel/secrets/received-webhook.ts": "both checks of signatures take the same headers and bodies",
 };
 

@@ -6,14 +6,14 @@ import { type Figure, figure, repeated } from "./figures.ts";
 
 const key = "sk_live_demo_bench";
 
-async function call(service: Service, method: string, path: string, body?: object) {
+async function call(service: Service<string | null>, method: string, path: string, body?: object) {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const response = await service.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
   return (await response.json()) as { id: string; status: string };
 }
 
-async function ended(service: Service, { id }: { id: string }): Promise<string> {
+async function ended(service: Service<string | null>, { id }: { id: string }): Promise<string> {
   const { status } = await call(service, "GET", `/v1/deployments/${id}?wait=60`);
   if (status !== "active") throw new Error(`a deployment ended as ${status}`);
   return id;

@@ -60,7 +60,7 @@ async function gitPushes(url: string, { folder, key }: Given): Promise<number[]>
 }
 
 /** From the hook that closes a pull request until its preview stops responding. */
-async function previewEnds(service: Service, { folder, key, project_id }: Given): Promise<number[]> {
+async function previewEnds(service: Service<string | null>, { folder, key, project_id }: Given): Promise<number[]> {
   const json = { "content-type": "application/json" };
   const bearer = { ...json, authorization: `Bearer ${key}` };
   const post = async (path: string, body: object, headers: Readonly<Record<string, string>>) => {
@@ -101,7 +101,7 @@ async function previewEnds(service: Service, { folder, key, project_id }: Given)
 /**
  * Deployments by the command and by git, each from another program; then previews of pull requests that open and close.
  */
-export async function pushes(service: Service, given: Given) {
+export async function pushes(service: Service<string | null>, given: Given) {
   const { url } = await service.listen();
   const deployed = await deploys(url, given);
   const pushed = await gitPushes(url, given);

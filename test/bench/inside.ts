@@ -19,7 +19,7 @@ const { id: project_id } = await call("/v1/projects", { name: "bench", region: "
 const order = { project_id, environment: "production", source };
 const deploy = () => call("/v1/deployments", order);
 
-const lifecycle = async (of: Service) => {
+const lifecycle = async (of: Service<string | null>) => {
   const { id } = await deploy();
   await of.clock.advance("10s");
   assert.equal((await call(`/v1/deployments/${id}`))["status"], "active");

@@ -11,7 +11,7 @@ const key = "sk_live_demo_bench";
 const options = { clock: "manual@2026-01-01T00:00:00Z", logLevel: "silent", rateLimit: 1e9, key } as const;
 const source = { type: "git", repo: "acme/web", branch: "main" } as const;
 
-const clientOf = (service: Service) => service.client({ apiKey: key });
+const clientOf = (service: Service<string | null>) => service.client({ apiKey: key });
 
 const atMost = (value: number): Goal => ({ floor: value, aim: value });
 
@@ -94,7 +94,7 @@ async function states(count: number, times: number, goal: Goal): Promise<Figure[
   const { projects } = clientOf(service);
   const change = () => projects.create({ name: `p ${performance.now()}`, region: "eu-west-1" });
   const fork = async () => {
-    let made: Service | undefined;
+    let made: Service<string | null> | undefined;
     const ms = await timed(async () => {
       made = await service.fork();
     });

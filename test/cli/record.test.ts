@@ -37,7 +37,7 @@ const member = (name: string, email: string, role: "owner" | "developer", key: s
 });
 
 /** The account to record: a service with a manual clock, on a port. */
-async function account(t: TestContext): Promise<{ service: Service; url: string }> {
+async function account(t: TestContext): Promise<{ service: Service<string | null>; url: string }> {
   const users = [
     member(secretOf("a name"), secretOf("an address"), "owner", secretOf("the caller's key")),
     member("Grace Hopper", "grace@real-company.com", "developer", secretOf("another member's key")),
@@ -51,7 +51,7 @@ async function account(t: TestContext): Promise<{ service: Service; url: string 
 const source = { type: "git", repo: "acme/web", branch: "main" };
 
 /** A team's work at its real service, through the recorder. */
-async function work(service: Service, base: string) {
+async function work(service: Service<string | null>, base: string) {
   const key = secretOf("the caller's key");
   const call = async (method: string, path: string, body?: unknown) => {
     const sent =

@@ -138,7 +138,12 @@ test("each of the wrong servers is found", withSnapshots, async (t) => {
   for (const [fault, [sentence, before]] of Object.entries(all)) {
     const fork = await service.fork();
     const found = differing(
-      await trial(fork as unknown as Service, before, true, isAboutAll.has(sentence) ? undefined : sentence),
+      await trial(
+        fork as unknown as Service<string | null>,
+        before,
+        true,
+        isAboutAll.has(sentence) ? undefined : sentence,
+      ),
     );
     await fork.close();
     if (!found.some((one) => one.endsWith(`: ${sentence}`)))

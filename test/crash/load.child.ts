@@ -58,7 +58,7 @@ function notesBeside(database: string) {
 }
 
 const callsOf =
-  (service: Service) =>
+  (service: Service<string | null>) =>
   async (method: string, path: string, body?: object, more: Record<string, string> = {}) => {
     const response = await service.fetch(`/v1${path}`, {
       method,

@@ -16,7 +16,7 @@ const endless = "y".repeat(100_000);
 /**
  * Makes records with texts as hostile and as long as the interface accepts. Returns the paths of pages that show them.
  */
-async function fillHostile(service: Service): Promise<string[]> {
+async function fillHostile(service: Service<string | null>): Promise<string[]> {
   const client = service.client();
   service.webhooks.sink("hook", () => new Response(hostile + endless, { status: 500 }));
   const hook = await client.webhooks.create({ url: `https://hook.inbox.test/${"z".repeat(2000)}`, events: ["*"] });

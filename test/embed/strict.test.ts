@@ -10,9 +10,10 @@ import { member, withMembers } from "../helpers/members.ts";
 import { deferred } from "../helpers/temporary-store.ts";
 import { start as receiver } from "../helpers/webhook-receiver.ts";
 
-const subscribe = (service: Service, url = "https://hook.inbox.test/") =>
+const subscribe = (service: Service<string | null>, url = "https://hook.inbox.test/") =>
   service.client().webhooks.create({ url, events: ["*"] });
-const project = (service: Service, name = "web") => service.client().projects.create({ name, region: "eu" });
+const project = (service: Service<string | null>, name = "web") =>
+  service.client().projects.create({ name, region: "eu" });
 
 const failing = () => {
   throw new TypeError("not for me", { cause: new Error("it is for you") });

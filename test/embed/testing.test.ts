@@ -6,15 +6,16 @@ import { hasSnapshots, withSnapshots } from "../helpers/engine.ts";
 import { runner } from "../helpers/fake-test-runner.ts";
 import { bearer, jsonBearer } from "../helpers/headers.ts";
 
-const headersOf = (service: Service) => jsonBearer(service.apiKey);
-const post = async (service: Service, path: string, body: object) => {
+const headersOf = (service: Service<string | null>) => jsonBearer(service.apiKey);
+const post = async (service: Service<string | null>, path: string, body: object) => {
   const answer = await service.fetch(path, { method: "POST", headers: headersOf(service), body: JSON.stringify(body) });
   assert.equal(answer.status, 201, await answer.clone().text());
   return answer.json() as Promise<{ id: string }>;
 };
-const subscribe = (service: Service, more: object = {}) =>
+const subscribe = (service: Service<string | null>, more: object = {}) =>
   post(service, "/v1/webhooks", { url: "https://hook.inbox.test/", events: ["*"], ...more });
-const project = (service: Service, name = "web") => post(service, "/v1/projects", { name, region: "eu" });
+const project = (service: Service<string | null>, name = "web") =>
+  post(service, "/v1/projects", { name, region: "eu" });
 
 test("a test's service closes itself with the test, in either runner; so do its forks", async () => {
   for (const hook of ["after", "onTestFinished"] as const) {
@@ -41,7 +42,7 @@ test("an invalid context is refused before a service is made", async () => {
   for (const wrong of [5, "t", true, null, options, [], () => {}])
     await assert.rejects(createTestService(wrong as unknown as Test), refused);
   const fork = () => assert.fail("nothing is to be forked");
-  await assert.rejects(forkTestService(5 as unknown as Test, { fork } as unknown as Service), refused);
+  await assert.rejects(forkTestService(5 as unknown as Test, { fork } as unknown as Service<string | null>), refused);
 });
 
 test("a context may be a function, as Vitest's is", async () => {
@@ -132,7 +133,7 @@ test("waiting ends when the service closes, a snapshot is restored, or the clock
     await createTestService(t, { clock: "99999x" }),
   ];
   await subscribe(frozen);
-  const wait = (service: Service) => service.webhooks.waitFor("project.created", { timeout: "10m" });
+  const wait = (service: Service<string | null>) => service.webhooks.waitFor("project.created", { timeout: "10m" });
   const ends = [
     assert.rejects(wait(closed), /no delivery of project.created was received before the service was closed/),
     ...(hasSnapshots ? [assert.rejects(wait(restored), /a snapshot was restored/)] : []),

@@ -11,6 +11,7 @@ import type {
   Integration,
   Invitation,
   Project,
+  Service,
   User,
   Webhook,
   WebhookPayload,
@@ -64,6 +65,30 @@ test("a list of pages takes the filters of its operation as they are written", a
   await assert.rejects(async () => wrong.next(), { code: "validation_failed" });
   // @ts-expect-error: the log of which deployment
   await assert.rejects(async () => api.paginate(api.deployments.logs, { per_page: 5 }).next(), TypeError);
+});
+
+test("codes, kinds and members have exact types", async (t) => {
+  const service: Service = await createTestService(t);
+  const key: string = service.apiKey;
+  const { projects, auditLog } = service.client();
+  const error = await projects.get({ id: "proj_x" }).catch((problem: client.ClientProblem) => problem);
+  if (!("code" in error)) assert.fail("there is no such project");
+  const known: client.ErrorCode = "not_found";
+  assert.equal(error.code, known);
+  // @ts-expect-error: no code has this name
+  const unknown: client.ErrorCode = "not_fount";
+  const open: client.ClientProblem["code"] = unknown;
+  assert.equal(open, "not_fount");
+  const { list } = service.journal;
+  const paths: string[] = list({ kind: "request" }).map(({ path }) => path);
+  assert.deepEqual(paths, ["/v1/projects/proj_x"]);
+  // @ts-expect-error: an event has no path
+  const wrong = list({ kind: "event" }).map(({ path }) => path);
+  assert.deepEqual(wrong, []);
+  const all = list();
+  assert.equal(all[0]?.kind, "request");
+  assert.deepEqual((await auditLog.list()).data, (await service.client()["audit-log"].list()).data);
+  assert.ok(key.startsWith("sk_live_"));
 });
 
 test("waiting for an unknown event is refused at once with the known names", async (t) => {

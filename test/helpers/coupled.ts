@@ -13,11 +13,11 @@ export async function coupled(t: TestContext, options: Options = {}) {
 }
 
 /** Deploys to a new project. */
-export async function deployer(service: Service) {
+export async function deployer(service: Service<string | null>) {
   const { projects, deployments } = service.client();
   const { id: project_id } = await projects.create({ name: "web", region: "eu-west-1" });
   return () => deployments.create({ project_id, environment: "production", source });
 }
 
 /** Seconds since the start, by the service. */
-export const secondsOf = ({ clock }: Service) => (clock.now().getTime() - start) / 1_000;
+export const secondsOf = ({ clock }: Service<string | null>) => (clock.now().getTime() - start) / 1_000;

@@ -8,7 +8,7 @@ const hostile: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** A project on a manual clock, with deployments in every state that users see. Returns the ids. */
-export async function fillDashboard(service: Service) {
+export async function fillDashboard(service: Service<string | null>) {
   const client = service.client();
   const { id: project } = await client.projects.create({
     name: "checkout",
@@ -55,7 +55,7 @@ export async function fillDashboard(service: Service) {
 }
 
 /** Generations in every state, an integration, an invitation, and failed deliveries. Returns their ids. */
-async function fillMore(service: Service) {
+async function fillMore(service: Service<string | null>) {
   const client = service.client();
   const film = await client.generations.create({ model: "video-standard", prompt: "Waves at dawn", duration: 1 });
   const prompts = ["A harbour at dawn", "A mountain lake in the snow", "<img src=x onerror=alert(1)> \u202Egnp.exe"];
@@ -81,7 +81,7 @@ async function fillMore(service: Service) {
 }
 
 /** Adds records for every page of the instruments. */
-async function fillInstruments(service: Service) {
+async function fillInstruments(service: Service<string | null>) {
   const outcome = { result: "fail", message: "npm test ended with 1", durations: { building: "2m" } } as const;
   await service.scenarios.add({ match: { branch: "release-*" }, outcome, times: 2 });
   service.faults.add({ match: { method: "POST", path: "/v1/deployments" }, respond: { status: 503 }, nth: 9 });

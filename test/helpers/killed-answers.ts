@@ -52,7 +52,7 @@ export async function killBetweenAnswers(database: string, encryptionKey?: strin
 
 /** Repeats all requests, and removes what they made. Returns whether requests without an answer were in the commit. */
 async function repeatRequests(
-  service: Service,
+  service: Service<string | null>,
   key: string,
   prefix: string,
   answered: readonly (readonly [name: string, id: string])[],

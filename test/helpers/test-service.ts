@@ -46,7 +46,7 @@ export interface Reply {
 }
 
 export interface World {
-  readonly service: Service;
+  readonly service: Service<string | null>;
   /** Calls the API in process and checks every response against the operation's declaration. */
   call(who: Who, method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply>;
   /** The names of the events of `acme`, oldest first. */
@@ -83,7 +83,7 @@ export async function forked(t: TestContext, { service }: World): Promise<World>
 }
 
 /** Wraps a service as a world. */
-export function around(service: Service, full = false): World {
+export function around(service: Service<string | null>, full = false): World {
   const unwrap = (body: { data: unknown }) => (full ? body.data : body);
 
   const call: World["call"] = async (who, method, path, body, headers = {}) => {

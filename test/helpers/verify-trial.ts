@@ -24,7 +24,7 @@ export interface Reply {
 export type Before = (request: Request, serve: (request: Request) => Promise<Reply>) => Promise<Reply>;
 
 /** A service on a manual clock. The waits of a trial advance the clock. */
-export async function emulator(t: TestContext, more: Options = {}): Promise<Service> {
+export async function emulator(t: TestContext, more: Options = {}): Promise<Service<string | null>> {
   const service = await createService({
     clock: `manual@${start}`,
     seed,
@@ -54,7 +54,7 @@ export const usual: Before = (request, serve) => serve(request);
 
 /** Runs a trial against a service whose answers pass through `fault`. */
 export async function trial(
-  service: Service,
+  service: Service<string | null>,
   fault: Before = usual,
   write = true,
   only?: string,

@@ -16,7 +16,7 @@ export interface Engine {
   readonly name: string;
   readonly options: Options;
   /** Closes the service on this database. */
-  close(service: Service): Promise<void>;
+  close(service: Service<string | null>): Promise<void>;
   /** The rows as lines of text. The service is closed; `now` is the time of its clock at the close. */
   rows(now: number): Promise<readonly string[]>;
   /** Removes the database. */

@@ -26,7 +26,7 @@ const receivers = (seed: number, received: string[]) => async (request: Request)
 };
 
 export interface Player {
-  readonly service: Service;
+  readonly service: Service<string | null>;
   /** Plays an entry; returns everything that its callers and receivers saw. */
   play(entry: Entry): Promise<string>;
 }

@@ -126,7 +126,8 @@ test("PgBouncer in transaction mode ends a start with a sentence, and leaves no 
 });
 
 const project = (name: string) => ({ name, region: "eu-west-1" });
-const make = (service: Service, key: string, name: string) => call(service, key, "POST", "/v1/projects", project(name));
+const make = (service: Service<string | null>, key: string, name: string) =>
+  call(service, key, "POST", "/v1/projects", project(name));
 
 test("PgBouncer in session mode is like PostgreSQL itself", { skip: withoutPooler }, async (t) => {
   const { url, key, services } = await severalServices(t, 1);

@@ -27,11 +27,11 @@ function endless() {
 
 test("a cancel at any process stops the work in the process that began it", { timeout: 60_000 }, async (t) => {
   const [mine, other] = [endless(), endless()];
-  let two: Service | undefined;
+  let two: Service<string | null> | undefined;
   // Closes the service before the database is dropped.
   t.after(() => two?.close());
   const { services, key, url } = await severalServices(t, 1, { generations: { driver: mine } });
-  const one = services[0] as Service;
+  const one = services[0] as Service<string | null>;
   two = await createService({
     mode: "start",
     database: url,
@@ -46,7 +46,7 @@ test("a cancel at any process stops the work in the process that began it", { ti
     await begins;
     const isMine: boolean = mine.works.has(id);
     const driver = isMine ? mine : other;
-    const elsewhere: Service = isMine ? two : one;
+    const elsewhere: Service<string | null> = isMine ? two : one;
     const work = driver.works.get(id);
     assert.ok(work);
     const stopped = new Promise<void>((resolve) => {

@@ -46,7 +46,7 @@ async function rootBeside(t: TestContext, url: string) {
   return { root, name: new URL(url).pathname.slice(1) };
 }
 
-const make = (service: Service, key: string, name: string) =>
+const make = (service: Service<string | null>, key: string, name: string) =>
   call(service, key, "POST", "/v1/projects", { name, region: "eu-west-1" });
 
 const unavailable = ({ status, body }: Awaited<ReturnType<typeof call>>) => {
@@ -98,7 +98,7 @@ test("a database that becomes read-only, takes no more connections, or goes, is 
 test("reads are answered while an administrator ends all connections", async (t) => {
   const { url, key, services } = await severalServices(t, 1, { rateLimit: 0 });
   const { root, name } = await rootBeside(t, url);
-  const service = services[0] as Service;
+  const service = services[0] as Service<string | null>;
   const { id } = (await make(service, key, "kept")).body;
   const statuses = new Set<number>();
   for (let round = 0; round < 20; round += 1) {

@@ -89,7 +89,7 @@ export async function onPostgres(options: Options): Promise<Options> {
 }
 
 /** The service, modified to return its database to the free ones when it closes. */
-export function freeing(service: Service, { database = "" }: Options): Service {
+export function freeing(service: Service<string | null>, { database = "" }: Options): Service<string | null> {
   if (!database.startsWith("postgres:")) return service;
   const { close } = service;
   let hasClosed = false;

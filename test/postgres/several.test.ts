@@ -24,7 +24,7 @@ test("three first starts at once make one organization and one first key, with o
 
 test("a request that waits hears of the work of another process", async (t) => {
   const { services, key } = await severalServices(t, 2);
-  const [one, two] = services as [Service, Service];
+  const [one, two] = services as [Service<string | null>, Service<string | null>];
   const { id: project_id } = (await call(one, key, "POST", "/v1/projects", project("web"))).body;
   const order = { project_id, environment: "production", source: git };
   const { id } = (await call(one, key, "POST", "/v1/deployments", order)).body;
@@ -44,22 +44,22 @@ test("a stream has the events of all processes once each, in the order of their 
   const count = 60;
   await Promise.all(
     Array.from({ length: count }, (_, i) =>
-      call(services[i % 3] as Service, key, "POST", "/v1/projects", project(`project-${i}`)),
+      call(services[i % 3] as Service<string | null>, key, "POST", "/v1/projects", project(`project-${i}`)),
     ),
   );
   const committed = (await ask("select id from events order by id")).map(({ id }) => id);
   assert.equal(committed.length, count);
   for (const stream of streams) assert.deepEqual(await stream.events(count), committed);
   // A resumed stream has the rest of the events, none twice.
-  const resumed = await openSocket(t, services[2] as Service, key, `?after=${committed[39]}`);
-  await call(services[0] as Service, key, "POST", "/v1/projects", project("last"));
+  const resumed = await openSocket(t, services[2] as Service<string | null>, key, `?after=${committed[39]}`);
+  await call(services[0] as Service<string | null>, key, "POST", "/v1/projects", project("last"));
   const last = (await ask("select max(id) as id from events"))[0]?.id;
   assert.deepEqual(await resumed.events(count - 39), [...committed.slice(40), last]);
 });
 
 test("identifiers are in the order of the commits, although a process is behind", async (t) => {
   const { services, key, ask } = await severalServices(t, 2);
-  const [one, two] = services as [Service, Service];
+  const [one, two] = services as [Service<string | null>, Service<string | null>];
   // The first process's last identifier is far ahead, as after a wrong clock.
   await call(one, key, "POST", "/v1/projects", project("first"));
   await ask("update events set id = 'evt_7ZZZZZZZZZ0000000000000000'");
@@ -72,7 +72,7 @@ test("identifiers are in the order of the commits, although a process is behind"
 test("a rate window counts the requests of all processes exactly", async (t) => {
   const { services, key } = await severalServices(t, 3, { rateLimit: 50 });
   const answers = await Promise.all(
-    Array.from({ length: 90 }, (_, i) => call(services[i % 3] as Service, key, "GET", "/v1/me")),
+    Array.from({ length: 90 }, (_, i) => call(services[i % 3] as Service<string | null>, key, "GET", "/v1/me")),
   );
   assert.equal(answers.filter(({ status }) => status === 200).length, 50);
   assert.equal(answers.filter(({ status }) => status === 429).length, 40);
@@ -97,7 +97,14 @@ test("an idempotency key does its work once in all processes, and each gets the 
       three(() => [201, answers[0]?.body.id]),
     );
     assert.equal(answers.filter((one) => one.headers.get("idempotent-replayed") === null).length, 1);
-    const other = await call(services[round % 3] as Service, key, "POST", "/v1/projects", project("x"), headers);
+    const other = await call(
+      services[round % 3] as Service<string | null>,
+      key,
+      "POST",
+      "/v1/projects",
+      project("x"),
+      headers,
+    );
     assert.equal(other.body.error.code, "idempotency_mismatch");
   }
   assert.deepEqual(await ask("select count(*) from projects"), [{ count: "10" }]);
@@ -106,7 +113,7 @@ test("an idempotency key does its work once in all processes, and each gets the 
 
 test("a revoked key stops in every process, and ends its streams and waiting requests there", async (t) => {
   const { services, key } = await severalServices(t, 2);
-  const [one, two] = services as [Service, Service];
+  const [one, two] = services as [Service<string | null>, Service<string | null>];
   const made = (await call(one, key, "POST", "/v1/api-keys", { name: "second", scopes: ["*"] })).body;
   const { id: project_id } = (await call(one, key, "POST", "/v1/projects", project("web"))).body;
   const order = { project_id, environment: "production", source: git };
@@ -130,10 +137,12 @@ test("a name is taken once, and the limits over all hold, whichever processes ar
   const ids = (await ask("select id from projects")).map(({ id }) => id);
   const orders = ids.map((project_id) => ({ project_id, environment: "production", source: git }));
   const made = await Promise.all(
-    orders.map((order, i) => call(services[i % 3] as Service, key, "POST", "/v1/deployments", order)),
+    orders.map((order, i) => call(services[i % 3] as Service<string | null>, key, "POST", "/v1/deployments", order)),
   );
   await Promise.all(
-    made.map(({ body }, i) => call(services[(i + 1) % 3] as Service, key, "GET", `/v1/deployments/${body.id}?wait=60`)),
+    made.map(({ body }, i) =>
+      call(services[(i + 1) % 3] as Service<string | null>, key, "GET", `/v1/deployments/${body.id}?wait=60`),
+    ),
   );
   const events = await ask("select event from events where event <> 'deployment.queued' order by id");
   const steps = events.map(
@@ -204,7 +213,7 @@ test("processes show the time of the database, although the clocks of their mach
 
 test("after a lost connection streams end, to begin anew, and waiting requests go on", async (t) => {
   const { services, key, ask } = await severalServices(t, 2);
-  const [one, two] = services as [Service, Service];
+  const [one, two] = services as [Service<string | null>, Service<string | null>];
   const { id: project_id } = (await call(one, key, "POST", "/v1/projects", project("web"))).body;
   const order = { project_id, environment: "production", source: git };
   const { id } = (await call(one, key, "POST", "/v1/deployments", order)).body;
@@ -221,7 +230,7 @@ test("what another program notifies is passed over", async (t) => {
   const { services, ask, key } = await severalServices(t, 2);
   for (const payload of ["", "x", "someone x", "someone null", 'someone {"kind":"new"}'])
     await ask(`select pg_notify('svc_server', '${payload}')`);
-  const [one, two] = services as [Service, Service];
+  const [one, two] = services as [Service<string | null>, Service<string | null>];
   const made = (await call(one, key, "POST", "/v1/projects", project("web"))).body;
   assert.equal((await call(two, key, "GET", `/v1/projects/${made.id}`)).status, 200);
 });

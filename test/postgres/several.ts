@@ -9,7 +9,7 @@ export const encryptionKey = Buffer.alloc(32, 7).toString("base64");
 
 /** Services on one empty database, as in several processes; `ask` sends SQL to it. */
 export async function severalServices(t: TestContext, count: number, options: Options = {}) {
-  const open: Service[] = [];
+  const open: Service<string | null>[] = [];
   // Closes the services before the database is dropped.
   t.after(() => Promise.all(open.map((service) => service.close())));
   const { url, ask } = await emptyDatabase(t);
@@ -26,7 +26,7 @@ export async function severalServices(t: TestContext, count: number, options: Op
 
 /** Calls the interface of a service with a key. */
 export async function call(
-  service: Service,
+  service: Service<string | null>,
   key: string,
   method: string,
   path: string,
@@ -48,7 +48,7 @@ interface Message {
 }
 
 /** Opens a service's stream and waits for the first ping. */
-export async function openSocket(t: TestContext, service: Service, key: string, query = "") {
+export async function openSocket(t: TestContext, service: Service<string | null>, key: string, query = "") {
   const { url } = await service.listen({ port: 0 });
   const socket = new WebSocket(`${url.replace("http", "ws")}/v1/stream${query}`, { headers: bearer(key) });
   t.after(() => socket.terminate());

@@ -23,7 +23,7 @@ const people: Seed = {
 export const fileOf = ({ folder, life }: Simulation) => join(folder, String(life), "svc.db");
 
 /** Starts the service of the current life. */
-export async function open(world: Simulation): Promise<Service> {
+export async function open(world: Simulation): Promise<Service<string | null>> {
   const { seed, life, errors } = world;
   const random = createRandom(`receivers ${seed} ${life}`);
   const ignore = () => {};
@@ -74,7 +74,7 @@ export function kill(world: Simulation): void {
 }
 
 /** A world bound to one life: after its kill, callers get no answer. */
-export function mortal(world: Simulation, service: Service): World {
+export function mortal(world: Simulation, service: Service<string | null>): World {
   const { life } = world;
   const here = around(service);
   const hear = <T>(value: T): T => {

@@ -33,7 +33,7 @@ export function trouble(world: Simulation) {
   };
 
   /** Runs jobs of the kind until one is given up. Returns the service of the last life. */
-  const begin = async (first: Service): Promise<Service> => {
+  const begin = async (first: Service<string | null>): Promise<Service<string | null>> => {
     let service = first;
     const isGivenUp = () => world.reached.has(ended(kind, what === "fails" ? "exhausted" : "crashed"));
     const attempt = async (work: () => Promise<unknown> | undefined) => {

@@ -55,7 +55,7 @@ const once = (work: () => Promise<void>) => {
 };
 
 /** Runs rounds of concurrent steps; a kill cuts off the last round. */
-async function live(world: Simulation, service: Service, rounds: number, ends: boolean): Promise<void> {
+async function live(world: Simulation, service: Service<string | null>, rounds: number, ends: boolean): Promise<void> {
   const { random, record, life } = world;
   for (let round = 0; round < rounds; round++) {
     const context = stepContext(mortal(world, service), random, record);

@@ -47,7 +47,7 @@ const paid: typeof painting = {
   },
 };
 
-async function call(service: Service, method: string, path: string, body?: object, key?: string) {
+async function call(service: Service<string | null>, method: string, path: string, body?: object, key?: string) {
   const response = await service.fetch(`/v1${path}`, {
     method,
     headers: {
@@ -61,7 +61,7 @@ async function call(service: Service, method: string, path: string, body?: objec
   return { status: response.status, body: (text ? JSON.parse(text) : {}) as { id: string } };
 }
 
-async function deploy(service: Service, project_id: string, environment: string): Promise<string> {
+async function deploy(service: Service<string | null>, project_id: string, environment: string): Promise<string> {
   const { status, body } = await call(service, "POST", "/deployments", { project_id, environment, source: git });
   if (status !== 201) throw new Error(`a deployment was answered ${status}`);
   say("deployment", body.id);
@@ -69,7 +69,7 @@ async function deploy(service: Service, project_id: string, environment: string)
 }
 
 /** Runs several times concurrently, so that transactions share commits. */
-async function write(service: Service, writer: number): Promise<void> {
+async function write(service: Service<string | null>, writer: number): Promise<void> {
   for (let i = 0; ; i++) {
     const name = `p-${process.pid}-${writer}-${i}`;
     say("try", name);
@@ -88,7 +88,7 @@ async function write(service: Service, writer: number): Promise<void> {
 }
 
 /** Creates projects, whose events go to two webhooks at the address of the receiver. */
-async function announce(service: Service, url: string): Promise<void> {
+async function announce(service: Service<string | null>, url: string): Promise<void> {
   const { data } = (await call(service, "GET", "/webhooks")).body as unknown as { data: object[] };
   const hooks = data.length > 0 ? [] : ["fine", "sometimes"];
   for (const name of hooks)
@@ -100,7 +100,7 @@ async function announce(service: Service, url: string): Promise<void> {
 }
 
 /** Generates images, one after the other. */
-async function paint(service: Service, painter: number): Promise<void> {
+async function paint(service: Service<string | null>, painter: number): Promise<void> {
   for (let seed = 0; ; seed++) {
     const order = { model: "any", prompt: `${painter}`, resolution: "64x64", seed };
     const { body } = await call(service, "POST", "/generations", order);
@@ -110,13 +110,13 @@ async function paint(service: Service, painter: number): Promise<void> {
 }
 
 /** Advances in small steps, so that every retry falls due on the way. */
-async function climb(service: Service): Promise<void> {
+async function climb(service: Service<string | null>): Promise<void> {
   // A kill ends the loop.
   for (let i = 0; i < 100_000; i++) say("ran", (await service.clock.advance("15s")).ran);
 }
 
 /** Deletes a project with more rows than one transaction removes. */
-async function remove(service: Service): Promise<void> {
+async function remove(service: Service<string | null>): Promise<void> {
   const { body } = await call(service, "POST", "/projects", { name: "large", region: "eu" });
   for (let i = 0; i < 450; i++) await deploy(service, body.id, `e${i % 7}`);
   if ((await call(service, "DELETE", `/projects/${body.id}`)).status === 204) say("removed", body.id);

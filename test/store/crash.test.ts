@@ -74,7 +74,10 @@ function checkStored(database: Database.Database, { projects, deployments, cance
 }
 
 /** Starts a service on the files of the crash, under a manual clock: nothing runs before the clock moves. */
-async function reopen(t: TestContext, file: string): Promise<{ service: Service; database: Database.Database }> {
+async function reopen(
+  t: TestContext,
+  file: string,
+): Promise<{ service: Service<string | null>; database: Database.Database }> {
   const service = await createService({
     database: file,
     seed,
@@ -92,7 +95,7 @@ async function reopen(t: TestContext, file: string): Promise<{ service: Service;
 }
 
 /** Repeats the recent requests for projects with the same idempotency keys. */
-async function askAgain(service: Service, { tried, projects, removed }: Acknowledged): Promise<void> {
+async function askAgain(service: Service<string | null>, { tried, projects, removed }: Acknowledged): Promise<void> {
   for (const name of [...tried].slice(-12)) {
     const id = projects.get(name);
     const response = await service.fetch("/v1/projects", {

@@ -36,7 +36,7 @@ async function hosted(t: TestContext, database: string) {
   return { service, lines, line, ...callsOf(service) };
 }
 
-function callsOf(service: Service) {
+function callsOf(service: Service<string | null>) {
   const call = async (method: string, path: string, body?: object, key = keyOf("owner")) => {
     const headers = body ? jsonBearer(key) : bearer(key);
     const answer = await service.fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) });

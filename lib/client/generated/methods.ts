@@ -10,189 +10,192 @@ export type Nothing = Record<never, never>;
 
 export interface ProjectsCalls {
   /** List projects, newest first. `GET /projects` with the scope `projects:read`. */
-  list(input?: ProjectsListInput | undefined, options?: CallOptions): Promise<Page<Project>>;
+  readonly list: (input?: ProjectsListInput | undefined, options?: CallOptions) => Promise<Page<Project>>;
   /** Create a project. `POST /projects` with the scope `projects:write`. */
-  create(input: ProjectsCreateInput, options?: CallOptions): Promise<Project & WithMeta>;
+  readonly create: (input: ProjectsCreateInput, options?: CallOptions) => Promise<Project & WithMeta>;
   /** Get a project. `GET /projects/{id}` with the scope `projects:read`. */
-  get(input: ProjectsGetInput, options?: CallOptions): Promise<Project & WithMeta>;
+  readonly get: (input: ProjectsGetInput, options?: CallOptions) => Promise<Project & WithMeta>;
   /** Update a project's name or description. `PUT /projects/{id}` with the scope `projects:write`. */
-  update(input: ProjectsUpdateInput, options?: CallOptions): Promise<Project & WithMeta>;
+  readonly update: (input: ProjectsUpdateInput, options?: CallOptions) => Promise<Project & WithMeta>;
   /** Delete a project and everything in it. `DELETE /projects/{id}` with the scope `projects:write`. */
-  delete(input: ProjectsDeleteInput, options?: CallOptions): Promise<undefined>;
+  readonly delete: (input: ProjectsDeleteInput, options?: CallOptions) => Promise<undefined>;
   /** Archive a project. `POST /projects/{id}/archive` with the scope `projects:write`. */
-  archive(input: ProjectsArchiveInput, options?: CallOptions): Promise<Project & WithMeta>;
+  readonly archive: (input: ProjectsArchiveInput, options?: CallOptions) => Promise<Project & WithMeta>;
   /** Restore an archived project. `POST /projects/{id}/unarchive` with the scope `projects:write`. */
-  unarchive(input: ProjectsUnarchiveInput, options?: CallOptions): Promise<Project & WithMeta>;
+  readonly unarchive: (input: ProjectsUnarchiveInput, options?: CallOptions) => Promise<Project & WithMeta>;
 }
 
 export interface EnvironmentsCalls {
   /** List the environments of a project. `GET /projects/{id}/environments` with the scope `deployments:read`. */
-  list(input: EnvironmentsListInput, options?: CallOptions): Promise<Page<Environment>>;
+  readonly list: (input: EnvironmentsListInput, options?: CallOptions) => Promise<Page<Environment>>;
   /** Set the variables, domains, root and protection of an environment. `PUT /projects/{id}/environments/{name}` with the scope `deployments:write`. */
-  put(input: EnvironmentsPutInput, options?: CallOptions): Promise<Environment & WithMeta>;
+  readonly put: (input: EnvironmentsPutInput, options?: CallOptions) => Promise<Environment & WithMeta>;
   /** Set and remove single variables of an environment. `PATCH /projects/{id}/environments/{name}` with the scope `deployments:write`. */
-  update(input: EnvironmentsUpdateInput, options?: CallOptions): Promise<Environment & WithMeta>;
+  readonly update: (input: EnvironmentsUpdateInput, options?: CallOptions) => Promise<Environment & WithMeta>;
   /** Delete an environment. `DELETE /projects/{id}/environments/{name}` with the scope `deployments:write`. */
-  delete(input: EnvironmentsDeleteInput, options?: CallOptions): Promise<undefined>;
+  readonly delete: (input: EnvironmentsDeleteInput, options?: CallOptions) => Promise<undefined>;
   /** Read the output of the live release of an environment. `GET /projects/{id}/environments/{name}/logs` with the scope `deployments:read`. */
-  logs(input: EnvironmentsLogsInput, options?: CallOptions): Promise<Page<LogEntry>>;
+  readonly logs: (input: EnvironmentsLogsInput, options?: CallOptions) => Promise<Page<LogEntry>>;
   /** List the runs of the schedules of an environment. `GET /projects/{id}/environments/{name}/runs` with the scope `deployments:read`. */
-  runs(input: EnvironmentsRunsInput, options?: CallOptions): Promise<Page<ScheduleRun>>;
+  readonly runs: (input: EnvironmentsRunsInput, options?: CallOptions) => Promise<Page<ScheduleRun>>;
   /** Restart the live release of an environment. `POST /projects/{id}/environments/{name}/restart` with the scope `deployments:write`. */
-  restart(input: EnvironmentsRestartInput, options?: CallOptions): Promise<Environment & WithMeta>;
+  readonly restart: (input: EnvironmentsRestartInput, options?: CallOptions) => Promise<Environment & WithMeta>;
 }
 
 export interface DeploymentsCalls extends Waits<Deployment> {
   /** List deployments, newest first. `GET /deployments` with the scope `deployments:read`. */
-  list(input?: DeploymentsListInput | undefined, options?: CallOptions): Promise<Page<DeploymentItem>>;
+  readonly list: (input?: DeploymentsListInput | undefined, options?: CallOptions) => Promise<Page<DeploymentItem>>;
   /** Deploy a Git repository or a container image into an environment. `POST /deployments` with the scope `deployments:write`. */
-  create(input: DeploymentsCreateInput, options?: CallOptions): Promise<Deployment & WithMeta>;
+  readonly create: (input: DeploymentsCreateInput, options?: CallOptions) => Promise<Deployment & WithMeta>;
   /** Get a deployment. `GET /deployments/{id}` with the scope `deployments:read`. */
-  get(input: DeploymentsGetInput, options?: CallOptions): Promise<Deployment & WithMeta>;
+  readonly get: (input: DeploymentsGetInput, options?: CallOptions) => Promise<Deployment & WithMeta>;
   /** Read the log of a deployment. `GET /deployments/{id}/logs` with the scope `deployments:read`. */
-  logs(input: DeploymentsLogsInput, options?: CallOptions): Promise<Page<LogEntry>>;
+  readonly logs: (input: DeploymentsLogsInput, options?: CallOptions) => Promise<Page<LogEntry>>;
   /** Roll back to the previous version. `POST /deployments/{id}/rollback` with the scope `deployments:write`. */
-  rollback(input: DeploymentsRollbackInput, options?: CallOptions): Promise<Deployment & WithMeta>;
+  readonly rollback: (input: DeploymentsRollbackInput, options?: CallOptions) => Promise<Deployment & WithMeta>;
   /** Cancel a deployment that is queued or building. `POST /deployments/{id}/cancel` with the scope `deployments:write`. */
-  cancel(input: DeploymentsCancelInput, options?: CallOptions): Promise<Deployment & WithMeta>;
+  readonly cancel: (input: DeploymentsCancelInput, options?: CallOptions) => Promise<Deployment & WithMeta>;
 }
 
 export interface RepositoriesCalls {
   /** List the pushed repositories. `GET /repositories` with the scope `deployments:read`. */
-  list(input?: Nothing | undefined, options?: CallOptions): Promise<Page<Repository>>;
+  readonly list: (input?: Nothing | undefined, options?: CallOptions) => Promise<Page<Repository>>;
   /** Change the default branch of a repository. `PATCH /repositories/{owner}/{name}` with the scope `deployments:write`. */
-  update(input: RepositoriesUpdateInput, options?: CallOptions): Promise<Repository & WithMeta>;
+  readonly update: (input: RepositoriesUpdateInput, options?: CallOptions) => Promise<Repository & WithMeta>;
   /** Delete a repository. `DELETE /repositories/{owner}/{name}` with the scope `deployments:write`. */
-  delete(input: RepositoriesDeleteInput, options?: CallOptions): Promise<undefined>;
+  readonly delete: (input: RepositoriesDeleteInput, options?: CallOptions) => Promise<undefined>;
 }
 
 export interface UsersCalls {
   /** List active members. `GET /users` with the scope `users:read`. */
-  list(input?: UsersListInput | undefined, options?: CallOptions): Promise<Page<User>>;
+  readonly list: (input?: UsersListInput | undefined, options?: CallOptions) => Promise<Page<User>>;
   /** Get a user. `GET /users/{id}` with the scope `users:read`. */
-  get(input: UsersGetInput, options?: CallOptions): Promise<User & WithMeta>;
+  readonly get: (input: UsersGetInput, options?: CallOptions) => Promise<User & WithMeta>;
   /** Change a user's role. `PUT /users/{id}` with the scope `users:write`. */
-  update(input: UsersUpdateInput, options?: CallOptions): Promise<User & WithMeta>;
+  readonly update: (input: UsersUpdateInput, options?: CallOptions) => Promise<User & WithMeta>;
   /** Remove a user. `DELETE /users/{id}` with the scope `users:write`. */
-  delete(input: UsersDeleteInput, options?: CallOptions): Promise<undefined>;
+  readonly delete: (input: UsersDeleteInput, options?: CallOptions) => Promise<undefined>;
   /** Suspend a user. `POST /users/{id}/suspend` with the scope `users:write`. */
-  suspend(input: UsersSuspendInput, options?: CallOptions): Promise<User & WithMeta>;
+  readonly suspend: (input: UsersSuspendInput, options?: CallOptions) => Promise<User & WithMeta>;
   /** Reactivate a suspended user. `POST /users/{id}/reactivate` with the scope `users:write`. */
-  reactivate(input: UsersReactivateInput, options?: CallOptions): Promise<User & WithMeta>;
+  readonly reactivate: (input: UsersReactivateInput, options?: CallOptions) => Promise<User & WithMeta>;
   /** Invite a user by email. `POST /users/invite` with the scope `users:write`. */
-  invite(input: UsersInviteInput, options?: CallOptions): Promise<Invitation & WithMeta>;
+  readonly invite: (input: UsersInviteInput, options?: CallOptions) => Promise<Invitation & WithMeta>;
 }
 
 export interface InvitationsCalls {
   /** List open invitations. `GET /invitations` with the scope `users:read`. */
-  list(input?: InvitationsListInput | undefined, options?: CallOptions): Promise<Page<Invitation>>;
+  readonly list: (input?: InvitationsListInput | undefined, options?: CallOptions) => Promise<Page<Invitation>>;
   /** Get an invitation. `GET /invitations/{id}` with the scope `users:read`. */
-  get(input: InvitationsGetInput, options?: CallOptions): Promise<Invitation & WithMeta>;
+  readonly get: (input: InvitationsGetInput, options?: CallOptions) => Promise<Invitation & WithMeta>;
   /** Revoke an invitation. `DELETE /invitations/{id}` with the scope `users:write`. */
-  revoke(input: InvitationsRevokeInput, options?: CallOptions): Promise<undefined>;
+  readonly revoke: (input: InvitationsRevokeInput, options?: CallOptions) => Promise<undefined>;
   /** Resend an invitation. `POST /invitations/{id}/resend` with the scope `users:write`. */
-  resend(input: InvitationsResendInput, options?: CallOptions): Promise<Invitation & WithMeta>;
+  readonly resend: (input: InvitationsResendInput, options?: CallOptions) => Promise<Invitation & WithMeta>;
   /** Accept an invitation. `POST /invitations/accept` with no key. */
-  accept(input: InvitationsAcceptInput, options?: CallOptions): Promise<Member & WithMeta>;
+  readonly accept: (input: InvitationsAcceptInput, options?: CallOptions) => Promise<Member & WithMeta>;
 }
 
 export interface IntegrationsCalls {
   /** Create an integration. `POST /integrations` with the scope `integrations:write`. */
-  create(input: IntegrationsCreateInput, options?: CallOptions): Promise<Integration & WithMeta>;
+  readonly create: (input: IntegrationsCreateInput, options?: CallOptions) => Promise<Integration & WithMeta>;
   /** List integrations. `GET /integrations` with the scope `integrations:read`. */
-  list(input?: IntegrationsListInput | undefined, options?: CallOptions): Promise<Page<IntegrationItem>>;
+  readonly list: (input?: IntegrationsListInput | undefined, options?: CallOptions) => Promise<Page<IntegrationItem>>;
   /** Delete an integration. `DELETE /integrations/{id}` with the scope `integrations:write`. */
-  delete(input: IntegrationsDeleteInput, options?: CallOptions): Promise<undefined>;
+  readonly delete: (input: IntegrationsDeleteInput, options?: CallOptions) => Promise<undefined>;
   /** Get an integration. `GET /integrations/{id}` with the scope `integrations:read`. */
-  get(input: IntegrationsGetInput, options?: CallOptions): Promise<Integration & WithMeta>;
+  readonly get: (input: IntegrationsGetInput, options?: CallOptions) => Promise<Integration & WithMeta>;
   /** Update an integration. `PATCH /integrations/{id}` with the scope `integrations:write`. */
-  update(input: IntegrationsUpdateInput, options?: CallOptions): Promise<Integration & WithMeta>;
+  readonly update: (input: IntegrationsUpdateInput, options?: CallOptions) => Promise<Integration & WithMeta>;
   /** Send a test event. `POST /integrations/{id}/test` with the scope `integrations:write`. */
-  test(input: IntegrationsTestInput, options?: CallOptions): Promise<Delivery & WithMeta>;
+  readonly test: (input: IntegrationsTestInput, options?: CallOptions) => Promise<Delivery & WithMeta>;
   /** List deliveries, newest first. `GET /integrations/{id}/deliveries` with the scope `integrations:read`. */
-  deliveries(input: IntegrationsDeliveriesInput, options?: CallOptions): Promise<Page<Delivery>>;
+  readonly deliveries: (input: IntegrationsDeliveriesInput, options?: CallOptions) => Promise<Page<Delivery>>;
   /** Get a delivery with its request. `GET /integrations/{id}/deliveries/{dlv}` with the scope `integrations:read`. */
-  delivery(input: IntegrationsDeliveryInput, options?: CallOptions): Promise<DeliveryDetail & WithMeta>;
+  readonly delivery: (input: IntegrationsDeliveryInput, options?: CallOptions) => Promise<DeliveryDetail & WithMeta>;
   /** Send a delivery again. `POST /integrations/{id}/deliveries/{dlv}/redeliver` with the scope `integrations:write`. */
-  redeliver(input: IntegrationsRedeliverInput, options?: CallOptions): Promise<Delivery & WithMeta>;
+  readonly redeliver: (input: IntegrationsRedeliverInput, options?: CallOptions) => Promise<Delivery & WithMeta>;
   /** Send missed deliveries again. `POST /integrations/{id}/recover` with the scope `integrations:write`. */
-  recover(input: IntegrationsRecoverInput, options?: CallOptions): Promise<Recovered & WithMeta>;
+  readonly recover: (input: IntegrationsRecoverInput, options?: CallOptions) => Promise<Recovered & WithMeta>;
 }
 
 export interface WebhooksCalls {
   /** Create a webhook. `POST /webhooks` with the scope `webhooks:write`. */
-  create(input: WebhooksCreateInput, options?: CallOptions): Promise<Webhook & WithMeta>;
+  readonly create: (input: WebhooksCreateInput, options?: CallOptions) => Promise<Webhook & WithMeta>;
   /** List webhooks. `GET /webhooks` with the scope `webhooks:read`. */
-  list(input?: WebhooksListInput | undefined, options?: CallOptions): Promise<Page<Webhook>>;
+  readonly list: (input?: WebhooksListInput | undefined, options?: CallOptions) => Promise<Page<Webhook>>;
   /** Delete a webhook. `DELETE /webhooks/{id}` with the scope `webhooks:write`. */
-  delete(input: WebhooksDeleteInput, options?: CallOptions): Promise<undefined>;
+  readonly delete: (input: WebhooksDeleteInput, options?: CallOptions) => Promise<undefined>;
   /** Get a webhook. `GET /webhooks/{id}` with the scope `webhooks:read`. */
-  get(input: WebhooksGetInput, options?: CallOptions): Promise<Webhook & WithMeta>;
+  readonly get: (input: WebhooksGetInput, options?: CallOptions) => Promise<Webhook & WithMeta>;
   /** Update a webhook. `PATCH /webhooks/{id}` with the scope `webhooks:write`. */
-  update(input: WebhooksUpdateInput, options?: CallOptions): Promise<Webhook & WithMeta>;
+  readonly update: (input: WebhooksUpdateInput, options?: CallOptions) => Promise<Webhook & WithMeta>;
   /** Send a test event. `POST /webhooks/{id}/test` with the scope `webhooks:write`. */
-  test(input: WebhooksTestInput, options?: CallOptions): Promise<Delivery & WithMeta>;
+  readonly test: (input: WebhooksTestInput, options?: CallOptions) => Promise<Delivery & WithMeta>;
   /** List deliveries, newest first. `GET /webhooks/{id}/deliveries` with the scope `webhooks:read`. */
-  deliveries(input: WebhooksDeliveriesInput, options?: CallOptions): Promise<Page<Delivery>>;
+  readonly deliveries: (input: WebhooksDeliveriesInput, options?: CallOptions) => Promise<Page<Delivery>>;
   /** Get a delivery with its request. `GET /webhooks/{id}/deliveries/{dlv}` with the scope `webhooks:read`. */
-  delivery(input: WebhooksDeliveryInput, options?: CallOptions): Promise<DeliveryDetail & WithMeta>;
+  readonly delivery: (input: WebhooksDeliveryInput, options?: CallOptions) => Promise<DeliveryDetail & WithMeta>;
   /** Send a delivery again. `POST /webhooks/{id}/deliveries/{dlv}/redeliver` with the scope `webhooks:write`. */
-  redeliver(input: WebhooksRedeliverInput, options?: CallOptions): Promise<Delivery & WithMeta>;
+  readonly redeliver: (input: WebhooksRedeliverInput, options?: CallOptions) => Promise<Delivery & WithMeta>;
   /** Send missed deliveries again. `POST /webhooks/{id}/recover` with the scope `webhooks:write`. */
-  recover(input: WebhooksRecoverInput, options?: CallOptions): Promise<Recovered & WithMeta>;
+  readonly recover: (input: WebhooksRecoverInput, options?: CallOptions) => Promise<Recovered & WithMeta>;
 }
 
 export interface GenerationsCalls extends Waits<Generation> {
   /** List generations, newest first. `GET /generations` with the scope `generations:read`. */
-  list(input?: GenerationsListInput | undefined, options?: CallOptions): Promise<Page<Generation>>;
+  readonly list: (input?: GenerationsListInput | undefined, options?: CallOptions) => Promise<Page<Generation>>;
   /** Start a generation. `POST /generations` with the scope `generations:write`. */
-  create(input: GenerationsCreateInput, options?: CallOptions): Promise<Generation & WithMeta>;
+  readonly create: (input: GenerationsCreateInput, options?: CallOptions) => Promise<Generation & WithMeta>;
   /** Get a generation. `GET /generations/{id}` with the scope `generations:read`. */
-  get(input: GenerationsGetInput, options?: CallOptions): Promise<Generation & WithMeta>;
+  readonly get: (input: GenerationsGetInput, options?: CallOptions) => Promise<Generation & WithMeta>;
   /** Cancel a queued or running generation. `POST /generations/{id}/cancel` with the scope `generations:write`. */
-  cancel(input: GenerationsCancelInput, options?: CallOptions): Promise<Generation & WithMeta>;
+  readonly cancel: (input: GenerationsCancelInput, options?: CallOptions) => Promise<Generation & WithMeta>;
   /** Get the cost of generations by day and model. `GET /usage` with the scope `generations:read`. */
-  usage(input?: GenerationsUsageInput | undefined, options?: CallOptions): Promise<Usage & WithMeta>;
+  readonly usage: (input?: GenerationsUsageInput | undefined, options?: CallOptions) => Promise<Usage & WithMeta>;
 }
 
 export interface EventsCalls {
   /** List events, newest first. `GET /events` with the scope `webhooks:read`. */
-  list(input?: EventsListInput | undefined, options?: CallOptions): Promise<Page<EventRecord>>;
+  readonly list: (input?: EventsListInput | undefined, options?: CallOptions) => Promise<Page<EventRecord>>;
   /** Open a WebSocket for events and state changes. `GET /stream` with the scope `webhooks:read`. */
-  stream(input?: EventsStreamInput | undefined, options?: CallOptions): Promise<never>;
+  readonly stream: (input?: EventsStreamInput | undefined, options?: CallOptions) => Promise<never>;
 }
 
 export interface KeysCalls {
   /** List API keys. `GET /api-keys` with the scope `users:read`. */
-  list(input?: KeysListInput | undefined, options?: CallOptions): Promise<Page<ApiKey>>;
+  readonly list: (input?: KeysListInput | undefined, options?: CallOptions) => Promise<Page<ApiKey>>;
   /** Create an API key. `POST /api-keys` with the scope `users:write`. */
-  create(input: KeysCreateInput, options?: CallOptions): Promise<NewApiKey & WithMeta>;
+  readonly create: (input: KeysCreateInput, options?: CallOptions) => Promise<NewApiKey & WithMeta>;
   /** Get an API key, without its secret. `GET /api-keys/{id}` with the scope `users:read`. */
-  get(input: KeysGetInput, options?: CallOptions): Promise<ApiKey & WithMeta>;
+  readonly get: (input: KeysGetInput, options?: CallOptions) => Promise<ApiKey & WithMeta>;
   /** Revoke an API key. `DELETE /api-keys/{id}` with the scope `users:write`. */
-  revoke(input: KeysRevokeInput, options?: CallOptions): Promise<undefined>;
+  readonly revoke: (input: KeysRevokeInput, options?: CallOptions) => Promise<undefined>;
 }
 
 export interface OrganizationCalls {
   /** Get the organization. `GET /organization` with the scope `users:read`. */
-  get(input?: Nothing | undefined, options?: CallOptions): Promise<Organization & WithMeta>;
+  readonly get: (input?: Nothing | undefined, options?: CallOptions) => Promise<Organization & WithMeta>;
   /** Update the organization. `PUT /organization` with the scope `users:write`. */
-  update(input?: OrganizationUpdateInput | undefined, options?: CallOptions): Promise<Organization & WithMeta>;
+  readonly update: (
+    input?: OrganizationUpdateInput | undefined,
+    options?: CallOptions,
+  ) => Promise<Organization & WithMeta>;
 }
 
 export interface MeCalls {
   /** Get the caller. `GET /me` with any key. */
-  get(input?: Nothing | undefined, options?: CallOptions): Promise<Me & WithMeta>;
+  readonly get: (input?: Nothing | undefined, options?: CallOptions) => Promise<Me & WithMeta>;
 }
 
 export interface AuditLogCalls {
   /** List the audit log, newest first. `GET /audit-log` with the scope `users:read`. */
-  list(input?: AuditLogListInput | undefined, options?: CallOptions): Promise<Page<AuditEntry>>;
+  readonly list: (input?: AuditLogListInput | undefined, options?: CallOptions) => Promise<Page<AuditEntry>>;
 }
 
 export interface OpenapiCalls {
   /** Get this OpenAPI document. `GET /openapi.json` with no key. */
-  get(input?: Nothing | undefined, options?: CallOptions): Promise<Readonly<Record<string, unknown>>>;
+  readonly get: (input?: Nothing | undefined, options?: CallOptions) => Promise<Readonly<Record<string, unknown>>>;
 }
 
 export interface Calls {
@@ -210,6 +213,7 @@ export interface Calls {
   readonly organization: OrganizationCalls;
   readonly me: MeCalls;
   readonly "audit-log": AuditLogCalls;
+  readonly auditLog: AuditLogCalls;
   readonly openapi: OpenapiCalls;
 }
 

@@ -23,70 +23,72 @@ export interface Instruments<Fork> {
   /** Keeps deliveries to `https://NAME.inbox.test/…` in the process instead of sending them (`dev`). */
   readonly inbox: {
     /** The last 1,000 deliveries, oldest first; with `endpoint`, only those of that inbox. */
-    list(of?: { endpoint?: string }): Caught[];
+    readonly list: (of?: { endpoint?: string }) => Caught[];
     /** The inboxes that have scripted responses left, a receiver to forward to, or a function. */
-    settings(): InboxSettings[];
+    readonly settings: () => InboxSettings[];
     /** The scripted responses that no delivery got. With `strict`, any of them makes the close reject. */
-    unused(): UnusedAnswers[];
+    readonly unused: () => UnusedAnswers[];
     /** Deletes the deliveries. Scripted responses stay. */
-    clear(): void;
+    readonly clear: () => void;
     /**
      * Sets the next responses of the inbox NAME, in order. After them it responds with 200. Each is a status, `{
      * status, headers, body }`, `{ timeout: true }` (fails after ten seconds of the service's clock) or `{ drop: true
      * }`.
      */
-    script(name: string, responses: readonly InboxAnswer[]): void;
+    readonly script: (name: string, responses: readonly InboxAnswer[]) => void;
   };
   /** The outcomes of simulated work; the first matching scenario wins (`dev`). */
   readonly scenarios: {
     /** `{ match: { branch: "release-*" }, outcome: { result: "fail" }, times: 2 }`. Rejects with `validation_failed`. */
-    add(scenario: NewScenario): Promise<Scenario>;
+    readonly add: (scenario: NewScenario) => Promise<Scenario>;
     /**
      * Applies once, to the very next deployment or generation, before all others: `next("deployment", { result: "fail"
      * })`.
      */
-    next(kind: "deployment" | "generation", outcome: SimulatedOutcome): Promise<Scenario>;
+    readonly next: (kind: "deployment" | "generation", outcome: SimulatedOutcome) => Promise<Scenario>;
     /** All scenarios in order, each with the number of times it was used. */
-    list(): Promise<Scenario[]>;
+    readonly list: () => Promise<Scenario[]>;
     /** The scenarios that have matched nothing so far. Closing the service logs a warning for each. */
-    unused(): Promise<Scenario[]>;
+    readonly unused: () => Promise<Scenario[]>;
     /** Rejects with `not_found` for an unknown scenario. */
-    remove(id: string): Promise<void>;
-    clear(): Promise<void>;
+    readonly remove: (id: string) => Promise<void>;
+    readonly clear: () => Promise<void>;
   };
   /** Faults of the API; the first fault that matches a call applies (`dev`). */
   readonly faults: {
     /** `{ match: { path: "/v1/projects/*" }, respond: { status: 503, delay: "2s" }, times: 2 }`. Throws `validation_failed`. */
-    add(fault: NewFault): StoredFault;
+    readonly add: (fault: NewFault) => StoredFault;
     /** All faults in order, each with the number of times it was used. */
-    list(): StoredFault[];
+    readonly list: () => StoredFault[];
     /** The faults that no call has met. With `strict`, any of them makes the close reject. */
-    unused(): StoredFault[];
+    readonly unused: () => StoredFault[];
     /** Throws `not_found` for an unknown fault. */
-    remove(id: string): void;
-    clear(): void;
+    readonly remove: (id: string) => void;
+    readonly clear: () => void;
   };
   /**
    * The mails of the service, such as invitations, oldest first, with the result of each. Kept for seven days (`dev`).
    */
-  mails(): Promise<SentMail[]>;
+  readonly mails: () => Promise<SentMail[]>;
   readonly journal: {
     /**
      * The last 1,000 requests, state changes, events and delivery attempts each, in one list, oldest first. The query
      * narrows it to one `kind`, or to entries `since` an instant or after the `seq` of an entry (`dev`).
      */
-    list(query?: JournalQuery): JournalEntry[];
+    readonly list: <K extends JournalEntry["kind"] = JournalEntry["kind"]>(
+      query?: JournalQuery & { readonly kind?: K | undefined },
+    ) => Extract<JournalEntry, { kind: K }>[];
   };
   readonly deployments: {
     /**
      * Moves a deployment whose scenario has the pace `manual` or `polls` to its next state, and returns that state.
      * Rejects with `validation_failed` for any other pace, and for a deployment that has ended (`dev`).
      */
-    step(id: string): Promise<string>;
+    readonly step: (id: string) => Promise<string>;
   };
   readonly generations: {
     /** Like `deployments.step`, for a generation. */
-    step(id: string): Promise<string>;
+    readonly step: (id: string) => Promise<string>;
   };
   readonly webhooks: {
     /**
@@ -94,7 +96,7 @@ export interface Instruments<Fork> {
      * responses (`dev`). The function must not await a call that advances or settles the clock: that call waits for
      * this response.
      */
-    sink(name: string, answer: Sink): void;
+    readonly sink: (name: string, answer: Sink) => void;
     /**
      * Forwards deliveries to `https://NAME.inbox.test/…` to a receiver on this machine, over plain http or https:
      * `forward("shop", "http://localhost:3000/hooks")`. A null URL stops it. The receiver's response becomes the result
@@ -102,13 +104,13 @@ export interface Instruments<Fork> {
      * `transport` gets these requests too, with this URL. Throws `validation_failed` for any address but loopback
      * (`dev`).
      */
-    forward(name: string, url: string | null): void;
+    readonly forward: (name: string, url: string | null) => void;
     /**
      * Attempts each of these deliveries (`dlv_…`) once, now, one after another in this order; an identifier that occurs
      * twice is sent twice. A delivery that succeeds is not sent again; a failure does not change its retries. Rejects
      * with `not_found` before the first attempt if any of them is unknown.
      */
-    deliver(deliveries: readonly string[]): Promise<void>;
+    readonly deliver: (deliveries: readonly string[]) => Promise<void>;
     /**
      * Returns the oldest delivery of this event that a receiver has responded to and no earlier call has returned. `*`
      * matches any event; a function matches the deliveries it accepts. Under a manual clock, it first runs all due
@@ -116,19 +118,19 @@ export interface Instruments<Fork> {
      * (5 s). Closing the service or restoring a snapshot ends the wait. Rejects with `validation_failed` for an unknown
      * event.
      */
-    waitFor<E extends DeliveredEvent | "*" = "*">(
+    readonly waitFor: <E extends DeliveredEvent | "*" = "*">(
       event: E | ((delivery: ReceivedDelivery) => boolean),
       more?: WaitOptions,
-    ): Promise<ReceivedDelivery<E>>;
+    ) => Promise<ReceivedDelivery<E>>;
     /**
      * Delivers these (`dlv_…`, at most seven) in every order, each order on its own fork, and passes the result to
      * `check`. Forks share sinks, so `check` has to reset a sink that remembers its calls. Rejects with the first order
      * for which `check` threw (`dev`).
      */
-    deliverInEveryOrder(
+    readonly deliverInEveryOrder: (
       deliveries: readonly string[],
       check: (fork: Fork, order: readonly string[]) => void | Promise<void>,
-    ): Promise<void>;
+    ) => Promise<void>;
   };
 }
 
@@ -219,7 +221,8 @@ export function instruments<Fork extends DeliveryFork>(at: () => Ports, fork: ()
       refuseArguments("mails", given, "it answers the mails of all organizations");
       return at().features.mails.all();
     },
-    journal: { list: (query) => at().journal.list(query) },
+    // The query has chosen the kind.
+    journal: { list: (query) => at().journal.list(query) as never },
     deployments: { step: async (id) => (await at().features.deployments.step(check(stepped, { id }).id)).status },
     generations: { step: async (id) => (await at().features.generations.step(check(stepped, { id }).id)).status },
     webhooks: {
