@@ -80,30 +80,33 @@ test("a recording by several people makes them, and what was there before", () =
     problem: undefined,
     ...more,
   });
-  const text = recordedTest({
-    startedAt: 0,
-    endedAt: 61_000,
-    steps: [
-      step(call("PUT", `/dashboard/api/users/${user}`, { role: "viewer" }), {}),
-      step(call("POST", `/dashboard/api/projects/${project}/archive`), { answer: { id: project } }),
-      step(call("POST", "/_svc/faults", { respond: { status: 503 } }), {}),
-      step(call("DELETE", `/dashboard/api/projects/${project}`), { problem: "insufficient_role" }),
-    ],
-    known: new Map([
-      [
-        user,
-        {
-          record: { id: user, name: "Bo", email: "b@acme.test", role: "developer" },
-          list: { call: call("GET", "/dashboard/api/users"), index: 1 },
-        },
+  const text = recordedTest(
+    {
+      startedAt: 0,
+      endedAt: 61_000,
+      steps: [
+        step(call("PUT", `/dashboard/api/users/${user}`, { role: "viewer" }), {}),
+        step(call("POST", `/dashboard/api/projects/${project}/archive`), { answer: { id: project } }),
+        step(call("POST", "/_svc/faults", { respond: { status: 503 } }), {}),
+        step(call("DELETE", `/dashboard/api/projects/${project}`), { problem: "insufficient_role" }),
       ],
-      [project, { record: { id: project, name: "web", region: "eu", description: null }, list: undefined }],
-    ]),
-    ends: [{ id: project, status: "archived" }],
-    needsSeed: true,
-    scenarios: [],
-    inboxes: [],
-  });
+      known: new Map([
+        [
+          user,
+          {
+            record: { id: user, name: "Bo", email: "b@acme.test", role: "developer" },
+            list: { call: call("GET", "/dashboard/api/users"), index: 1 },
+          },
+        ],
+        [project, { record: { id: project, name: "web", region: "eu", description: null }, list: undefined }],
+      ]),
+      ends: [{ id: project, status: "archived" }],
+      needsSeed: true,
+      scenarios: [],
+      inboxes: [],
+    },
+    "node:test",
+  );
   for (const line of [
     'users: [{ name: "Ada", email: "a@acme.test", role: "admin", keys: [{ key: "sk_live_recorded_1" }] }, { name: "Bo", email: "b@acme.test", role: "developer" }]',
     'const admin1 = service.client({ apiKey: "sk_live_recorded_1" });',

@@ -1,52 +1,18 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { promisify } from "node:util";
 import type { Page } from "playwright-core";
-import type { Client } from "../../lib/index.ts";
 import { browser, noBrowser } from "../helpers/browser.ts";
-import { compiled } from "../helpers/bundle.ts";
 import { controlsOf, dashboardPage } from "../helpers/dashboard-page.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { isLong } from "../helpers/properties.ts";
-import { type ListeningWorld, listeningWorld } from "../helpers/raw-sockets.ts";
+import { listeningWorld } from "../helpers/raw-sockets.ts";
+import { fillBefore, type Prepared, passes } from "../helpers/recordings.ts";
 
 const skip = noBrowser || (!isLong && "npm run test:dashboard runs it");
-/** The folder in which programs find the package. */
-const packageFolder = compiled("../");
-
-interface Prepared extends ListeningWorld {
-  readonly client: Client;
-}
 interface Recorded extends Prepared, ReturnType<typeof controlsOf> {
   readonly page: Page;
-}
-
-/** Makes records in states that only further calls restore, such as an archived project. */
-async function fillBefore({ client, service, project }: Prepared): Promise<string> {
-  const shelved = await project("shelved");
-  await client.projects.archive({ id: shelved.id });
-  const { id } = await project("shop");
-  await client.webhooks.create({ url: "https://old.inbox.test", events: ["*"], secret: "hunter2" });
-  const [hook] = (await client.webhooks.list()).data;
-  const config = {
-    webhook_url: "https://chat.inbox.test/services/T0/B0",
-    channel: "#deploys",
-    events: ["*"] as ["*"],
-  };
-  await client.integrations.create({ type: "chat", config });
-  const delivery = await client.webhooks.test({ id: hook?.id ?? "" });
-  await client.keys.create({ name: "ci", scopes: ["projects:read"] });
-  await client.users.invite({ email: "grace@acme.test", role: "developer" });
-  await service.settle();
-  await client.webhooks.update({ id: hook?.id ?? "", status: "inactive" });
-  await service.scenarios.add({ match: { branch: "x" }, outcome: { result: "fail" } });
-  const source = { type: "git", repo: "acme/web" } as const;
-  await client.deployments.create({ project_id: id, environment: "production", source });
-  await service.clock.advance("2s");
-  return `/webhooks/${hook?.id}/${delivery.id}`;
 }
 
 test("Chromium: recordings", { skip }, async (suite) => {
@@ -169,6 +135,33 @@ test("Chromium: recordings", { skip }, async (suite) => {
     },
   );
 
+  await suite.test("work that ran before holds its slots in the test, and a stop waits for the clock", async (t) => {
+    const text = await record(
+      t,
+      async ({ button, submit, fill, page }) => {
+        await button("Deploy").first().click();
+        await fill("Repository", "acme/fifth");
+        await submit("Deploy");
+        await page.waitForURL(/deployments/);
+        // The recording stops while the clock is still moving.
+        await page.evaluate(
+          '[...document.querySelectorAll("button")].find((one) => one.textContent === "+10s").click()',
+        );
+      },
+      async ({ client, service, project }) => {
+        const { id } = await project("shop");
+        await service.scenarios.add({ match: {}, outcome: { durations: { building: "1h" } }, times: 4 });
+        for (const environment of ["one", "two", "three", "four"]) {
+          const source = { type: "git", repo: "acme/web" } as const;
+          await client.deployments.create({ project_id: id, environment, source });
+        }
+        await service.clock.advance("5s");
+        return `/projects/${id}`;
+      },
+    );
+    assert.match(text, /await service\.clock\.advance\("10s"\)/);
+  });
+
   await suite.test("a recording becomes a test that passes", async (t) => {
     const { port, service, project, deploy } = await listeningWorld(t);
     const { id } = await project("old");
@@ -227,12 +220,3 @@ test("Chromium: recordings", { skip }, async (suite) => {
     await passes(text);
   });
 });
-
-/** Runs a recorded test file, which has no type syntax, so Node runs it directly. */
-async function passes(text: string): Promise<void> {
-  const file = join(packageFolder, `recorded-${process.pid}.test.mjs`);
-  writeFileSync(file, text);
-  await promisify(execFile)(process.execPath, ["--test", file], { cwd: packageFolder }).catch((error) =>
-    assert.fail(`${text}\n${error.stdout}${error.stderr}`),
-  );
-}

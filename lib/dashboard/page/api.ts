@@ -38,8 +38,19 @@ export function actAs(name: string): void {
 const ownIds = `dashboard-${crypto.randomUUID().slice(0, 8)}-`;
 export const isOwnRequest = (id: string | null): boolean => id?.startsWith(ownIds) ?? false;
 
+/** The changes that are still being answered. */
+const changing = new Set<Promise<unknown>>();
+export const changesEnded = async (): Promise<void> => void (await Promise.allSettled(changing));
+
 /** Sends a request to the service that served the page, and records it for the drawer. Rejects with {ClientProblem}. */
-export async function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+export function request(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<unknown> {
+  const answered = send(method, path, body, signal);
+  if (method === "GET") return answered;
+  changing.add(answered);
+  return answered.finally(() => changing.delete(answered));
+}
+
+async function send(method: string, path: string, body: unknown, signal: AbortSignal | undefined): Promise<unknown> {
   const { response, answer } = await exchange(method, path, body, signal);
   const problem = response.ok ? undefined : problemOf(response, answer);
   const call = callOf(method, path, body);

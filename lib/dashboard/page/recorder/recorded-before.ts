@@ -7,6 +7,7 @@ import {
   creationOf,
   identifiersIn,
   isRecord,
+  isRunning,
   type Json,
   type Names,
   singularOf,
@@ -46,9 +47,6 @@ const durationOf = (ms: number) => {
   return `${ms / size}${unit}`;
 };
 export const advanceLine = (ms: number) => `await service.clock.advance("${durationOf(ms)}");`;
-
-const isRunning = (id: string, { status }: Json) =>
-  /^(dep|gen)_/.test(id) && ["queued", "building", "deploying", "in_progress"].includes(String(status));
 
 /** Writes the lines of the test that recreate the earlier records. */
 export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, names: Names, client: string) {

@@ -1,4 +1,5 @@
 import { literalOf } from "../forms/call-forms.ts";
+import { type Runner, runners } from "./recorded-names.ts";
 
 /** The person who made a call. */
 export interface Actor {
@@ -21,6 +22,7 @@ export function fileOf({
   clients,
   people,
   secrets,
+  runner,
 }: {
   readonly lines: readonly string[];
   readonly startedAt: number;
@@ -30,6 +32,7 @@ export function fileOf({
   readonly people: readonly { readonly [name: string]: unknown }[];
   /** The placeholders for secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
+  readonly runner: Runner;
 }): string {
   const users = (organization: string) => [
     ...actors.flatMap(({ name, email, role, ...actor }, i) =>
@@ -52,8 +55,7 @@ export function fileOf({
     : ["const client = service.client();"];
   return [
     'import assert from "node:assert/strict";',
-    'import { test } from "node:test";',
-    'import { createTestService } from "svc-server/testing";',
+    ...[`import { test } from "${runners[runner]}";`, 'import { createTestService } from "svc-server/testing";'],
     "",
     ...(secrets.size > 0
       ? [
@@ -63,8 +65,9 @@ export function fileOf({
         ]
       : []),
     ...(needsSeed ? [`const seed = ${literalOf({ organizations: seed })};`, ""] : []),
-    'test("recorded on the dashboard", async (t) => {',
-    `  const service = await createTestService(t, ${options});`,
+    // Jest has no context of a test.
+    `test("recorded on the dashboard", async (${runner === "Jest" ? "" : "t"}) => {`,
+    `  const service = await createTestService(${runner === "Jest" ? "undefined" : "t"}, ${options});`,
     ...[...ofClients, "", ...lines].map((line) => (line === "" ? "" : `  ${line}`)),
     "});",
     "",

@@ -76,3 +76,11 @@ export function createNames() {
 }
 
 export type Names = ReturnType<typeof createNames>;
+
+/** Whether a record is work that has not ended. */
+export const isRunning = (id: string, { status }: Json): boolean =>
+  /^(dep|gen)_/.test(id) && ["queued", "building", "deploying", "in_progress"].includes(String(status));
+
+/** The test runners, each with the module of its function `test`. */
+export const runners = { "node:test": "node:test", Vitest: "vitest", Jest: "@jest/globals" } as const;
+export type Runner = keyof typeof runners;

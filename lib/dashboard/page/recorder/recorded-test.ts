@@ -10,6 +10,7 @@ import {
   identifiersIn,
   isRecord,
   type Names,
+  type Runner,
 } from "./recorded-names.ts";
 
 /** A write, with its result and the service's time. */
@@ -36,7 +37,7 @@ const madeBy = ({ call, answer }: Step): readonly string[] =>
   call.method === "POST" && isRecord(answer) && typeof answer["id"] === "string" ? [answer["id"]] : [];
 
 /** The source of a test that repeats the recording on a service of its own. */
-export function recordedTest(recording: Recording): string {
+export function recordedTest(recording: Recording, runner: Runner): string {
   const { startedAt, endedAt, steps, known, ends, needsSeed } = recording;
   const names = createNames();
   const actors = [...new Map(steps.map(({ actor }) => [actor.user_id, actor])).values()];
@@ -88,7 +89,7 @@ export function recordedTest(recording: Recording): string {
   }
   if (faults.length > 0) lines.push("", "// They come last, since no call of the dashboard meets them.", ...faults);
   const people = [...known.values()].map(({ record }) => record);
-  return fileOf({ lines, startedAt, needsSeed, actors, clients, people, secrets: names.secrets });
+  return fileOf({ lines, startedAt, needsSeed, actors, clients, people, secrets: names.secrets, runner });
 }
 
 const isClock = ({ path }: RecordedCall) => /^\/_svc\/(clock\/\w+|settle)$/.test(path);

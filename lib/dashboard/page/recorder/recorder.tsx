@@ -1,6 +1,8 @@
+import { useState } from "preact/hooks";
 import { Code } from "../code.tsx";
-import { Action, Button } from "../controls.tsx";
+import { Action, Button, Select } from "../controls.tsx";
 import { Modal } from "../modal.tsx";
+import { type Runner, runners } from "./recorded-names.ts";
 import { recorded, recordedFile, startRecording, stopRecording } from "./recording.ts";
 
 /** Records the next steps and turns them into a test (`dev`). */
@@ -22,12 +24,14 @@ export function Recorder() {
           </Action>
         </span>
       )}
-      {recordedFile.value !== undefined && <Result file={recordedFile.value} />}
+      {recordedFile.value !== undefined && <Result fileFor={recordedFile.value} />}
     </>
   );
 }
 
-function Result({ file }: { readonly file: string }) {
+function Result({ fileFor }: { readonly fileFor: (runner: Runner) => string }) {
+  const [runner, setRunner] = useState<Runner>("node:test");
+  const file = fileFor(runner);
   const close = () => {
     recordedFile.value = undefined;
   };
@@ -43,6 +47,12 @@ function Result({ file }: { readonly file: string }) {
       <div class="stack">
         <h2>The recorded test</h2>
         <p class="hint">It starts a service of its own, repeats your steps, and checks how everything ended.</p>
+        <Select
+          label="Test runner"
+          value={runner}
+          options={Object.keys(runners).map((name) => [name, name])}
+          onChange={(name) => setRunner(name as Runner)}
+        />
         <Code text={file} name="recorded.test.ts" />
         <div class="row end">
           <Button kind="quiet" onClick={close}>

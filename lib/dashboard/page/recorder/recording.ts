@@ -1,17 +1,17 @@
 import { signal } from "@preact/signals";
-import { api, person, type Session, session } from "../api.ts";
+import { api, changesEnded, person, type Session, session } from "../api.ts";
 import { type Ended, onCall, shown } from "../calls.ts";
 import { control } from "../control.ts";
 import { inputOf } from "../forms/call-forms.ts";
 import { serviceNow, serviceTime } from "../live.ts";
 import type { Known } from "./recorded-before.ts";
-import { featureOf, identifiersIn, isRecord, type Json } from "./recorded-names.ts";
+import { featureOf, identifiersIn, isRecord, isRunning, type Json, type Runner } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
 
 /** The number of steps so far; undefined while nothing is recorded. */
 export const recorded = signal<number | undefined>(undefined);
-/** The test file of the last recording. */
-export const recordedFile = signal<string | undefined>(undefined);
+/** Writes the test file of the last recording for a test runner. */
+export const recordedFile = signal<((runner: Runner) => string) | undefined>(undefined);
 
 const timeOf = (answer: unknown): number | undefined => {
   const meta = isRecord(answer) ? answer["meta"] : undefined;
@@ -69,6 +69,9 @@ export async function startRecording(): Promise<void> {
     return /^\/_svc\/(snapshots|forks|preview|deliveries\/orders)\b/.test(call.path);
   };
   shown.value.forEach(see);
+  for (const record of await unfinished()) seen.set(record["id"] as string, { record, list: undefined });
+  // What runs holds its slots in the test too.
+  for (const [id, { record }] of seen) if (isRunning(id, record)) keep(id);
   const end = onCall((ended) => {
     now = Math.max(now, timeOf(ended.answer) ?? serviceTime.value?.now ?? 0);
     if (ended.call.method === "GET") return see(ended);
@@ -82,8 +85,10 @@ export async function startRecording(): Promise<void> {
     recorded.value = steps.length;
   });
   stop = async () => {
-    end();
     stop = undefined;
+    // A move of the clock may be on its way.
+    await changesEnded();
+    end();
     recorded.value = undefined;
     if (mode === null || steps.length === 0) return;
     const whole = new Map<string, Known>();
@@ -107,16 +112,8 @@ export async function startRecording(): Promise<void> {
     const sorted = new Map([...whole].sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)));
     // In a separate file, because most people never need it.
     const { recordedTest } = await import("./recorded-test.ts");
-    recordedFile.value = recordedTest({
-      startedAt,
-      endedAt: now,
-      steps,
-      known: sorted,
-      ends,
-      needsSeed,
-      scenarios,
-      inboxes,
-    });
+    const recording = { startedAt, endedAt: now, steps, known: sorted, ends, needsSeed, scenarios, inboxes };
+    recordedFile.value = (runner) => recordedTest(recording, runner);
   };
   recordedFile.value = undefined;
   recorded.value = 0;
@@ -133,6 +130,20 @@ const actorOf = ({ organization, plan, user_id, name, email, role }: Session) =>
   email,
   role,
 });
+
+/** The work that has not ended, with the projects that it belongs to. */
+async function unfinished(): Promise<readonly Json[]> {
+  const lists = await Promise.all([
+    ...(["queued", "building", "deploying"] as const).map((status) => api.deployments.list({ status, per_page: 100 })),
+    api.generations.list({ per_page: 100 }),
+  ]);
+  const works = lists.flatMap(({ data }) => data as readonly object[] as readonly Json[]);
+  const running = works.filter((one) => isRunning(String(one["id"]), one)).map(({ id }) => String(id));
+  const records = await Promise.all(running.map(async (id) => (await readRecord(id)).record));
+  const projects = new Set(records.map((record) => record?.["project_id"]).filter((id) => typeof id === "string"));
+  const all = [...(await Promise.all([...projects].map(async (id) => (await readRecord(id)).record))), ...records];
+  return all.filter((record) => record !== undefined);
+}
 
 /** The current state of a record, or the error of reading it; empty for records that no operation reads. */
 async function readRecord(id: string): Promise<{ record?: Json; problem?: string }> {
