@@ -43,7 +43,14 @@ export function createInterface(foundation: Foundation, settings: Settings, host
 
   const plain = createHandler({ authenticator, writer, log, closing, checkHost });
   const handler = foundation.opened.cluster ? running.counted(plain) : plain;
-  const logged = createRequestLog({ clock, log, meter, table, journal: isDev ? journal.request : undefined });
+  const logged = createRequestLog({
+    clock,
+    log,
+    meter,
+    table,
+    journal: isDev ? journal.request : undefined,
+    recent: settings.dashboard ? host.requests : undefined,
+  });
   const { look } = authenticator;
   const usual = logged(handler);
   const faulty = isDev ? withFaults(handler, { faults, writer, knowsHost, look, logged }) : usual;

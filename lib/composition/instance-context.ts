@@ -6,6 +6,7 @@ import type { Sinks } from "../emulator/instruments/sinks.ts";
 import type { Preview, PreviewTarget } from "../emulator/preview.ts";
 import type { Worlds } from "../emulator/worlds.ts";
 import type { Hosts } from "../http/hosts.ts";
+import type { RecentRequests } from "../http/recent-requests.ts";
 import type { Listening } from "../http/server.ts";
 import type { CodeCompany } from "./company.ts";
 import type { Mount } from "./mount.ts";
@@ -22,6 +23,7 @@ export interface InstanceContext {
   readonly mount: Mount;
   /** The code that calls the service in this process. */
   readonly company: CodeCompany;
+  readonly requests: RecentRequests;
   readonly snapshots: Snapshots;
   /** The forks made by the control interface. */
   readonly forks: Forks;

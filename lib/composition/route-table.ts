@@ -6,6 +6,7 @@ import { dashboardApi, dashboardPath, dashboardRoutes } from "../dashboard/dashb
 import { createLiveSocket } from "../dashboard/live-socket.ts";
 import { createPeople } from "../dashboard/people.ts";
 import { createHistory } from "../dashboard/process-history.ts";
+import { requestRoutes } from "../dashboard/request-routes.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { controlCalls } from "../emulator/control/calls.ts";
 import { controlRoutes } from "../emulator/control/control-routes.ts";
@@ -92,6 +93,7 @@ export function routeTable(
   const { features, meter, metrics, clockControl, instruments, closing, authenticator, writer, allowsOrigin } = ports;
   const run = createRunOperation({
     ...runPorts(foundation, settings, ports),
+    received: settings.dashboard ? host.requests.received : undefined,
     authenticator,
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "api" }),
     writer,
@@ -185,7 +187,7 @@ const uncached = (route: Route): Route => ({
 function dashboardTable(
   foundation: Foundation,
   settings: Settings,
-  { runtimes }: InstanceContext,
+  { runtimes, requests }: InstanceContext,
   ports: Ports & Access,
 ): Route[] {
   const { features, meter, queueLoad, closing, authenticator, instruments, outbound } = ports;
@@ -205,6 +207,7 @@ function dashboardTable(
   });
   const run = createRunOperation({
     ...runPorts(foundation, settings, ports),
+    received: undefined,
     authenticator: access.authenticator,
     audit: createAudit({ store, behindProxy, record: features.audit.record, via: "dashboard" }),
     writer: createWriter({ envelope: "flat", now: clock.iso, base: dashboardApi }),
@@ -222,6 +225,7 @@ function dashboardTable(
       notices: isDev ? instruments.notices : undefined,
     }),
     ...routes,
+    ...requestRoutes({ requests, access, now: clock.iso }),
     ...dashboardRoutes({
       mode,
       waysIn,

@@ -9,6 +9,7 @@ import { imagesOf, reallyRuns, tooLarge } from "../emulator/snapshot-refusals.ts
 import { createWorlds } from "../emulator/worlds.ts";
 import { createHosts } from "../http/hosts.ts";
 import { shuttingDown } from "../http/limits/cancellation.ts";
+import { createRecentRequests } from "../http/recent-requests.ts";
 import type { Problem } from "../kernel/errors.ts";
 import { reasonOf } from "../kernel/log.ts";
 import { checkArgument } from "../kernel/validation.ts";
@@ -173,6 +174,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
       () => context.sinks,
     ),
     runtimes,
+    requests: createRecentRequests({ keepsBodies: settings.mode === "dev" }),
     iso: () => current().foundation.clock.iso(),
     snapshots: {
       async snapshot(given) {

@@ -13,6 +13,7 @@ export interface Outcome {
   readonly window: Window | undefined;
   /** The id of the API key; null if the key is unknown. */
   readonly key_id: string | null;
+  readonly caller: Authentication["caller"];
 }
 
 /** Answers a routed request. If it rejects, the connection is cut without an answer. */
@@ -78,12 +79,13 @@ export function createHandler({ authenticator, writer, log, closing, checkHost }
       authentication = await route.access(request);
       if (authentication.refusal) throw authentication.refusal;
       const answer = await route.answer(request, authentication);
-      return { answer, window: authentication.window, key_id: authentication.key_id };
+      const { window, key_id, caller } = authentication;
+      return { answer, window, key_id, caller };
     } catch (error) {
       // If the request was refused before it was counted, show the window of its address.
       const window = authentication.window ?? (isVersioned(request) ? authenticator.look(request) : undefined);
       const answer = writer.problem(problemOf(error, request), request.id);
-      return { answer, window, key_id: authentication.key_id };
+      return { answer, window, key_id: authentication.key_id, caller: authentication.caller };
     }
   };
 }

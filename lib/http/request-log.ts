@@ -1,7 +1,8 @@
 import type { Clock } from "../kernel/clock.ts";
 import { type Log, requestMessage } from "../kernel/log.ts";
 import { monotonicNow } from "../kernel/node/system.ts";
-import type { Handler } from "./handler.ts";
+import type { Handler, Outcome } from "./handler.ts";
+import type { RecentRequests } from "./recent-requests.ts";
 import type { RequestContext } from "./request-context.ts";
 import type { Meter } from "./request-metrics.ts";
 import { type Route, unnamed } from "./route.ts";
@@ -26,19 +27,24 @@ interface Ports {
   readonly table: readonly Route[];
   /** Receives every finished request. */
   readonly journal: ((request: LoggedRequest) => void) | undefined;
+  /** Keeps the last hour; undefined without the dashboard, which shows it. */
+  readonly recent: RecentRequests | undefined;
 }
 
 /** Returns a wrapper for a handler: it reports every finished request to log, metrics and journal. */
-export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
+export function createRequestLog({ clock, log, meter, table, journal, recent }: Ports) {
   // The order in the metrics.
   const names = new Set([unnamed, "upgrade", ...table.map(({ name }) => name)]);
   const counts = new Map([...names].map((name) => [name, meter.count(name)]));
 
   const record = (
-    { id: request_id, method, path, began }: RequestContext,
+    request: RequestContext,
     { name, isRoutine, leavesNoTrace }: Route,
-    { status, duration_ms, key_id }: Pick<LoggedRequest, "status" | "duration_ms" | "key_id">,
+    duration_ms: number,
+    outcome?: Outcome,
   ) => {
+    const { id: request_id, method, path, began } = request;
+    const { key_id = null, answer: { status } = { status: null } } = outcome ?? {};
     const ms = monotonicNow() - began;
     counts.get(name)?.(status ?? 503, ms);
     const shown_ms = Math.round(ms * 10) / 10;
@@ -50,7 +56,11 @@ export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
       duration_ms: shown_ms,
       key_id,
     });
-    if (!leavesNoTrace) journal?.({ request_id, method, path, status, duration_ms, key_id });
+    if (leavesNoTrace) return;
+    // The page reads again at each entry of the journal.
+    if (!isRoutine && !path.startsWith("/_svc/"))
+      recent?.add(request, { at: clock.iso(), status, duration_ms: shown_ms, key_id }, outcome);
+    journal?.({ request_id, method, path, status, duration_ms, key_id });
   };
 
   return (handler: Handler): Handler =>
@@ -58,11 +68,10 @@ export function createRequestLog({ clock, log, meter, table, journal }: Ports) {
       const began = clock.now();
       try {
         const outcome = await handler(request, route);
-        const { status } = outcome.answer;
-        record(request, route, { status, duration_ms: clock.now() - began, key_id: outcome.key_id });
+        record(request, route, clock.now() - began, outcome);
         return outcome;
       } catch (broken) {
-        record(request, route, { status: null, duration_ms: clock.now() - began, key_id: null });
+        record(request, route, clock.now() - began);
         throw broken;
       }
     };

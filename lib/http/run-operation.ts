@@ -32,6 +32,8 @@ interface Ports<Services> {
   readonly longLists: LongLists;
   /** Aborted when the service shuts down. */
   readonly closing: AbortSignal;
+  /** Gets the body of each request. */
+  readonly received: ((request: RequestContext, body: Uint8Array) => void) | undefined;
 }
 
 /** Runs an operation for an authorized caller, and writes its answer. Rejects with a Problem. */
@@ -56,6 +58,7 @@ export function createRunOperation<Services>(ports: Ports<Services>): RunOperati
     const audited = operation.method === "GET" ? undefined : audit(operation, request, plain);
     const caller = audited?.caller ?? plain;
     const bytes = takesBody ? await readBody(request, bodyLimit) : noBytes;
+    ports.received?.(request, bytes);
     const { organization_id, user_id } = caller;
     const watch = (lost: () => void) => authenticator.watch(authentication, lost);
     const cancellation = cancellationOf(request, closing, watch);

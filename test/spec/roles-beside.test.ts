@@ -4,6 +4,7 @@ import { assetRoutes } from "../../lib/composition/downloads/asset-downloads.ts"
 import { healthRoutes } from "../../lib/composition/health/health-routes.ts";
 import { hookRoutes } from "../../lib/composition/hooks/hook-routes.ts";
 import { dashboardRoutes } from "../../lib/dashboard/dashboard-routes.ts";
+import { requestRoutes } from "../../lib/dashboard/request-routes.ts";
 import { controlCalls } from "../../lib/emulator/control/calls.ts";
 import { controlRoutes } from "../../lib/emulator/control/control-routes.ts";
 import type { Options } from "../../lib/index.ts";
@@ -33,6 +34,8 @@ const table = `
   POST    /dashboard/session           400 403 404 404  400 400 400 400
   DELETE  /dashboard/session           204 403 404 404  401 401 401 401
   GET     /dashboard/session/metrics   200 403 404 404  401 401 401 401
+  GET     /dashboard/session/requests  200 403 404 404  401 401 401 401
+  GET     /dashboard/session/requests/{} 404 403 404 404  401 401 401 401
   GET     /dashboard/session/people    200 403 404 404  200 200 200 200
   GET     /dashboard/session/ways      200 403 404 404  200 200 200 200
   GET     /_svc/clock                  200 403 404 404  404 404 404 404
@@ -102,6 +105,7 @@ test("the table has every path beside /v1, and no other", () => {
     ...hookRoutes(nothing),
     ...assetRoutes(nothing),
     ...dashboardRoutes({ mode: "dev", operations: [], access: { authenticator: {} } } as never),
+    ...requestRoutes({ access: { authenticator: {} } } as never),
     ...controlRoutes({
       ...{ calls: controlCalls, ports: nothing },
       ...{ now: () => "", changed: () => {}, rules: { trusted: noNetworks } },

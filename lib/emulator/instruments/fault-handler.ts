@@ -32,9 +32,9 @@ export function withFaults(handler: Handler, { faults, writer, knowsHost, look, 
       await fault.wait(signal);
       if (fault.breaks === "drop" || signal.aborted) throw broken(request, signal);
       if (!fault.error) return handler(request, route);
-      const { window = look(request), key_id } = await counted(request, route);
+      const { window = look(request), key_id, caller } = await counted(request, route);
       const answer = writer.problem({ ...fault.error, details: undefined, headers: {} }, request.id);
-      return { answer, window, key_id };
+      return { answer, window, key_id, caller };
     });
     const outcome = overridden(await answered(request, route), request, fault.headers);
     if (fault.breaks === "truncate") return truncated(outcome, request, route, signal);
@@ -53,7 +53,7 @@ export function withFaults(handler: Handler, { faults, writer, knowsHost, look, 
 const counted = async (
   request: RequestContext,
   { access }: Route,
-): Promise<Pick<Authentication, "window" | "key_id">> => {
+): Promise<Pick<Authentication, "window" | "key_id" | "caller">> => {
   try {
     return await access(request);
   } catch {

@@ -15,12 +15,22 @@ const assigned = new RegExp(
   "gi",
 );
 
-const forms: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
-  // Only the host of a URL is public: links contain signatures, chat webhooks secret paths, database URLs passwords.
+type Forms = readonly (readonly [RegExp, (...found: string[]) => string])[];
+// Only the host of a URL is public: links contain signatures, chat webhooks secret paths, database URLs passwords.
+const hosts: Forms = [
   [
     /\b(https?|wss?|ftp|postgres(?:ql)?|redis):\/\/([^\s"'<>]+)/gi,
     (_, scheme, rest = "") => `${scheme}://${rest.includes("@") ? hidden : rest.replace(/[/?#\\].+$/s, `/${hidden}`)}`,
   ],
+];
+/** A URL in a body of the interface: callers may read its path, but neither its user nor its query. */
+const paths: Forms = [
+  [
+    /\b([a-z][a-z\d+.-]*:\/\/)([^\s"'<>/?#]*@)?([^\s"'<>?#@]*)([?#@][^\s"'<>]*)?/gi,
+    (_, scheme, user, place, rest) => `${scheme}${user ? `${hidden}@` : ""}${place}${rest ? `?${hidden}` : ""}`,
+  ],
+];
+const forms: Forms = [
   [/\b(Bearer|Basic)\s+[^\s"',;]+/gi, (_, scheme) => `${scheme} ${hidden}`],
   [/(sk_live_|whsec_)[^\s"'`,;&<>()[\]{}\\]+/g, (_, prefix) => `${prefix}${hidden}`],
   // 256 bits in base62 or base64url: invitation tokens and link signatures.
@@ -31,9 +41,9 @@ const forms: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
 const suspicious = /[:=]|sk_live_|whsec_|(?<![\w-])[\w-]{43}|bearer\s|basic\s/i;
 
 /** Replaces the secrets in a text, recognized by their form or by the name before them. */
-export function redact(text: string): string {
+export function redact(text: string, urls: Forms = hosts): string {
   if (!suspicious.test(text)) return text;
-  const without = forms.reduce((left, [form, shown]) => left.replace(form, shown), text);
+  const without = [...urls, ...forms].reduce((left, [form, shown]) => left.replace(form, shown), text);
   return without.replace(assigned, (...found) => {
     const { name, between, quote = "" } = found.at(-1) as Record<string, string | undefined>;
     return `${name}${between}${quote}${hidden}`;
@@ -47,3 +57,34 @@ export const redactField = <T>(name: string, value: T): T | string =>
     : typeof value === "string"
       ? redact(value)
       : value;
+
+/** Replaces the secrets in a value of a body, by its name, its form, or its mark as secret. */
+function redactValue(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null) {
+    if (typeof value !== "string" || value === "") return value;
+    return isSecretName(name) || name === "webhook_url" ? hidden : redact(value, paths);
+  }
+  if (Array.isArray(value)) return value.map((one) => redactValue(one, name));
+  const isMarked = "secret" in value && value.secret === true;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [
+      key,
+      redactValue(one, isMarked && key === "value" ? "secret" : isSecretName(name) ? name : key),
+    ]),
+  );
+}
+
+/** Replaces the secrets in a body. A body that is not whole JSON loses more: it is read as text. */
+export function redactBody(text: string): string {
+  try {
+    return JSON.stringify(redactValue(JSON.parse(text), ""));
+  } catch {
+    return redact(text);
+  }
+}
+
+/** A query with its question mark, without secrets. */
+export function redactQuery(query: URLSearchParams): string {
+  const shown = [...query].map(([name, value]): [string, string] => [name, String(redactValue(value, name))]);
+  return shown.length === 0 ? "" : `?${new URLSearchParams(shown)}`;
+}

@@ -1,0 +1,149 @@
+import { monotonicNow } from "../kernel/node/system.ts";
+import { redactBody, redactQuery } from "../kernel/secrets/secret-redaction.ts";
+import { milliseconds } from "../kernel/text/duration.ts";
+import type { Outcome } from "./handler.ts";
+import type { RequestContext } from "./request-context.ts";
+
+/** A finished request, for people who look for it. */
+export interface RecentRequest {
+  /** Counts the requests of the process: other than a request id, it is unique. */
+  readonly number: number;
+  readonly at: string;
+  readonly request_id: string;
+  readonly method: string;
+  /** With its query, without secrets. */
+  readonly path: string;
+  /** Null if the connection broke off before an answer. */
+  readonly status: number | null;
+  /** By the machine's clock. */
+  readonly duration_ms: number;
+  readonly key_id: string | null;
+  readonly user_id: string | null;
+  /** The id of the record that it made or names; null without one. */
+  readonly target: string | null;
+}
+
+/** A body without secrets; null if there was none, or if it was a stream or a file. */
+export interface RecentBody {
+  readonly text: string;
+  readonly is_cut: boolean;
+}
+
+export interface RecentFilter {
+  readonly search?: string | undefined;
+  readonly method?: string | undefined;
+  /** The first digit of the status; `error` is every status from 400, and a connection that broke off. */
+  readonly status?: string | undefined;
+  readonly key_id?: string | undefined;
+  /** Only requests with a smaller number. */
+  readonly before?: number | undefined;
+}
+
+interface Kept extends RecentRequest {
+  readonly seen: number;
+  readonly organization_id: string;
+}
+interface Bodies {
+  readonly body: RecentBody | null;
+  readonly answer: RecentBody | null;
+  readonly size: number;
+}
+
+const hour_ms = milliseconds("1h");
+const most = 10_000;
+const perPage = 100;
+const longestBody = 64 * 1024;
+/** The longest bodies together; the oldest are dropped. */
+const mostBodies = 32 * 1024 * 1024;
+
+const lastId = /\/([a-z]+_[0-9A-Za-z]+)(?=[/?]|$)(?!.*\/[a-z]+_[0-9A-Za-z])/;
+
+/** A copy, because a part of a text or a buffer keeps all of it in memory. */
+function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | null {
+  if (whole === null || whole === undefined || whole.length === 0) return null;
+  const bytes = Buffer.from(whole as string);
+  return { text: bytes.toString("utf8", 0, longestBody), is_cut: bytes.length > longestBody };
+}
+
+const hasStatus = ({ status }: RecentRequest, wanted: string) =>
+  wanted === "error" ? status === null || status >= 400 : String(status)[0] === wanted;
+
+export type RecentRequests = ReturnType<typeof createRecentRequests>;
+
+/** The requests of the last hour of the machine's time, in memory only. With `keepsBodies`, also their bodies. */
+export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: boolean }) {
+  let number = 0;
+  let requests: readonly Kept[] = [];
+  const added: Kept[] = [];
+  const received = new WeakMap<RequestContext, Uint8Array>();
+  const bodies = new Map<number, Bodies>();
+  let size = 0;
+
+  /** Bodies are stored as they were, and lose their secrets when they are read. */
+  const keepBodies = (request: RequestContext, answer: Outcome["answer"] | undefined) => {
+    const text = typeof answer?.body === "string" ? answer.body : null;
+    const pair = { body: bodyOf(received.get(request)), answer: bodyOf(text) };
+    const own = (pair.body?.text.length ?? 0) + (pair.answer?.text.length ?? 0);
+    bodies.set(number, { ...pair, size: own });
+    size += own;
+    for (const [oldest, { size: freed }] of bodies) {
+      if (size <= mostBodies && bodies.size <= most) break;
+      bodies.delete(oldest);
+      size -= freed;
+    }
+  };
+  const all = () => {
+    const since = monotonicNow() - hour_ms;
+    requests = [...requests, ...added.splice(0)].slice(-most).filter(({ seen }) => seen >= since);
+    return requests;
+  };
+  const isOf = (organization_id: string) => (one: Kept) =>
+    one.organization_id === organization_id || (keepsBodies && one.organization_id === "");
+  const shown = ({ seen: _, organization_id: __, ...one }: Kept): RecentRequest => one;
+
+  return {
+    /** Keeps the body of a running request. */
+    received(request: RequestContext, bytes: Uint8Array): void {
+      if (keepsBodies && bytes.length > 0) received.set(request, bytes);
+    },
+    add(
+      request: RequestContext,
+      about: Pick<RecentRequest, "at" | "status" | "duration_ms" | "key_id">,
+      outcome: Outcome | undefined,
+    ): void {
+      number += 1;
+      const { id: request_id, method, path } = request;
+      const { organization_id = "", user_id = "" } = outcome?.caller ?? {};
+      const target = lastId.exec(outcome?.answer.headers["location"] ?? path)?.[1] ?? null;
+      const whole = path + redactQuery(request.query());
+      const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };
+      added.push({ ...mine, ...about, seen: monotonicNow(), organization_id });
+      if (added.length >= most) all();
+      if (keepsBodies) keepBodies(request, outcome?.answer);
+    },
+    /** The newest requests of an organization, newest first; in `dev` also those without a valid key. */
+    list(organization_id: string, { search = "", method, status, key_id, before = Infinity }: RecentFilter) {
+      const wanted = search.toLowerCase();
+      const found = all()
+        .filter(isOf(organization_id))
+        .filter(
+          (one) =>
+            one.number < before &&
+            (method === undefined || one.method === method) &&
+            (status === undefined || hasStatus(one, status)) &&
+            (key_id === undefined || one.key_id === key_id) &&
+            `${one.path} ${one.request_id} ${one.target}`.toLowerCase().includes(wanted),
+        )
+        .reverse();
+      const data = found.slice(0, perPage).map(shown);
+      return { data, next: found.length > perPage ? (data.at(-1)?.number ?? null) : null };
+    },
+    find(organization_id: string, wanted: number) {
+      const one = all().find(({ number }) => number === wanted);
+      if (!one || !isOf(organization_id)(one)) return undefined;
+      const { body = null, answer = null } = bodies.get(wanted) ?? {};
+      const redacted = (of: RecentBody | null) => of && { ...of, text: redactBody(of.text) };
+      return { ...shown(one), has_bodies: bodies.has(wanted), body: redacted(body), answer: redacted(answer) };
+    },
+  };
+}
