@@ -4,9 +4,9 @@ import type { Settings } from "../config/parse-options.ts";
 import { createDashboardAccess } from "../dashboard/access.ts";
 import { dashboardApi, dashboardPath, dashboardRoutes } from "../dashboard/dashboard-routes.ts";
 import { createLiveSocket } from "../dashboard/live-socket.ts";
+import { lookUpRoutes } from "../dashboard/look-up-routes.ts";
 import { createPeople } from "../dashboard/people.ts";
 import { createHistory } from "../dashboard/process-history.ts";
-import { requestRoutes } from "../dashboard/request-routes.ts";
 import type { Outbound } from "../drivers/outbound/outbound.ts";
 import { controlCalls } from "../emulator/control/calls.ts";
 import { controlRoutes } from "../emulator/control/control-routes.ts";
@@ -225,7 +225,13 @@ function dashboardTable(
       notices: isDev ? instruments.notices : undefined,
     }),
     ...routes,
-    ...requestRoutes({ requests, access, now: clock.iso }),
+    ...lookUpRoutes({
+      requests,
+      deployments: features.deployments,
+      mails: isDev ? features.mails : undefined,
+      access,
+      now: clock.iso,
+    }),
     ...dashboardRoutes({
       mode,
       waysIn,

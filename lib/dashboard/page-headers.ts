@@ -1,12 +1,28 @@
 const policy = [
   "default-src 'none'",
   ...["script", "style", "img", "media", "font", "connect"].map((kind) => `${kind}-src 'self'`),
+  "frame-src 'self'",
   "form-action 'none'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
+
+/** The headers of a mail in a frame of the page: it runs nothing, and only shows what is in it. */
+export const ofMail = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "content-security-policy": [
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    "img-src data:",
+    "frame-ancestors 'self'",
+    "sandbox allow-popups allow-popups-to-escape-sandbox",
+  ].join("; "),
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};
 
 /** The headers of every page of the dashboard. */
 export const always = {

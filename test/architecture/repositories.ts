@@ -21,6 +21,7 @@ const unscoped: Readonly<Record<string, string>> = {
   "events/newest": "the streams of a process, which hear every organization",
   "events/after": "the streams of a process, which hear every organization",
   "audit/organizations": "periodic work, for every organization",
+  "mails/clear": "the tester's: the control interface of `dev`",
   "mails/all": "the operator's: the control interface and the command line",
   "mails/prune": "periodic work, for every organization",
   "apps/*": "scoped by the project, which its service found in the organization; the proxy serves every organization",

@@ -125,7 +125,7 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     const origin = `http://127.0.0.1:${port}`;
     const page = await dashboardPage(t, open, origin);
     await page.getByLabel("Act as").selectOption({ label: "viewer, viewer of acme" });
-    const harmless = /^(Copy.*|Newest|Older|Previous|Next|\+\w+|New API key|Revoke|Sign out)$/;
+    const harmless = /^(Copy.*|Download the log|Newest|Older|Previous|Next|\+\w+|New API key|Revoke|Sign out)$/;
     const wrong: string[] = [];
     const paths = ["/projects", `/projects/${project}`, `/projects/${project}/production`, "/generations", "/people"];
     const more = [

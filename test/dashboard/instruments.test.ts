@@ -70,12 +70,19 @@ test("Chromium: the instruments of dev", {
   });
 
   await suite.test("mail: an invitation is read and accepted", async (t) => {
-    const { page, button, submit, fill, client } = await opened(t, "/mail");
+    const { page, button, submit, fill, client, service } = await opened(t, "/mail");
     await page.getByText("No mail yet.", { exact: false }).waitFor();
     await client.users.invite({ email: "new@acme.test", role: "developer" });
     await page.locator(".entry").getByText("new@acme.test").waitFor();
     const link = await page.getByRole("link", { name: "Open the invitation" }).getAttribute("href");
     assert.match(link ?? "", /accept#[\w=]+$/);
+    await page.frameLocator("iframe").getByText("invites you to join acme").waitFor();
+    await button("Text").click();
+    await page.locator(".mail-text").getByText("Accept it here").waitFor();
+    await fill("Search", "nobody");
+    await page.getByText("No mail contains this.").waitFor();
+    await fill("Search", "NEW@acme");
+    await page.locator(".entry").getByText("new@acme.test").waitFor();
     await button("Accept the invitation").click();
     await fill("Name", "Newcomer");
     await submit("Accept").click();
@@ -89,6 +96,10 @@ test("Chromium: the instruments of dev", {
       .or(page.getByRole("alert"))
       .first()
       .waitFor();
+    await submit("Close").click();
+    await button("Clear").click();
+    await page.getByText("No mail yet.", { exact: false }).waitFor();
+    assert.deepEqual(await service.mails(), []);
   });
 
   await suite.test("scenarios and faults are added, used, and removed one by one", async (t) => {

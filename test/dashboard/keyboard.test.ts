@@ -93,6 +93,9 @@ test("Chromium: the keyboard", { skip: noBrowser || (!isLong && "npm run test:da
     const before = page.url();
     await to("button Roll back");
     await press("Enter");
+    await page.getByRole("dialog").getByText("comes back", { exact: false }).waitFor();
+    await to("button Roll back");
+    await press("Enter");
     await page.waitForURL((url) => url.href !== before);
     await page.locator(".facts").getByText("active").waitFor();
     await page.locator(".details").getByText("acme/web").waitFor();

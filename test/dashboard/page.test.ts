@@ -105,6 +105,9 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     assert.notEqual(live, running);
     await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${running}`);
     await page.getByRole("button", { name: "Roll back" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("comes back to production", { exact: false }).waitFor();
+    await dialog.getByRole("button", { name: "Roll back" }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(running));
     await state.getByText("queued").waitFor();
     await page.getByLabel("Act as").selectOption({ label: "viewer, viewer of acme" });
@@ -140,6 +143,8 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
       `/projects/${project}`,
       "/deployments",
       `/deployments/${failed}`,
+      "/requests",
+      "/requests/1",
       "/webhooks",
       `/webhooks/${hook}`,
       `/projects/${project}/production`,

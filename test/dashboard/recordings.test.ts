@@ -176,6 +176,7 @@ test("Chromium: recordings", { skip }, async (suite) => {
     await button("Record").click();
     await page.getByText("Recording: 0 calls").waitFor();
     await button("Roll back").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(second));
     await button("+10s").click();
     await state.getByText("active").waitFor();

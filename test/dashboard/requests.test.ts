@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { browser, noBrowser } from "../helpers/browser.ts";
+import { controlsOf, dashboardPage, findingsOf } from "../helpers/dashboard-page.ts";
+import { isLong } from "../helpers/properties.ts";
 import { listeningWorld } from "../helpers/raw-sockets.ts";
 import { expect, keyOf } from "../helpers/test-service.ts";
 
@@ -26,7 +29,7 @@ test("the page's requests: every call with key, person, target and bodies, witho
   await call("stranger", "GET", "/v1/me");
 
   const list = async (query = "", headers = {}) =>
-    expect(await send("GET", `/dashboard/session/requests${query}`, { headers }), 200).data;
+    (await send("GET", `/dashboard/session/requests${query}`, { headers })).body.data;
   const all = await list();
   assert.equal(all[0].path, "/v1/projects/proj_nowhere");
   assert.deepEqual([all[0].status, all[0].user_id, all[0].key_id, all[0].target], [401, null, null, "proj_nowhere"]);
@@ -39,8 +42,9 @@ test("the page's requests: every call with key, person, target and bodies, witho
   assert.match(`${first.key_id} ${first.user_id}`, /^key_\w+ usr_\w+$/);
 
   const bodies = await Promise.all(
-    all.map(async ({ number }: { number: number }) =>
-      expect(await send("GET", `/dashboard/session/requests/${number}`, { headers: {} }), 200),
+    all.map(
+      async ({ number }: { number: number }) =>
+        (await send("GET", `/dashboard/session/requests/${number}`, { headers: {} })).body,
     ),
   );
   const text = JSON.stringify(bodies);
@@ -62,7 +66,7 @@ test("the page's requests: every call with key, person, target and bodies, witho
   // A restore takes the state back, but the calls have happened.
   await service.reset();
   assert.equal((await list()).length, 8);
-  const { data: people } = expect(await send("GET", "/dashboard/session/people", { headers: {} }), 200);
+  const { data: people } = (await send("GET", "/dashboard/session/people", { headers: {} })).body;
   const viewer = people.find(({ role }: { role: string }) => role === "viewer").person;
   const refused = await send("GET", "/dashboard/session/requests", { headers: { "x-svc-person": viewer } });
   assert.equal(refused.status, 403);
@@ -76,8 +80,124 @@ test("start: requests are listed without bodies, and those without a key for nob
   const headers = { cookie: line.split(";", 1)[0] ?? "", authorization: "" };
   await call("owner", "POST", "/v1/projects", { name: "shop", region: "eu-west-1" });
   await call("nobody", "GET", "/v1/me");
-  const { data, next } = expect(await send("GET", "/dashboard/session/requests", { headers }), 200);
+  const { data, next } = (await send("GET", "/dashboard/session/requests", { headers })).body;
   assert.deepEqual([data.map(({ path }: { path: string }) => path), next], [["/v1/projects"], null]);
-  const one = expect(await send("GET", `/dashboard/session/requests/${data[0].number}`, { headers }), 200);
+  const { body: one } = await send("GET", `/dashboard/session/requests/${data[0].number}`, { headers });
   assert.deepEqual([one.has_bodies, one.body, one.answer], [false, null, null]);
+});
+
+test("Chromium: requests and receivers", {
+  skip: noBrowser || (!isLong && "npm run test:dashboard runs it"),
+}, async (suite) => {
+  const { open } = await browser(suite);
+
+  await suite.test("from an error to its request, and from a request to what it caused, and back", async (t) => {
+    const { port, service, call, project, deploy } = await listeningWorld(t);
+    await call("owner", "POST", "/v1/webhooks", {
+      url: "https://shop.inbox.test/hooks",
+      events: ["*"],
+      secret: "hush",
+    });
+    const { id } = await project();
+    const [first, second] = [await deploy(id), await deploy(id, { environment: "staging" })];
+    await call("owner", "POST", "/v1/projects", { name: "x", region: "eu-west-1" });
+    await service.clock.advance("1m");
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/requests");
+    const { button, choose, sees } = controlsOf(page);
+    await sees("POST /v1/projects");
+    await choose("Status", "Errors");
+    await page.getByRole("link", { name: "POST /v1/projects", exact: true }).click();
+    await sees("validation_failed");
+    await page.locator("dd").getByText("owner").first().waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await button("Copy as curl").click();
+    await button("Copied").waitFor();
+    const curl = await page.evaluate<string>("navigator.clipboard.readText()");
+    assert.match(curl, /^curl -X POST http:\/\/127\.0\.0\.1:\d+\/v1\/projects/);
+    assert.match(curl, /Bearer \$SVC_API_KEY[\s\S]*"name":"x"/);
+
+    await page.goto(`http://127.0.0.1:${port}/dashboard/deployments/${first.id}`);
+    await page.getByRole("link", { name: "its requests" }).click();
+    await page.getByRole("link", { name: "POST /v1/deployments", exact: true }).click();
+    const event = page.getByRole("row").filter({ hasText: "deployment.queued" });
+    await event.getByRole("link", { name: "shop.inbox.test" }).waitFor();
+    assert.equal(await event.getByRole("link").count(), 1, `the delivery of ${second.id} is not its own`);
+    await event.getByRole("link").click();
+    await sees("about");
+    await page.getByRole("link", { name: "Requests about it" }).click();
+    await page.getByRole("link", { name: "POST /v1/deployments", exact: true }).click();
+    await page.locator("dd").getByRole("link", { name: first.id }).click();
+    await page.waitForURL(`**/deployments/${first.id}`);
+    assert.deepEqual(await findingsOf(page), []);
+  });
+
+  await suite.test("a receiver that turned itself off says when and why, and is turned on again", async (t) => {
+    const { port, service, call, project } = await listeningWorld(t);
+    const hook = { url: "https://shop.inbox.test/hooks", events: ["*"] };
+    const { id } = expect(await call("owner", "POST", "/v1/webhooks", hook), 201);
+    await project("one");
+    await service.settle();
+    service.inbox.script(
+      "shop",
+      Array.from({ length: 6 }, () => 503),
+    );
+    await project("two");
+    await service.clock.advance("1d");
+    await project("three");
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/webhooks");
+    const row = page.getByRole("row").filter({ hasText: "shop.inbox.test" });
+    // One of seven attempts was accepted.
+    await row.getByText("14 %").waitFor();
+    await row.getByText("503").waitFor();
+    await row.getByRole("link").click();
+    await page.getByText("It turned itself off").waitFor();
+    await page.getByText("503, 503, 503, 503, 503, 503").waitFor();
+    await page.getByText("was tried 6 times and never accepted", { exact: false }).waitFor();
+    assert.deepEqual(await findingsOf(page), []);
+    await page.getByRole("button", { name: "Turn on and recover" }).click();
+    await page.getByText("It turned itself off").waitFor({ state: "detached" });
+    await service.settle();
+    const { data } = expect(await call("owner", "GET", `/v1/webhooks/${id}/deliveries`), 200);
+    assert.deepEqual(
+      data.map(({ status }: { status: string }) => status),
+      ["succeeded", "succeeded", "succeeded"],
+    );
+  });
+
+  await suite.test("a deployment is begun from every list, and shows its phases and what changed", async (t) => {
+    const { port, service, project, deploy } = await listeningWorld(t);
+    const { id } = await project("shop");
+    await deploy(id);
+    await service.clock.advance("1m");
+    await service.scenarios.next("deployment", { result: "fail", at: "deploying", message: "the port is taken" });
+    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/deployments");
+    const { button, submit, fill, sees } = controlsOf(page);
+    await button("New deployment").click();
+    await sees("Now live: main");
+    assert.equal(await page.getByLabel("Repository").inputValue(), "acme/web");
+    await fill("Tag", "v2.0.0");
+    await submit("Deploy");
+    await page.getByRole("heading", { name: "shop to production" }).waitFor();
+    await service.clock.advance("1m");
+    await page.locator(".facts .status").getByText("failed").waitFor();
+    const states = page.getByRole("list", { name: "States" });
+    const texts = await states.getByRole("listitem").allInnerTexts();
+    assert.deepEqual(
+      texts.map((text) => text.replaceAll(/\s+/g, " ").trim()),
+      ["queued 00:01:00 · 1 s", "building 00:01:01 · 3 s", "deploying 00:01:04 · 2 s", "failed 00:01:06"],
+    );
+    await sees("branch or tag main → v2.0.0");
+    await sees("by the dashboard");
+    await button("Redeploy").click();
+    await sees("is deployed to production again");
+    await submit("Redeploy");
+    await page.locator(".facts .status").getByText("queued").waitFor();
+    await service.clock.advance("1m");
+    await page.locator(".facts .status").getByText("active").waitFor();
+    await page.getByRole("link", { name: "Deployments", exact: true }).click();
+    const row = page.getByRole("row").filter({ hasText: "v2.0.0" });
+    await row.first().getByText("acme/web", { exact: false }).waitFor();
+    await row.first().getByText("owner").waitFor();
+    assert.equal(await row.first().getByRole("button", { name: "Redeploy" }).isEnabled(), true);
+  });
 });

@@ -61,6 +61,7 @@ test("Chromium: apps that really run", { skip }, async (suite) => {
     // The page rolls back what it shows as live.
     await page.locator(`.facts a[href$="${two.id}"]`).waitFor();
     await button("Roll back").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await page.waitForURL(/deployments/);
     await page.locator(".facts .status").getByText("active").waitFor();
     await page.goto(`${url}/dashboard/projects/${id}/production`);

@@ -66,7 +66,7 @@ test("Chromium: scale", { skip: noBrowser || (!isLong && "npm run test:dashboard
     const { id } = await project();
     for (let i = 0; i < 120; i++) await deploy(id, { environment: `e${i % 3}` });
     const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`, "/deployments");
-    const links = page.locator(".rows tbody td:nth-child(2) a");
+    const links = page.locator(".rows tbody td:first-child a");
     const found = new Set<string>();
     for (const count of [50, 50, 20]) {
       await page

@@ -52,7 +52,7 @@ test("Chromium: the time axis", { skip }, async (suite) => {
       await page.keyboard.up("Control");
       const near = await differs(all);
       await page.mouse.down();
-      await page.mouse.move(box.x + 300, box.y + 40, { steps: 3 });
+      await page.mouse.move(box.x + 640, box.y + 40, { steps: 3 });
       await page.mouse.up();
       await differs(near);
       await page.getByRole("button", { name: "All", exact: true }).click();

@@ -4,7 +4,7 @@ import { assetRoutes } from "../../lib/composition/downloads/asset-downloads.ts"
 import { healthRoutes } from "../../lib/composition/health/health-routes.ts";
 import { hookRoutes } from "../../lib/composition/hooks/hook-routes.ts";
 import { dashboardRoutes } from "../../lib/dashboard/dashboard-routes.ts";
-import { requestRoutes } from "../../lib/dashboard/request-routes.ts";
+import { lookUpRoutes } from "../../lib/dashboard/look-up-routes.ts";
 import { controlCalls } from "../../lib/emulator/control/calls.ts";
 import { controlRoutes } from "../../lib/emulator/control/control-routes.ts";
 import type { Options } from "../../lib/index.ts";
@@ -36,7 +36,9 @@ const table = `
   GET     /dashboard/session/metrics   200 403 404 404  401 401 401 401
   GET     /dashboard/session/requests  200 403 404 404  401 401 401 401
   GET     /dashboard/session/requests/{} 404 403 404 404  401 401 401 401
+  GET     /dashboard/session/mail/{}   404 403 404 404  200 200 200 200
   GET     /dashboard/session/people    200 403 404 404  200 200 200 200
+  GET     /dashboard/session/sources   422 403 404 404  401 401 401 401
   GET     /dashboard/session/ways      200 403 404 404  200 200 200 200
   GET     /_svc/clock                  200 403 404 404  404 404 404 404
   POST    /_svc/clock/advance          422 403 404 404  404 404 404 404
@@ -63,6 +65,7 @@ const table = `
   POST    /_svc/deliveries             422 403 404 404  404 404 404 404
   POST    /_svc/deliveries/orders      422 403 404 404  404 404 404 404
   GET     /_svc/mail                   200 403 404 404  404 404 404 404
+  DELETE  /_svc/mail                   200 403 404 404  404 404 404 404
   POST    /_svc/invitations/accept     422 403 404 404  404 404 404 404
   GET     /_svc/scenarios              200 403 404 404  404 404 404 404
   POST    /_svc/scenarios              422 403 404 404  404 404 404 404
@@ -105,7 +108,7 @@ test("the table has every path beside /v1, and no other", () => {
     ...hookRoutes(nothing),
     ...assetRoutes(nothing),
     ...dashboardRoutes({ mode: "dev", operations: [], access: { authenticator: {} } } as never),
-    ...requestRoutes({ access: { authenticator: {} } } as never),
+    ...lookUpRoutes({ access: { authenticator: {} }, mails: {} } as never),
     ...controlRoutes({
       ...{ calls: controlCalls, ports: nothing },
       ...{ now: () => "", changed: () => {}, rules: { trusted: noNetworks } },

@@ -112,7 +112,8 @@ export const workOf = ({ kind }: Due): string => works[kind] ?? kind;
 
 /** The path of a record's page; undefined if it has none. */
 export function pageOf(id: string | null): string | undefined {
-  const [prefix] = (id ?? "").split("_");
+  const [prefix = ""] = (id ?? "").split("_");
+  const lists: Readonly<Record<string, string>> = { usr: "/people", inv: "/people", key: "/keys", evt: "/events" };
   const folders: Readonly<Record<string, string>> = {
     dep: "deployments",
     gen: "generations",
@@ -120,6 +121,6 @@ export function pageOf(id: string | null): string | undefined {
     int: "integrations",
     proj: "projects",
   };
-  const folder = folders[prefix ?? ""];
-  return folder && `/${folder}/${id}`;
+  const folder = folders[prefix];
+  return folder ? `/${folder}/${id}` : lists[prefix];
 }

@@ -41,6 +41,7 @@ export const control = {
   everyOrder: async (deliveries: readonly string[], muted: boolean) =>
     (await send<{ data: DeliveryOrder[] }>("POST", "deliveries/orders", { deliveries, muted })).data,
   mails: () => list<SentMail>("GET", "mail"),
+  clearMails: () => list<SentMail>("DELETE", "mail"),
   accept: (token: string, name: string) =>
     send<{ email: string; api_key: string }>("POST", "invitations/accept", { token, name }),
   scenarios: () => list<Scenario>("GET", "scenarios"),

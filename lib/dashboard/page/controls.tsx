@@ -6,7 +6,7 @@ import { FormProblems, Labelled, type Labels, placed, requireFilled } from "./la
 import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
 
-interface ButtonProps {
+export interface ButtonProps {
   readonly children: string;
   /** Why the button cannot be used. With a reason it is disabled and shows the reason. */
   readonly reason?: string | undefined;
@@ -14,6 +14,8 @@ interface ButtonProps {
   readonly isBusy?: boolean;
   /** Whether the button's menu or form is open. */
   readonly isExpanded?: boolean;
+  /** Whether the choice that the button makes is the present one. */
+  readonly isPressed?: boolean;
   /** `danger` opens a confirmation, `destroy` confirms it; `time` moves the clock. */
   readonly kind?: "main" | "danger" | "destroy" | "quiet" | "time";
   readonly icon?: IconName;
@@ -28,6 +30,7 @@ export function Button({
   reason,
   isBusy,
   isExpanded,
+  isPressed,
   kind,
   icon,
   isIcon,
@@ -43,6 +46,7 @@ export function Button({
         disabled={reason !== undefined}
         aria-disabled={isBusy || undefined}
         aria-expanded={isExpanded}
+        aria-pressed={isPressed}
         aria-describedby={reason === undefined ? undefined : id}
         onClick={onClick}
       >

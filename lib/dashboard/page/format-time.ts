@@ -27,3 +27,13 @@ export function agoOf(at: string): string {
 export const instantOf = (at: string): string => at.slice(0, 19).replace("T", " ");
 export const secondOf = (at: string): string => at.slice(11, 19);
 export const clockOf = (at: string): string => at.slice(11, 23);
+
+/** `1 line`, `2 lines`. */
+export const countOf = (count: number, noun: string, plural = `${noun}s`): string =>
+  `${count} ${count === 1 ? noun : plural}`;
+
+/** An amount with two decimals, and more where it is smaller than a cent: `$0.10`, `$0.002`. */
+export function dollars(usd: number): string {
+  const exact = usd.toFixed(4).replace(/0{1,2}$/, "");
+  return `$${exact}`;
+}

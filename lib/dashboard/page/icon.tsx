@@ -4,8 +4,11 @@ import box from "lucide/dist/esm/icons/box.mjs";
 import bug from "lucide/dist/esm/icons/bug.mjs";
 import camera from "lucide/dist/esm/icons/camera.mjs";
 import gantt from "lucide/dist/esm/icons/chart-gantt.mjs";
+import check from "lucide/dist/esm/icons/check.mjs";
 import record from "lucide/dist/esm/icons/circle-dot.mjs";
 import clapperboard from "lucide/dist/esm/icons/clapperboard.mjs";
+import copy from "lucide/dist/esm/icons/copy.mjs";
+import download from "lucide/dist/esm/icons/download.mjs";
 import image from "lucide/dist/esm/icons/image.mjs";
 import inbox from "lucide/dist/esm/icons/inbox.mjs";
 import key from "lucide/dist/esm/icons/key-round.mjs";
@@ -38,9 +41,12 @@ const icons = {
   box,
   bug,
   camera,
+  check,
   clapperboard,
   close,
+  copy,
   dashboard,
+  download,
   gantt,
   image,
   inbox,

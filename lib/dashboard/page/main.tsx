@@ -21,6 +21,7 @@ import { OverviewPage } from "./pages/overview.tsx";
 import { PeoplePage } from "./pages/people.tsx";
 import { ProjectPage } from "./pages/project.tsx";
 import { ProjectsPage } from "./pages/projects.tsx";
+import { RequestPage, RequestsPage } from "./pages/requests.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 import { SystemPage } from "./pages/system.tsx";
 import { UsagePage } from "./pages/usage.tsx";
@@ -61,6 +62,8 @@ function Outlet() {
       return id ? <IntegrationPage key={key} id={id} /> : <IntegrationsPage key={key} />;
     case "events":
       return <EventsPage key={key} />;
+    case "requests":
+      return id ? <RequestPage key={key} id={id} /> : <RequestsPage key={key} />;
     case "people":
       return <PeoplePage key={key} />;
     case "keys":

@@ -21,6 +21,7 @@ export const groups = (): readonly (readonly [title: string, pages: readonly Pag
       ["/webhooks", "Webhooks", "webhook"],
       ["/integrations", "Integrations", "plug"],
       ["/events", "Events", "zap"],
+      ["/requests", "Requests", "arrows"],
     ],
   ],
   ...(session.value?.mode === "dev" ? [["Emulate", instrumentPages] as const] : []),

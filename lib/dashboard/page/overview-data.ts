@@ -2,7 +2,7 @@ import type { Delivery, EventRecord } from "../../client/generated/records.ts";
 import { api, orNone, session } from "./api.ts";
 import { readUpcoming } from "./clock.ts";
 import type { IconName } from "./icon.tsx";
-import type { Family } from "./pages/endpoint.tsx";
+import type { Family } from "./receiver-health.tsx";
 
 const running = ["queued", "building", "deploying"] as const;
 /** The most receivers whose deliveries are read. */

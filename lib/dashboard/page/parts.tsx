@@ -1,21 +1,18 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
-import { Button } from "./controls.tsx";
+import { pageOf } from "./clock.ts";
+import { Button, type ButtonProps } from "./controls.tsx";
+import { href } from "./router.ts";
 import { Empty, Loading, Text } from "./ui.tsx";
 
-interface Columns {
-  readonly head: readonly string[];
-  readonly wide?: readonly string[];
-  readonly kind?: "differences" | "matrix";
-}
-
-/** A table of records. On a narrow screen it hides the `wide` columns. A column without a name holds buttons. */
+/** A table with rows of its own. A column without a name holds buttons. */
 export const Table = ({
   head,
-  wide = [],
   kind,
   children,
-}: Columns & {
+}: {
+  readonly head: readonly string[];
+  readonly kind?: "differences" | "matrix";
   readonly children: ComponentChildren;
 }) => (
   <div class="table-place">
@@ -23,7 +20,7 @@ export const Table = ({
       <thead>
         <tr>
           {head.map((name) => (
-            <th key={name} scope="col" class={wide.includes(name) ? "wide" : undefined}>
+            <th key={name} scope="col">
               {name === "" ? <span class="unseen">Actions</span> : name}
             </th>
           ))}
@@ -34,21 +31,36 @@ export const Table = ({
   </div>
 );
 
-/** A table of records. Until they are loaded it shows the loading state or the error; without records, `empty`. */
-export function Records<T>({
+/**
+ * A table of records: each column has a name and its cell. Until they are loaded it shows the loading state or the
+ * error; without records, `empty`. Where the table does not fit, each record is a card with the names in it.
+ */
+export function Records<T extends object>({
   of,
   error,
   empty,
-  row,
-  ...columns
-}: Columns & {
+  columns,
+}: {
   readonly of: readonly T[] | undefined;
   readonly error?: unknown;
   readonly empty: ComponentChildren;
-  readonly row: (one: T) => ComponentChildren;
+  readonly columns: Readonly<Record<string, (one: T) => ComponentChildren>>;
 }) {
   if (!of) return <Loading error={error} />;
-  return of.length === 0 ? <Empty>{empty}</Empty> : <Table {...columns}>{of.map(row)}</Table>;
+  if (of.length === 0) return <Empty>{empty}</Empty>;
+  return (
+    <Table head={Object.keys(columns)}>
+      {of.map((one, i) => (
+        <tr key={"id" in one ? String(one.id) : i}>
+          {Object.entries(columns).map(([name, cell]) => (
+            <td key={name} data-label={name || undefined} class={name === "" ? "end" : undefined}>
+              {cell(one)}
+            </td>
+          ))}
+        </tr>
+      ))}
+    </Table>
+  );
 }
 
 /** A list of names with their values. */
@@ -101,17 +113,52 @@ export function indented(text: string): string {
 export function Copy({
   text,
   children,
-  reason,
-}: {
-  readonly text: string;
+  ...button
+}: Pick<ButtonProps, "reason" | "isIcon" | "kind"> & {
+  /** A function if the text is long. */
+  readonly text: string | (() => string);
   readonly children: string;
-  readonly reason?: string | undefined;
 }) {
-  const [isCopied, setCopied] = useState(false);
+  const [copied, setCopied] = useState<string>();
+  const isCopied = copied !== undefined && (copied === text || typeof text === "function");
+  const copy = async () => {
+    const whole = typeof text === "string" ? text : text();
+    await navigator.clipboard.writeText(whole);
+    setCopied(whole);
+  };
   return (
-    <Button reason={reason} onClick={() => navigator.clipboard.writeText(text).then(() => setCopied(true))}>
+    <Button {...button} icon={isCopied ? "check" : "copy"} onClick={copy}>
       {isCopied ? "Copied" : children}
     </Button>
+  );
+}
+
+/** A text that people look up elsewhere, such as an identifier or a host: a link if it has a page, and a copy button. */
+export function Ref({
+  of,
+  to = pageOf(of),
+  children = of,
+}: {
+  readonly of: string;
+  readonly to?: string | undefined;
+  readonly children?: string;
+}) {
+  const isOwn = to?.startsWith("/");
+  return (
+    <span class="ref">
+      {to === undefined ? (
+        <span class="mono">
+          <Text of={children} />
+        </span>
+      ) : (
+        <a class="mono" {...(isOwn ? { href: href(to) } : { href: to, target: "_blank", rel: "noreferrer noopener" })}>
+          <Text of={children} />
+        </a>
+      )}
+      <Copy text={of} kind="quiet" isIcon>
+        Copy to the clipboard
+      </Copy>
+    </span>
   );
 }
 

@@ -1,9 +1,12 @@
 import type { DeploymentItem, Project } from "../../client/generated/records.ts";
 import { api } from "./api.ts";
 import { lengthOf } from "./format-time.ts";
+import { Redeploy } from "./forms/deploy.tsx";
 import { useRead } from "./live.ts";
-import { Table } from "./parts.tsx";
+import { useNames } from "./names.ts";
+import { Records } from "./parts.tsx";
 import { href } from "./router.ts";
+import { refOf, shortVersion, useSources } from "./sources.ts";
 import { Status, Text, Time } from "./ui.tsx";
 
 /** The newest projects by id. Deployments of older projects show the project's id instead of its name. */
@@ -16,7 +19,7 @@ export function useProjects(): ReadonlyMap<string, Project> {
   return new Map(data?.data.map((project) => [project.id, project]));
 }
 
-const tookOf = ({ created_at, completed_at }: DeploymentItem) =>
+export const tookOf = ({ created_at, completed_at }: Pick<DeploymentItem, "created_at" | "completed_at">) =>
   completed_at === null ? "" : lengthOf(Date.parse(completed_at) - Date.parse(created_at));
 
 export function DeploymentRows({
@@ -26,36 +29,41 @@ export function DeploymentRows({
   readonly of: readonly DeploymentItem[];
   readonly projects: ReadonlyMap<string, Project>;
 }) {
+  const sources = useSources(of.map(({ id }) => id));
+  const names = useNames();
   return (
-    <Table
-      head={["State", "Deployment", "Project", "Environment", "Version", "Created", "Took"]}
-      wide={["Version", "Took"]}
-    >
-      {of.map((one) => (
-        <tr key={one.id}>
-          <td>
-            <Status of={one.status} />
-          </td>
-          <td>
-            <a class="mono" href={href(`/deployments/${one.id}`)} title={one.id}>
-              …{one.id.slice(-8)}
+    <Records
+      of={of}
+      empty="Nothing has been deployed yet."
+      columns={{
+        Deployment: ({ id, version }) => {
+          const source = sources.get(id);
+          const short = shortVersion(version);
+          return (
+            <a class="lead" href={href(`/deployments/${id}`)} title={id}>
+              <strong>
+                <Text of={source ? refOf(source) : short || `…${id.slice(-8)}`} />
+              </strong>{" "}
+              {source && refOf(source) !== version && <span class="mono">{short}</span>}
+              <span class="hint">
+                {source?.restores && "rollback, "}
+                <Text of={source?.repo ?? source?.image_url ?? ""} /> <span class="mono">…{id.slice(-8)}</span>
+              </span>
             </a>
-          </td>
-          <td>
-            <a href={href(`/projects/${one.project_id}`)}>
-              <Text of={projects.get(one.project_id)?.name ?? one.project_id} />
-            </a>
-          </td>
-          <td>
-            <Text of={one.environment} />
-          </td>
-          <td class="mono wide">{one.version?.slice(0, 12) ?? ""}</td>
-          <td>
-            <Time at={one.created_at} />
-          </td>
-          <td class="wide">{tookOf(one)}</td>
-        </tr>
-      ))}
-    </Table>
+          );
+        },
+        State: ({ status }) => <Status of={status} />,
+        Project: ({ project_id }) => (
+          <a href={href(`/projects/${project_id}`)}>
+            <Text of={projects.get(project_id)?.name ?? project_id} />
+          </a>
+        ),
+        Environment: ({ environment }) => <Text of={environment} />,
+        By: ({ created_by }) => created_by && <Text of={names.person(created_by.user_id) || created_by.via} />,
+        Created: ({ created_at }) => <Time at={created_at} />,
+        Took: tookOf,
+        "": (one) => <Redeploy of={one} isQuiet />,
+      }}
+    />
   );
 }

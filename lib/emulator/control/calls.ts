@@ -137,6 +137,14 @@ const mailCalls = [
     run: (_, { mails }) => mails.all(),
   }),
   call({
+    method: "DELETE",
+    path: "mail",
+    async run(_, { mails }) {
+      await mails.clear();
+      return mails.all();
+    },
+  }),
+  call({
     method: "POST",
     path: "invitations/accept",
     body: acceptance,

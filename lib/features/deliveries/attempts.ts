@@ -197,7 +197,9 @@ export function createAttempts(ports: Ports) {
     async request(delivery: Delivery, showsSignature: boolean): Promise<DeliveryRequest | undefined> {
       const target = await targetOf(undefined, delivery.endpoint_id);
       if (!target) return undefined;
-      const request = requestOf({ delivery, ...target }, clock.iso(), standardWebhooks);
+      // Before the first attempt: as that attempt will be.
+      const shown = { ...delivery, tries: Math.max(1, delivery.tries) };
+      const request = requestOf({ delivery: shown, ...target }, clock.iso(), standardWebhooks);
       return withoutSecrets(request, target.settings.secrets, showsSignature);
     },
 

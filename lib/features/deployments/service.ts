@@ -171,6 +171,14 @@ export function deploymentsService(ports: Ports) {
       return mapPage(found, (row) => withUrl(row, urlOf(row)));
     },
 
+    /** What some deployments deploy, by their ids; `restores` is the deployment that a rollback brings back. */
+    async sources({ organization_id }: Caller, wanted: readonly string[]) {
+      const rows = await Promise.all(wanted.map((id) => deployments().find({ organization_id, id })));
+      return Object.fromEntries(
+        rows.flatMap((row) => (row ? [[row.id, { ...sourceOf(row), restores: row.restores }] as const] : [])),
+      );
+    },
+
     async logs(caller: Caller, id: string, { follow, ...query }: LogsQuery, { resume, signal }: FollowOptions) {
       const { organization_id } = await get(caller, id);
       if (follow) {

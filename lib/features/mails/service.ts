@@ -199,6 +199,9 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       });
     },
 
+    /** Removes every mail that is no longer to be sent. */
+    clear: () => store.transaction("rows", (tx) => mails(tx).clear({})),
+
     async prune() {
       const before = isoOf(clock.now() - retention_ms);
       while ((await store.transaction("rows", (tx) => mails(tx).prune({ before }))) > 0);

@@ -1,9 +1,13 @@
 import { useState } from "preact/hooks";
-import type { Deployment } from "../../../client/generated/records.ts";
+import type { Deployment, DeploymentItem, Project } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
+import { useRead } from "../live.ts";
 import { refusal } from "../permissions.ts";
 import { go } from "../router.ts";
+import { readSources, refOf, shortVersion } from "../sources.ts";
+import { Loading, Text, Time } from "../ui.tsx";
+import { filled, useForm } from "./form.tsx";
 
 /** People paste the URL of a repository; the API takes `owner/repo`. */
 export const repoOf = (text: string): string =>
@@ -12,68 +16,139 @@ export const repoOf = (text: string): string =>
     .replace(/^(https?:\/\/[^/]+\/|git@[^:]+:)/, "")
     .replace(/(\.git)?\/?$/, "");
 
-type Kind = "git" | "image";
+/** The environments of a project, its latest deployments and what they deployed. */
+export function useProjectSources(project_id: string) {
+  return useRead(
+    `project sources ${project_id}`,
+    async (signal) => {
+      if (project_id === "") return { environments: [], latest: [], sources: new Map() as never };
+      const [environments, latest] = await Promise.all([
+        api.environments.list({ id: project_id }, { signal }),
+        api.deployments.list({ project_id, per_page: 50 }, { signal }),
+      ]);
+      const ids = latest.data.map(({ id }) => id);
+      const sources = await readSources(ids, signal);
+      return { environments: environments.data.map(({ name }) => name), latest: latest.data, sources };
+    },
+    ({ kind, id }) => kind === "deployment" || id === project_id,
+  ).data;
+}
 
-/** The button and the form for a new deployment of a project. */
+const unique = (of: readonly (string | null | undefined)[]) => [
+  ...new Set(of.filter((one): one is string => typeof one === "string" && one !== "")),
+];
+
+const usual = (environments: readonly string[]) =>
+  environments.includes("production") ? "production" : (environments[0] ?? "production");
+
+const emptyForm = { project: "", environment: "", kind: "git", repo: "", branch: "", tag: "", image: "" };
+
+/** The button and the form for a new deployment: of one project, or of the one that is chosen. */
 export function Deploy({
-  project_id,
-  environments,
-  isArchived,
+  label = "Deploy",
+  of,
+  projects = [],
 }: {
-  readonly project_id: string;
-  readonly environments: readonly string[];
-  readonly isArchived: boolean;
+  readonly label?: "Deploy" | "New deployment";
+  readonly of?: Project;
+  readonly projects?: readonly Project[];
 }) {
-  const [environment, setEnvironment] = useState(environments[0] ?? "production");
-  const [kind, setKind] = useState<Kind>("git");
-  const [repo, setRepo] = useState("");
-  const [branch, setBranch] = useState("");
-  const [image, setImage] = useState("");
-  const source =
-    kind === "image"
-      ? { type: "image" as const, image_url: image.trim() }
-      : { type: "git" as const, repo: repoOf(repo), ...(branch.trim() && { branch: branch.trim() }) };
+  const open = projects.filter(({ status }) => status === "active");
+  const form = useForm(emptyForm);
+  const { values, field, choice, reset } = form;
+  const project_id = of?.id ?? values.project;
   const run = async () => {
-    const made = await api.deployments.create({ project_id, environment: environment.trim(), source });
+    const { branch, tag } = values;
+    const source =
+      values.kind === "image"
+        ? { type: "image" as const, image_url: values.image.trim() }
+        : { type: "git" as const, repo: repoOf(values.repo), ...filled({ branch: branch.trim(), tag: tag.trim() }) };
+    const made = await api.deployments.create({ project_id, environment: values.environment.trim(), source });
     go(`/deployments/${made.id}`);
   };
+  const none = of ? undefined : "Create a project first.";
   const reason =
-    refusal("deployments:write") ?? (isArchived ? "The project is archived. Restore it first." : undefined);
+    refusal("deployments:write") ??
+    (of?.status === "archived" ? "The project is archived. Restore it first." : open.length === 0 ? none : undefined);
+  const begin = () => reset({ ...emptyForm, project: open[0]?.id ?? "" });
   return (
-    <FormDialog label="Deploy" kind="main" reason={reason} run={run}>
-      <Field label="Environment" value={environment} onInput={setEnvironment} list={environments} required />
+    <FormDialog label={label} submit="Deploy" kind="main" reason={reason} onOpen={begin} run={run}>
+      {!of && <Select label="Project" {...choice("project")} options={open.map(({ id, name }) => [id, name])} />}
+      <Fields key={project_id} project_id={project_id} form={{ values, field, choice, set: form.set }} />
+    </FormDialog>
+  );
+}
+
+type Form = Pick<ReturnType<typeof useForm<typeof emptyForm>>, "values" | "field" | "choice" | "set">;
+
+/** The fields, with what the project deployed before as suggestions, and what is live in the chosen environment. */
+function Fields({ project_id, form }: { readonly project_id: string; readonly form: Form }) {
+  const { values, field, choice, set } = form;
+  const data = useProjectSources(project_id);
+  const sources = data?.latest.flatMap(({ id }) => data.sources.get(id) ?? []) ?? [];
+  const [isFilled, setFilled] = useState(false);
+  if (data && !isFilled) {
+    setFilled(true);
+    const [last] = sources;
+    set({
+      ...(values.environment === "" && { environment: usual(data.environments) }),
+      ...(values.repo === "" && values.image === "" && { repo: last?.repo ?? "", image: last?.image_url ?? "" }),
+    });
+  }
+  const live = data?.latest.find((one) => one.status === "active" && one.environment === values.environment);
+  const liveSource = live && data?.sources.get(live.id);
+  return (
+    <>
+      <Field label="Environment" {...field("environment")} list={data?.environments ?? []} required />
+      {live && (
+        <p class="hint">
+          Now live: <Text of={liveSource ? refOf(liveSource) : ""} />{" "}
+          <span class="mono">{shortVersion(live.version)}</span>, <Time at={live.deployed_at ?? live.updated_at} />
+        </p>
+      )}
       <Select
         label="Source"
-        value={kind}
+        {...choice("kind")}
         options={[
           ["git", "Git repository"],
           ["image", "Container image"],
         ]}
-        onChange={(value) => setKind(value === "image" ? "image" : "git")}
       />
-      {kind === "git" ? (
+      {values.kind === "git" ? (
         <>
           <Field
             label="Repository"
-            name="repo"
-            value={repo}
-            onInput={setRepo}
+            {...field("repo")}
+            list={unique(sources.map(({ repo }) => repo))}
             hint="owner/repo, or the repository's URL"
             required
           />
-          <Field label="Branch" value={branch} onInput={setBranch} hint="Leave empty for the default branch." />
+          <div class="pair">
+            <Field
+              label="Branch"
+              {...field("branch")}
+              list={unique(sources.map(({ branch }) => branch))}
+              hint="Leave empty for the default branch."
+            />
+            <Field
+              label="Tag"
+              {...field("tag")}
+              list={unique(sources.map(({ tag }) => tag))}
+              hint="It wins over the branch."
+            />
+          </div>
         </>
       ) : (
         <Field
           label="Image"
+          {...field("image")}
           name="image_url"
-          value={image}
-          onInput={setImage}
+          list={unique(sources.map(({ image_url }) => image_url))}
           hint="registry/name:tag, or with a digest"
           required
         />
       )}
-    </FormDialog>
+    </>
   );
 }
 
@@ -92,14 +167,80 @@ export function Cancel({ of }: { readonly of: Pick<Deployment, "id" | "status"> 
   );
 }
 
-export function RollBack({ of }: { readonly of: Pick<Deployment, "id" | "status"> }) {
+type Listed = Pick<DeploymentItem, "id" | "project_id" | "environment">;
+
+/** Deploys the same source again: a branch may have moved on since. */
+export function Redeploy({ of, isQuiet }: { readonly of: Listed; readonly isQuiet?: boolean }) {
+  const { id, project_id, environment } = of;
+  const run = async () => {
+    const source = (await readSources([id])).get(id);
+    if (!source) throw new Error("The deployment has gone.");
+    const { type, repo, branch, tag, image_url } = source;
+    const given =
+      type === "image"
+        ? { image_url: image_url ?? "" }
+        : { repo: repo ?? "", ...filled({ ...(branch && { branch }), ...(tag && { tag }) }) };
+    const made = await api.deployments.create({ project_id, environment, source: { type, ...given } as never });
+    go(`/deployments/${made.id}`);
+  };
+  return (
+    <FormDialog label="Redeploy" {...(isQuiet && { kind: "quiet" })} reason={refusal("deployments:write")} run={run}>
+      <Again of={of} />
+    </FormDialog>
+  );
+}
+
+function Again({ of: { id, environment } }: { readonly of: Listed }) {
+  const { data, error } = useRead(
+    `source ${id}`,
+    async (signal) => (await readSources([id], signal)).get(id),
+    () => false,
+  );
+  if (!data) return <Loading error={error} />;
+  return (
+    <p>
+      <strong>
+        <Text of={refOf(data)} />
+      </strong>{" "}
+      of <Text of={data.repo ?? data.image_url ?? ""} /> is deployed to <Text of={environment} /> again
+      {data.type === "git" && data.tag === null && ", with its newest commit"}.
+    </p>
+  );
+}
+
+/** Asks first, and says which release comes back. */
+export function RollBack({ of }: { readonly of: Listed }) {
   const run = async () => {
     const made = await api.deployments.rollback({ id: of.id });
     go(`/deployments/${made.id}`);
   };
   return (
-    <Action reason={refusal("deployments:write")} run={run}>
-      Roll back
-    </Action>
+    <FormDialog label="Roll back" kind="danger" reason={refusal("deployments:write")} run={run}>
+      <Before of={of} />
+    </FormDialog>
+  );
+}
+
+function Before({ of: { id, project_id, environment } }: { readonly of: Listed }) {
+  const { data, error } = useRead(
+    `before ${id}`,
+    async (signal) => {
+      const all = await api.deployments.list({ project_id, environment, per_page: 100 }, { signal });
+      const before = all.data.find((one) => one.id < id && one.deployed_at !== undefined);
+      return { before, source: before && (await readSources([before.id], signal)).get(before.id) };
+    },
+    ({ kind }) => kind === "deployment",
+  );
+  if (!data) return <Loading error={error} />;
+  const { before, source } = data;
+  if (!before) return <p>No earlier release of this environment is among its last hundred deployments.</p>;
+  return (
+    <p>
+      <strong>
+        <Text of={source ? refOf(source) : ""} />
+      </strong>{" "}
+      <span class="mono">{shortVersion(before.version)}</span>, which went live{" "}
+      <Time at={before.deployed_at ?? before.updated_at} />, comes back to <Text of={environment} />.
+    </p>
   );
 }

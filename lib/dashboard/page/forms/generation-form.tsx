@@ -3,6 +3,7 @@ import { choices, durationLimits_s, parseInputs } from "../../../features/genera
 import { costOf, builtIn as models, usdOf } from "../../../features/generations/price-list.ts";
 import { api } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
+import { dollars } from "../format-time.ts";
 import { refusal } from "../permissions.ts";
 import { go } from "../router.ts";
 import { Area, filled, useForm } from "./form.tsx";
@@ -92,15 +93,15 @@ export function NewGeneration({ input }: { readonly input?: Readonly<Record<stri
         <Field label="Seed" {...field("seed")} hint="The same seed makes the same file." />
       </div>
       {!known && <Area label="Other inputs" {...field("more")} rows={3} hint='JSON, such as {"steps": 20}' />}
-      {known && <p class="hint">{`It costs $${priceOf(values)} if it succeeds.`}</p>}
+      {known && <p class="hint">{`It costs ${dollars(priceOf(values))} if it succeeds.`}</p>}
     </FormDialog>
   );
 }
 
-function priceOf(values: Values): string {
+function priceOf(values: Values): number {
   const model = models.find(({ id }) => id === values.model.trim());
-  if (!model) return "";
+  if (!model) return 0;
   const { seed, duration, ...texts } = values;
   const numbers = { ...(seed && { seed: Number(seed) }), ...(duration && { duration: Number(duration) }) };
-  return String(usdOf(costOf(model.price, parseInputs(model.kind, { ...filled(texts), ...numbers }))));
+  return usdOf(costOf(model.price, parseInputs(model.kind, { ...filled(texts), ...numbers })));
 }

@@ -2,10 +2,12 @@ import { calls } from "../../../client/generated/calls.ts";
 import { api } from "../api.ts";
 import { Select } from "../controls.tsx";
 import { useRead } from "../live.ts";
-import { Records } from "../parts.tsx";
+import { useNames } from "../names.ts";
+import { Records, Ref } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Page, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
+import { requestsOf } from "./requests.tsx";
 
 /** The audit log has no entries for these, because each creates a record that documents itself. */
 const leftOut = ["deployments.create", "generations.create"];
@@ -26,12 +28,7 @@ const actions = [
 export function AuditLogPage() {
   const { query } = place.value;
   const [action, user_id, cursor] = ["action", "user_id", "cursor"].map((name) => query.get(name) ?? "");
-  const { data: users } = useRead(
-    "audit users",
-    async (signal) => (await api.users.list({}, { signal })).data,
-    ({ kind }) => kind === "rights",
-  );
-  const names = new Map(users?.map(({ id, name }) => [id, name]));
+  const names = useNames();
   const { data, error } = useRead(
     `audit ${action} ${user_id} ${cursor}`,
     (signal) =>
@@ -53,7 +50,7 @@ export function AuditLogPage() {
         <Select
           label="Person"
           value={user_id ?? ""}
-          options={[["", "Everybody"], ...[...names].map(([id, name]): [string, string] => [id, name])]}
+          options={[["", "Everybody"], ...names.people]}
           onChange={(value) => setQuery({ user_id: value, cursor: "" })}
         />
       </search>
@@ -61,30 +58,29 @@ export function AuditLogPage() {
         of={data?.data}
         error={error}
         empty={action || user_id ? "No such change." : "Nothing has been changed yet."}
-        head={["Time", "Action", "Target", "Person", "Via", "Address", "Request"]}
-        wide={["Address", "Request"]}
-        row={(one) => (
-          <tr key={one.id}>
-            <td>
-              <Time at={one.at} />
-            </td>
-            <td class="mono">
-              <Text of={one.action} />
-            </td>
-            <td class="mono">
-              <Text of={one.target ?? ""} />
-            </td>
-            <td>
-              <Text of={names.get(one.user_id ?? "") ?? one.user_id ?? "nobody"} />
-              {one.key_id !== null && <div class="hint mono">{one.key_id}</div>}
-            </td>
-            <td data-label="by">{one.via}</td>
-            <td class="wide mono">{one.address ?? ""}</td>
-            <td class="wide mono">
-              <Text of={one.request_id ?? ""} />
-            </td>
-          </tr>
-        )}
+        columns={{
+          Action: ({ action }) => (
+            <span class="mono">
+              <Text of={action} />
+            </span>
+          ),
+          Target: ({ target }) => target && <Ref of={target} />,
+          Person: ({ user_id, key_id }) => (
+            <>
+              <Text of={names.person(user_id) || "nobody"} />
+              {key_id !== null && (
+                <div class="hint">
+                  key <Text of={names.key(key_id)} />
+                </div>
+              )}
+            </>
+          ),
+          Time: ({ at }) => <Time at={at} />,
+          Via: ({ via }) => via,
+          Address: ({ address }) => address && <Ref of={address} />,
+          Request: ({ request_id }) =>
+            request_id && <Ref of={request_id} to={requestsOf(request_id)}>{`…${request_id.slice(-8)}`}</Ref>,
+        }}
       />
       <Pages next={data?.meta.next_cursor ?? null} />
     </Page>

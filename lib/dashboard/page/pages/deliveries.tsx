@@ -4,12 +4,14 @@ import { Action, FormDialog, Select } from "../controls.tsx";
 import { instantOf, lengthOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
 import { serviceNow, useRead } from "../live.ts";
-import { Block, Copy, curlOf, indented, Records } from "../parts.tsx";
+import { Block, Copy, curlOf, indented, Records, Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
+import { type Family, isGood, wordOf } from "../receiver-health.tsx";
+import { subjectIn } from "../request-effects.tsx";
 import { href, place } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
-import type { Family } from "./endpoint.tsx";
 import { Pages } from "./projects.tsx";
+import { requestsOf } from "./requests.tsx";
 
 interface OfEndpoint {
   readonly family: Family;
@@ -18,7 +20,7 @@ interface OfEndpoint {
 
 const answerOf = ({ attempts }: Delivery) => {
   const last = attempts.at(-1);
-  return last ? String(last.status ?? last.error) : "";
+  return last ? wordOf(last) : "";
 };
 
 /** The deliveries of an endpoint, newest first. */
@@ -35,26 +37,18 @@ export function DeliveriesPart({ family, id }: OfEndpoint) {
         of={data?.data}
         error={error}
         empty="No delivery yet. Send a test, or deploy something."
-        head={["State", "Event", "Created", "Attempts", "Last answer", "Next attempt"]}
-        wide={["Next attempt"]}
-        row={(one) => (
-          <tr key={one.id}>
-            <td>
-              <Status of={one.status} />
-            </td>
-            <td class="mono">
-              <a href={href(`/${family}/${id}/${one.id}`)}>{one.event}</a>
-            </td>
-            <td>
-              <Time at={one.created_at} />
-            </td>
-            <td data-label="attempts">{one.attempts.length}</td>
-            <td data-label="answer">
-              <Text of={answerOf(one)} />
-            </td>
-            <td class="wide">{one.next_attempt_at !== null && `${instantOf(one.next_attempt_at)} UTC`}</td>
-          </tr>
-        )}
+        columns={{
+          State: ({ status }) => <Status of={status} />,
+          Event: ({ id: dlv, event }) => (
+            <a class="mono" href={href(`/${family}/${id}/${dlv}`)}>
+              {event}
+            </a>
+          ),
+          "Last answer": (one) => answerOf(one) && <Text of={answerOf(one)} />,
+          Attempts: ({ attempts }) => attempts.length,
+          Created: ({ created_at }) => <Time at={created_at} />,
+          "Next attempt": ({ next_attempt_at }) => next_attempt_at !== null && `${instantOf(next_attempt_at)} UTC`,
+        }}
       />
       <Pages next={data?.meta.next_cursor ?? null} />
     </Section>
@@ -101,8 +95,9 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
     <Page title={data.event} actions={actions}>
       <p class="facts">
         <Status of={data.status} />
-        <span class="mono">{data.id}</span>
+        <Ref of={data.id} />
         <a href={href(`/${family}/${id}`)}>{family === "webhooks" ? "Webhook" : "Integration"}</a>
+        <Cause of={data.request.body} />
         <span>{instantOf(data.created_at)} UTC</span>
       </p>
       <Attempts of={data} />
@@ -123,6 +118,20 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
   );
 }
 
+/** The record that a delivery tells of, and the requests about it. */
+function Cause({ of }: { readonly of: string }) {
+  const id = subjectIn(of);
+  if (id === undefined) return null;
+  return (
+    <>
+      <span>
+        about <Ref of={id} />
+      </span>
+      <a href={href(requestsOf(id))}>Requests about it</a>
+    </>
+  );
+}
+
 /** Every attempt with its response, and the time of the next one. */
 function Attempts({ of }: { readonly of: DeliveryDetail }) {
   return (
@@ -130,13 +139,12 @@ function Attempts({ of }: { readonly of: DeliveryDetail }) {
       {of.attempts.length === 0 && of.next_attempt_at === null && <Empty>It has not been sent.</Empty>}
       <ol class="attempt-list">
         {of.attempts.map((one) => {
-          const isGood = one.status !== null && one.status >= 200 && one.status < 300;
           return (
             <li key={one.number}>
               <div class="row">
                 <strong>{one.number}</strong>
-                <Status of={isGood ? "succeeded" : "failed"} />
-                <Text of={String(one.status ?? one.error)} />
+                <Status of={isGood(one) ? "succeeded" : "failed"} />
+                <Text of={wordOf(one)} />
                 <span class="hint">
                   {instantOf(one.at)} UTC, {lengthOf(one.duration_ms)}
                 </span>

@@ -1,73 +1,109 @@
-import type { Deployment, LogEntry } from "../../../client/generated/records.ts";
+import type { Deployment, DeploymentItem, LogEntry } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { instantOf, lengthOf, secondOf } from "../format-time.ts";
-import { Cancel, isUnfinished, RollBack } from "../forms/deploy.tsx";
+import { Cancel, isUnfinished, Redeploy, RollBack } from "../forms/deploy.tsx";
 import { useRead } from "../live.ts";
+import { useNames } from "../names.ts";
+import { Facts, Ref } from "../parts.tsx";
 import { href } from "../router.ts";
+import { readSources, refOf, type Source, shortVersion } from "../sources.ts";
 import { Step } from "../step.tsx";
 import { loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
-import { LogPart } from "./log.tsx";
+import { LogView, useLog } from "./log.tsx";
 import { deploymentLog } from "./log-pages.ts";
+import { requestsOf } from "./requests.tsx";
 
 export function DeploymentPage({ id }: { readonly id: string }) {
+  const names = useNames();
   const { data, error } = useRead(
     `deployment ${id}`,
     async (signal) => {
       const deployment = await api.deployments.get({ id }, { signal });
-      const project = await api.projects.get({ id: deployment.project_id }, { signal });
-      return { deployment, project };
+      const { project_id, environment } = deployment;
+      const [project, live] = await Promise.all([
+        api.projects.get({ id: project_id }, { signal }),
+        api.deployments.list({ project_id, environment, status: "active", per_page: 1 }, { signal }),
+      ]);
+      const sources = await readSources([id, ...live.data.map((one) => one.id)], signal);
+      return { deployment, project, live: live.data[0], sources };
     },
-    (change) => change.kind === "deployment" && change.id === id,
+    (change) => change.kind === "deployment",
   );
+  const log = useLog(deploymentLog(id));
   if (!data) return loadingPage("Deployment", error);
-  const { deployment, project } = data;
-  const actions = (
-    <>
-      {isUnfinished(deployment) && <Step family="deployments" of={deployment} />}
-      <Cancel of={deployment} />
-      <RollBack of={deployment} />
-    </>
-  );
+  const { deployment, project, live, sources } = data;
+  const { environment, created_by, created_at, completed_at, version } = deployment;
+  const restores = sources.get(id)?.restores;
   return (
-    <Page title={`${project.name} to ${deployment.environment}`} actions={actions}>
+    <Page
+      title={`${project.name} to ${environment}`}
+      actions={
+        <>
+          {isUnfinished(deployment) && <Step family="deployments" of={deployment} />}
+          <Cancel of={deployment} />
+          <Redeploy of={deployment} />
+          <RollBack of={deployment} />
+        </>
+      }
+    >
       <p class="facts">
         <Status of={deployment.status} />
-        <span class="mono">{deployment.id}</span>
+        <Ref of={id} />
         <a href={href(`/projects/${project.id}`)}>
           <Text of={project.name} />
         </a>
-        <Time at={deployment.created_at} />
+        <Time at={created_at} />
       </p>
-      <States of={deployment} />
-      <dl class="details">
-        <dt>Source</dt>
-        <dd>
-          <SourceText of={deployment.source} />
-        </dd>
-        <dt>Version</dt>
-        <dd class="mono">{deployment.version ?? (deployment.completed_at === null ? "none yet" : "none")}</dd>
-        <dt>Created</dt>
-        <dd>{instantOf(deployment.created_at)} UTC</dd>
-        {deployment.completed_at !== null && (
-          <>
-            <dt>Ended</dt>
-            <dd>
-              {instantOf(deployment.completed_at)} UTC, after{" "}
-              {lengthOf(Date.parse(deployment.completed_at) - Date.parse(deployment.created_at))}
-            </dd>
-          </>
-        )}
-      </dl>
+      <States of={deployment} log={log.data ?? []} />
+      <Reason status={deployment.status} of={log.data ?? []} />
+      <Facts
+        of={{
+          Source: <SourceText of={deployment.source} />,
+          ...(restores && {
+            "Brings back": <a href={href(`/deployments/${restores}`)}>{`…${restores.slice(-8)}`}</a>,
+          }),
+          Version: version ? <Ref of={version} /> : completed_at === null ? "none yet" : "none",
+          ...(created_by && {
+            By: (
+              <span>
+                <Text of={names.person(created_by.user_id) || "nobody known"} />
+                <span class="hint">
+                  {" "}
+                  by {wayOf[created_by.via]}
+                  {created_by.key_id !== null && ` with the key ${names.key(created_by.key_id)}`},{" "}
+                  <a href={href(requestsOf(id))}>its requests</a>
+                </span>
+              </span>
+            ),
+          }),
+          Created: `${instantOf(created_at)} UTC`,
+          ...(completed_at !== null && {
+            Ended: `${instantOf(completed_at)} UTC, after ${lengthOf(Date.parse(completed_at) - Date.parse(created_at))}`,
+          }),
+          ...(deployment.url && { URL: <Ref of={deployment.url} to={deployment.url} /> }),
+          ...(live &&
+            live.id !== id && { "Since the live one": <Changes of={deployment} live={live} sources={sources} /> }),
+        }}
+      />
       <Section title="Log">
-        <LogPart
-          of={deploymentLog(id)}
-          empty={deployment.completed_at === null ? "No line has been written yet." : "The log is empty."}
-          above={(entries) => <Reason status={deployment.status} of={entries} />}
+        <LogView
+          of={log}
+          path={`/deployments/${id}`}
+          name={`deployment-${id}`}
+          empty={completed_at === null ? "No line has been written yet." : "The log is empty."}
         />
       </Section>
     </Page>
   );
 }
+
+const wayOf = {
+  api: "the API",
+  dashboard: "the dashboard",
+  push: "a push",
+  hook: "a hook of the code host",
+  command: "a command",
+} as const;
 
 const nextSteps: Readonly<Record<string, string>> = {
   failed: "What ran before keeps running. Fix this, then deploy again.",
@@ -91,7 +127,7 @@ function Reason({ status, of }: { readonly status: string; readonly of: readonly
 }
 
 function SourceText({ of }: { readonly of: Deployment["source"] }) {
-  if (of.type === "image") return <Text of={of.image_url ?? ""} />;
+  if (of.type === "image") return <Ref of={of.image_url ?? ""} />;
   return (
     <>
       <Text of={of.repo ?? ""} />
@@ -111,31 +147,85 @@ function SourceText({ of }: { readonly of: Deployment["source"] }) {
   );
 }
 
-const way: readonly string[] = ["queued", "building", "deploying"];
+/** How a deployment differs from the live one of its environment. */
+function Changes({
+  of,
+  live,
+  sources,
+}: {
+  readonly of: Deployment;
+  readonly live: DeploymentItem;
+  readonly sources: ReadonlyMap<string, Source>;
+}) {
+  const before = sources.get(live.id);
+  const changed = (name: string, from: string, to: string) => (from === to ? [] : [{ name, from, to }]);
+  const all = [
+    ...changed("source", before?.repo ?? before?.image_url ?? "", of.source.repo ?? of.source.image_url ?? ""),
+    ...changed("branch or tag", before ? refOf(before) : "", refOf(of.source)),
+    ...changed("version", shortVersion(live.version), shortVersion(of.version) || "not built yet"),
+  ];
+  return (
+    <>
+      {all.length === 0 && "The same source and version. "}
+      {all.map(({ name, from, to }) => (
+        <div key={name}>
+          {name} <Text of={from} /> → <Text of={to} />
+        </div>
+      ))}
+      <a href={href(`/deployments/${live.id}`)}>The live deployment</a>{" "}
+      <Time at={live.deployed_at ?? live.updated_at} />
+    </>
+  );
+}
 
-/** The states of a deployment, past ones solid and future ones dashed, with the known times. */
-function States({ of }: { readonly of: Deployment }) {
-  const at = way.indexOf(of.status);
-  const isOver = at === -1;
-  // The record does not say in which state a deployment was cancelled or failed, so only its end is certain.
-  const passed = of.status === "active" || of.status === "rolled_back" ? way.length : of.status === "failed" ? 2 : 1;
-  const end = isOver ? of.status : "active";
+const way = ["queued", "building", "deploying"] as const;
+
+/** The lines with which a rollout begins, or a build ends: simulated, of a process, of an image. */
+const rolloutLine =
+  /^(Rolling out |Built a release of |Stored an image of |Starting a container|The release is still stored)/;
+
+/** When each state began, as far as record and log say. */
+function beginnings({ created_at, status, updated_at }: Deployment, log: readonly LogEntry[]) {
+  const at = (found: (message: string) => boolean) => log.find(({ message }) => found(message))?.timestamp;
+  return {
+    queued: created_at,
+    building: status === "building" ? updated_at : at((message) => message === "Build started"),
+    deploying: status === "deploying" ? updated_at : at((message) => rolloutLine.test(message)),
+  };
+}
+
+/** The states of a deployment, past ones solid and future ones dashed, each with its time and length. */
+function States({ of, log }: { readonly of: Deployment; readonly log: readonly LogEntry[] }) {
+  const { status, completed_at } = of;
+  const isOver = completed_at !== null;
+  const began = beginnings(of, log);
+  const reached = way.filter((state) => began[state] !== undefined);
+  // Without a line that shows it, only these two ends are certain to have passed every state.
+  const passed = status === "active" || status === "rolled_back" ? way : reached;
+  const shown = isOver ? passed : way;
+  const now = (way as readonly string[]).indexOf(status);
+  const end = isOver ? status : "active";
   return (
     <ol class="states" aria-label="States">
-      {way.slice(0, isOver ? passed : way.length).map((state, i) => {
-        const mark = isOver || i < at ? "past" : i === at ? "now" : "coming";
+      {shown.map((state, i) => {
+        const mark = isOver || i < now ? "past" : i === now ? "now" : "coming";
+        const from = began[state];
+        const next = shown[i + 1];
+        const to = next ? began[next] : completed_at;
+        const length = mark === "past" && from && to ? lengthOf(Date.parse(to) - Date.parse(from)) : "";
         return (
           <li key={state} class={mark} aria-current={mark === "now" ? "step" : undefined}>
             <Status of={state} />
             <small>
-              {i === 0 ? secondOf(of.created_at) : mark === "now" ? `since ${secondOf(of.updated_at)}` : ""}
+              {mark !== "coming" && from && `${mark === "now" ? "since " : ""}${secondOf(from)}`}
+              {length && <span class="nowrap"> · {length}</span>}
             </small>
           </li>
         );
       })}
       <li class={isOver ? "past outcome" : "coming outcome"}>
         <Status of={end} />
-        <small>{of.completed_at === null ? "" : secondOf(of.completed_at)}</small>
+        <small>{completed_at === null ? "" : secondOf(completed_at)}</small>
       </li>
     </ol>
   );

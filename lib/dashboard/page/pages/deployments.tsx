@@ -1,6 +1,7 @@
 import { lifecycle } from "../../../features/deployments/states.ts";
 import { api } from "../api.ts";
 import { Field, Select } from "../controls.tsx";
+import { Deploy } from "../forms/deploy.tsx";
 import { useRead } from "../live.ts";
 import { place, setQuery } from "../router.ts";
 import { DeploymentRows, useProjects } from "../tables.tsx";
@@ -27,7 +28,7 @@ export function DeploymentsPage() {
   );
   const change = (name: string) => (value: string) => setQuery({ [name]: value, cursor: "" });
   return (
-    <Page title="Deployments">
+    <Page title="Deployments" actions={<Deploy label="New deployment" projects={[...projects.values()]} />}>
       <search class="filters">
         <Select
           label="State"
@@ -49,13 +50,13 @@ export function DeploymentsPage() {
         />
         <Field label="Environment" value={environment ?? ""} onInput={change("environment")} />
       </search>
-      {!data && <Loading error={error} />}
-      {data?.data.length === 0 && (
-        <Empty>
-          {Object.keys(filter).length > 0 ? "No deployment matches these filters." : "Nothing has been deployed yet."}
-        </Empty>
+      {data && (data.data.length > 0 || Object.keys(filter).length === 0) ? (
+        <DeploymentRows of={data.data} projects={projects} />
+      ) : data ? (
+        <Empty>No deployment matches these filters.</Empty>
+      ) : (
+        <Loading error={error} />
       )}
-      {data && data.data.length > 0 && <DeploymentRows of={data.data} projects={projects} />}
       <Pages next={data?.meta.next_cursor ?? null} />
     </Page>
   );

@@ -6,16 +6,9 @@ import { Area } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
+import { type Endpoint, type Family, LastAnswer, Rate, useHealth } from "../receiver-health.tsx";
 import { go, href } from "../router.ts";
 import { Page, Status, Text, Time } from "../ui.tsx";
-
-/** The kinds of endpoints that get deliveries. */
-export type Family = "webhooks" | "integrations";
-
-interface Endpoint {
-  readonly id: string;
-  readonly status: "active" | "inactive";
-}
 
 /** The events of an endpoint as text. */
 export const eventsText = (events: readonly string[]) => (events.includes("*") ? "all events" : events.join(", "));
@@ -61,6 +54,7 @@ export function EndpointsPage<T extends Endpoint & { readonly created_at: string
   head,
   name,
   about,
+  sends = () => true,
 }: {
   readonly family: Family;
   readonly title: string;
@@ -70,31 +64,31 @@ export function EndpointsPage<T extends Endpoint & { readonly created_at: string
   readonly head: readonly [string, string];
   readonly name: (one: T) => string;
   readonly about: (one: T) => string;
+  /** Whether an endpoint gets deliveries. */
+  readonly sends?: (one: T) => boolean;
 }) {
   const { data, error } = useRead(family, list, ({ kind }) => kind === "delivery" || kind === "record");
+  const health = useHealth(family, data?.data.filter(sends).map(({ id }) => id) ?? []);
   return (
     <Page title={title} actions={create}>
       <Records
         of={data?.data}
         error={error}
         empty={empty}
-        head={["State", ...head, "Created"]}
-        row={(one) => (
-          <tr key={one.id}>
-            <td>
-              <Status of={one.status} />
-            </td>
-            <td>
-              <a href={href(`/${family}/${one.id}`)}>
+        columns={{
+          [head[0]]: (one) => (
+            <a href={href(`/${family}/${one.id}`)}>
+              <strong>
                 <Text of={name(one)} />
-              </a>
-            </td>
-            <td>{about(one)}</td>
-            <td>
-              <Time at={one.created_at} />
-            </td>
-          </tr>
-        )}
+              </strong>
+            </a>
+          ),
+          State: ({ status }) => <Status of={status} />,
+          Accepted: (one) => sends(one) && <Rate of={health.get(one.id)} />,
+          "Last answer": ({ id }) => <LastAnswer of={health.get(id)} />,
+          [head[1]]: about,
+          Created: ({ created_at }) => <Time at={created_at} />,
+        }}
       />
     </Page>
   );

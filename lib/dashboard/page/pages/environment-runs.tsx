@@ -5,7 +5,7 @@ import { Button, Field, FormDialog } from "../controls.tsx";
 import { clockOf, instantOf, lengthOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
-import { Block, Records, Table } from "../parts.tsx";
+import { Block, Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { Empty, Loading, Section, Status, Text, Time } from "../ui.tsx";
 import { readLog } from "./log-pages.ts";
@@ -71,23 +71,21 @@ const Schedules = ({ of }: { readonly of: NonNullable<Environment["schedules"]> 
       The live release has no schedule. Schedules are listed in <code>svc.json</code>, under <code>schedules</code>.
     </Empty>
   ) : (
-    <Table head={["Schedule", "When (UTC)", "Command", "Timeout", "Next (UTC)"]} wide={["Command", "Timeout"]}>
-      {of.map(({ name, cron, command, timeout_s, next_at }) => (
-        <tr key={name}>
-          <td>
-            <Text of={name} />
-          </td>
-          <td class="mono">{cron}</td>
-          <td class="mono wide">
+    <Records
+      of={of}
+      empty=""
+      columns={{
+        Schedule: ({ name }) => <Text of={name} />,
+        "When (UTC)": ({ cron }) => <span class="mono">{cron}</span>,
+        Command: ({ command }) => (
+          <span class="mono">
             <Text of={command.slice(0, 200)} />
-          </td>
-          <td class="wide">{lengthOf(timeout_s * 1000).replace(/ 0 \w$/, "")}</td>
-          <td data-label="next">
-            <time dateTime={next_at}>{instantOf(next_at)}</time>
-          </td>
-        </tr>
-      ))}
-    </Table>
+          </span>
+        ),
+        Timeout: ({ timeout_s }) => lengthOf(timeout_s * 1000).replace(/ 0 \w$/, ""),
+        "Next (UTC)": ({ next_at }) => <time dateTime={next_at}>{instantOf(next_at)}</time>,
+      }}
+    />
   );
 
 /** The last runs with their output. */
@@ -107,28 +105,19 @@ function Runs({ project_id, of: { name }, hasSchedules }: Part & { readonly hasS
         of={data?.data}
         error={error}
         empty="No schedule has run yet."
-        head={["State", "Schedule", "Started", "Took", "Exit code", ""]}
-        wide={["Exit code"]}
-        row={({ id, status, name: schedule, started_at, ended_at, exit_code }) => (
-          <tr key={id}>
-            <td>
-              <Status of={status} />
-            </td>
-            <td>
-              <Text of={schedule} />
-            </td>
-            <td>
-              <Time at={started_at} />
-            </td>
-            <td>{ended_at === null ? "" : lengthOf(Date.parse(ended_at) - Date.parse(started_at))}</td>
-            <td class="wide">{exit_code ?? ""}</td>
-            <td class="end">
-              <Button kind="quiet" isExpanded={shown === id} onClick={() => setShown(shown === id ? undefined : id)}>
-                Output
-              </Button>
-            </td>
-          </tr>
-        )}
+        columns={{
+          State: ({ status }) => <Status of={status} />,
+          Schedule: (one) => <Text of={one.name} />,
+          Started: ({ started_at }) => <Time at={started_at} />,
+          Took: ({ started_at, ended_at }) =>
+            ended_at !== null && lengthOf(Date.parse(ended_at) - Date.parse(started_at)),
+          "Exit code": ({ exit_code }) => exit_code,
+          "": ({ id }) => (
+            <Button kind="quiet" isExpanded={shown === id} onClick={() => setShown(shown === id ? undefined : id)}>
+              Output
+            </Button>
+          ),
+        }}
       />
       {run && <Output project_id={project_id} environment={name} of={run} />}
     </>

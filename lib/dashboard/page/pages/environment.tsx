@@ -1,16 +1,19 @@
 import type { DeploymentItem, Environment, Project } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
-import { Action, Field, FormDialog, Select } from "../controls.tsx";
-import { RollBack } from "../forms/deploy.tsx";
+import { Action, Field, FormDialog } from "../controls.tsx";
+import { Crashes, Restarts } from "../crashes.tsx";
+import { Redeploy, RollBack } from "../forms/deploy.tsx";
 import { listOf, useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
+import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
+import { Variables } from "../variables.tsx";
 import { DomainProof } from "./domain-proof.tsx";
 import { Beside } from "./environment-runs.tsx";
-import { LogPart } from "./log.tsx";
+import { LogView, useLog } from "./log.tsx";
 
 /** The path of an environment's page. */
 export const pathOf = (project_id: string, name: string): string =>
@@ -53,24 +56,30 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
         <Live of={live} />
         <Address of={environment} />
         <PreviewNote project_id={project_id} of={environment} />
+        <Restarts of={environment} />
       </p>
+      <Crashes project_id={project_id} of={environment} />
       <Domains project_id={project_id} of={environment} />
       <Beside project_id={project_id} of={environment} />
       <Section title="Variables">
         <Variables project_id={project_id} of={environment} />
       </Section>
       <Section title="Log">
-        <LogPart
-          of={{
-            id: `${project_id} ${name}`,
-            path: pathOf(project_id, name),
-            read: (at, signal) => api.environments.logs({ id: project_id, name, ...at }, { signal }),
-          }}
-          empty="Nothing has been printed yet. Where deployments are simulated, nothing runs."
-        />
+        <EnvironmentLog project_id={project_id} name={name} />
       </Section>
     </Page>
   );
+}
+
+function EnvironmentLog({ project_id, name }: { readonly project_id: string; readonly name: string }) {
+  const path = pathOf(project_id, name);
+  const log = useLog({
+    id: `${project_id} ${name}`,
+    path,
+    read: (at, signal) => api.environments.logs({ id: project_id, name, ...at }, { signal }),
+  });
+  const empty = "Nothing has been printed yet. Where deployments are simulated, nothing runs.";
+  return <LogView of={log} path={path} name={name} empty={empty} />;
 }
 
 /** The live release of an environment. */
@@ -88,11 +97,7 @@ export const Live = ({ of }: { readonly of: DeploymentItem | undefined }) =>
 
 /** The URL of the app. It is another origin and gets no referrer from this page. */
 export const Address = ({ of: { url } }: { readonly of: Environment }) =>
-  url && /^https?:/.test(url) ? (
-    <a href={url} target="_blank" rel="noreferrer noopener">
-      {url}
-    </a>
-  ) : null;
+  url && /^https?:/.test(url) ? <Ref of={url} to={url} /> : null;
 
 function Actions({
   project,
@@ -117,6 +122,7 @@ function Actions({
       <Action reason={reason ?? idle} run={() => api.environments.restart(key)}>
         Restart
       </Action>
+      {live && <Redeploy of={live} />}
       {live && <RollBack of={live} />}
       <FormDialog
         label="Delete environment"
@@ -166,81 +172,12 @@ function Domains({ project_id, of }: Part) {
         <ul class="plain mono">
           {domains.map((one) => (
             <li key={one}>
-              <Text of={one} />
+              <Ref of={one} to={`https://${one}`} />
               <DomainProof of={of.domain_status?.find(({ name }) => name === one)} />
             </li>
           ))}
         </ul>
       )}
     </Section>
-  );
-}
-
-/** The variables of an environment and the form to set one. */
-export function Variables({ project_id, of }: Part) {
-  const variables = Object.entries(of.variables);
-  const reason = refusal("deployments:write");
-  const put = (changed: Environment["variables"]) =>
-    api.environments.put({ id: project_id, name: of.name, variables: changed });
-  return (
-    <>
-      <div class="table-place">
-        <table class="rows variables">
-          <caption class="unseen">Variables of {of.name}</caption>
-          <tbody>
-            {variables.map(([name, value]) => (
-              <tr key={name}>
-                <th scope="row" class="mono">
-                  <Text of={name} />
-                </th>
-                <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
-                <td class="end">
-                  <FormDialog
-                    label="Remove"
-                    title={`Remove ${name}?`}
-                    kind="danger"
-                    reason={reason}
-                    run={() => put(Object.fromEntries(variables.filter(([one]) => one !== name)))}
-                  >
-                    <p>The next deployment to {of.name} does not have it.</p>
-                  </FormDialog>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <SetVariable reason={reason} set={(name, value) => put({ ...of.variables, [name]: value as string })} />
-    </>
-  );
-}
-
-type Value = string | { readonly value: string; readonly secret: boolean };
-
-function SetVariable({
-  reason,
-  set,
-}: {
-  readonly reason: string | undefined;
-  readonly set: (name: string, value: Value) => Promise<unknown>;
-}) {
-  const { values, field, choice, reset } = useForm({ name: "", value: "", kind: "plain" });
-  const run = async () => {
-    await set(values.name.trim(), values.kind === "secret" ? { value: values.value, secret: true } : values.value);
-    reset();
-  };
-  return (
-    <FormDialog label="Set a variable" submit="Save" reason={reason} run={run}>
-      <Field label="Variable" {...field("name")} hint="The next deployment uses it." required />
-      <Field label="Value" {...field("value")} />
-      <Select
-        label="Kind"
-        {...choice("kind")}
-        options={[
-          ["plain", "Plain: everyone can read it"],
-          ["secret", "Secret: nobody can read it again"],
-        ]}
-      />
-    </FormDialog>
   );
 }

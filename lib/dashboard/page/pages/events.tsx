@@ -3,11 +3,13 @@ import { catalog, type EventName } from "../../../features/events/catalog.ts";
 import { api } from "../api.ts";
 import { Select } from "../controls.tsx";
 import { useRead } from "../live.ts";
-import { Block } from "../parts.tsx";
+import { Block, Ref } from "../parts.tsx";
+import { subjectOf } from "../request-effects.tsx";
 import { href, place, setQuery } from "../router.ts";
 import { useProjects } from "../tables.tsx";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
+import { requestsOf } from "./requests.tsx";
 
 const names = Object.keys(catalog) as EventName[];
 
@@ -62,6 +64,7 @@ function Subject({ of: { data }, projects }: Props) {
 
 function EventPart({ of, projects }: Props) {
   const { deployment_id, project_id } = of.data;
+  const subject = subjectOf(of.data);
   return (
     <details class="entry">
       <summary>
@@ -70,11 +73,12 @@ function EventPart({ of, projects }: Props) {
         <Time at={of.timestamp} />
       </summary>
       <p class="facts">
-        <span class="mono">{of.id}</span>
+        <Ref of={of.id} />
         {typeof deployment_id === "string" && <a href={href(`/deployments/${deployment_id}`)}>Deployment</a>}
         {typeof project_id === "string" && of.event !== "project.deleted" && (
           <a href={href(`/projects/${project_id}`)}>Project</a>
         )}
+        {subject !== undefined && <a href={href(requestsOf(subject))}>Requests about it</a>}
       </p>
       <Block label="Data" of={JSON.stringify({ event: of.event, timestamp: of.timestamp, data: of.data }, null, 2)} />
     </details>

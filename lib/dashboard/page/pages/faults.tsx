@@ -55,31 +55,32 @@ export function FaultsPage() {
         of={data}
         error={error}
         empty="No fault: every call is answered as usual. Use an example above, or add your own."
-        head={["Calls", "Answer", "Hits", ""]}
-        row={faultRow}
+        columns={faultColumns}
       />
     </Page>
   );
 }
 
-const faultRow = (of: StoredFault) => (
-  <tr key={of.id}>
-    <td class="mono">
-      {of.match.method ?? "any method"} {of.match.path ?? "any path"}
-    </td>
-    <td>{effectOf(of)}</td>
-    <td data-label="met">
-      {of.used}
-      {of.times !== null && ` of ${of.times}`}
-      {of.nth !== null && <span class="hint"> from call {of.nth} on</span>}
-    </td>
-    <td class="end">
-      <FormDialog label="Remove" title="Remove this fault?" kind="danger" run={() => control.removeFault(of.id)}>
-        <p>Calls that it matches are answered as usual again.</p>
-      </FormDialog>
-    </td>
-  </tr>
-);
+const faultColumns = {
+  Calls: ({ match }: StoredFault) => (
+    <span class="mono">
+      {match.method ?? "any method"} {match.path ?? "any path"}
+    </span>
+  ),
+  Answer: effectOf,
+  Hits: ({ used, times, nth }: StoredFault) => (
+    <>
+      {used}
+      {times !== null && ` of ${times}`}
+      {nth !== null && <span class="hint"> from call {nth} on</span>}
+    </>
+  ),
+  "": ({ id }: StoredFault) => (
+    <FormDialog label="Remove" title="Remove this fault?" kind="danger" run={() => control.removeFault(id)}>
+      <p>Calls that it matches are answered as usual again.</p>
+    </FormDialog>
+  ),
+};
 
 function effectOf({ respond: { status, code, headers, delay, drop, truncate } }: StoredFault): string {
   const parts = [

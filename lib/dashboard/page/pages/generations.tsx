@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import type { Generation } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action } from "../controls.tsx";
-import { instantOf } from "../format-time.ts";
+import { dollars, instantOf } from "../format-time.ts";
 import { NewGeneration } from "../forms/generation-form.tsx";
 import { publish, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
@@ -122,7 +122,7 @@ export function GenerationPage({ id }: { readonly id: string }) {
         <Status of={data.status} />
         <span class="mono">{data.id}</span>
         <Text of={data.model} />
-        <span>{`$${data.usage.cost_usd}`}</span>
+        <span>{dollars(data.usage.cost_usd)}</span>
         <span>{instantOf(createdAt(data))} UTC</span>
       </p>
       {data.error && (

@@ -5,8 +5,9 @@ import { api, session } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { listOf, useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
-import { Copy, Facts, textsOf } from "../parts.tsx";
+import { Copy, Facts, Ref, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
+import { TurnedOff } from "../receiver-health.tsx";
 import { go } from "../router.ts";
 import { loadingPage, Page, Section, Status } from "../ui.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
@@ -168,6 +169,7 @@ export const IntegrationsPage = () => (
     head={["Name", "Type"]}
     name={({ name }) => name}
     about={({ type }) => type.replace("_", " ")}
+    sends={({ type }) => type !== "code_host"}
   />
 );
 
@@ -183,9 +185,10 @@ export function IntegrationPage({ id }: { readonly id: string }) {
     <Page title={data.name} actions={<Actions of={data} />}>
       <p class="facts">
         <Status of={data.status} />
-        <span class="mono">{data.id}</span>
+        <Ref of={data.id} />
         <span>{data.type.replace("_", " ")}</span>
       </p>
+      {data.type !== "code_host" && <TurnedOff family="integrations" of={data} />}
       <Section title="Configuration">
         <Facts of={textsOf(data.config)} />
       </Section>

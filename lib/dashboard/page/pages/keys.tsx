@@ -5,8 +5,9 @@ import { Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
 import { serviceNow, useRead } from "../live.ts";
+import { useNames } from "../names.ts";
 import { Once } from "../once.tsx";
-import { Records } from "../parts.tsx";
+import { Records, Ref } from "../parts.tsx";
 import { scopeRefusal } from "../permissions.ts";
 import { Page, Text, Time } from "../ui.tsx";
 
@@ -20,52 +21,47 @@ const lifetimes: readonly (readonly [string, string])[] = [
 
 export function KeysPage() {
   const [made, setMade] = useState<string>();
+  const names = useNames();
   const { data, error } = useRead(
     "keys",
-    async (signal) => {
-      const [keys, users] = await Promise.all([api.keys.list({}, { signal }), api.users.list({}, { signal })]);
-      return { keys: keys.data, names: new Map(users.data.map(({ id, name }) => [id, name])) };
-    },
+    (signal) => api.keys.list({}, { signal }),
     ({ kind }) => kind === "rights" || kind === "record",
   );
   return (
     <Page title="API keys" actions={<NewKey made={setMade} />}>
       {made !== undefined && <Once label="New API key" secret={made} />}
       <Records
-        of={data?.keys}
+        of={data?.data}
         error={error}
         empty="No key yet. A program needs one to call the API."
-        head={["Name", "Person", "Scopes", "Created", "Last used", "Expires", ""]}
-        wide={["Created"]}
-        row={(one) => (
-          <tr key={one.id}>
-            <td>
-              <Text of={one.name} />
-              {one.created_by_key_id !== null && (
-                <div class="hint">
-                  made by{" "}
-                  <Text of={data?.keys.find(({ id }) => id === one.created_by_key_id)?.name ?? "an ended key"} />
-                </div>
-              )}
-            </td>
-            <td>
-              <Text of={data?.names.get(one.user_id) ?? one.user_id} />
-            </td>
-            <td>{one.scopes.includes("*") ? "all" : one.scopes.join(", ")}</td>
-            <td class="wide">
-              <Time at={one.created_at} />
-            </td>
-            <td data-label="used">{one.last_used_at === null ? "never" : <Time at={one.last_used_at} />}</td>
-            <td data-label="expires">{one.expires_at === null ? "never" : `${instantOf(one.expires_at)} UTC`}</td>
-            <td class="end">
-              <RevokeKey id={one.id} name={one.name} />
-            </td>
-          </tr>
-        )}
+        columns={{
+          Name: ({ id, name, created_by_key_id: maker }) => (
+            <>
+              <Text of={name} />
+              <div class="hint">
+                <Ref of={id} to={requestsOfKey(id)}>{`…${id.slice(-8)}`}</Ref>
+                {maker !== null && (
+                  <>
+                    {" "}
+                    made by <Text of={data?.data.find(({ id }) => id === maker)?.name ?? "an ended key"} />
+                  </>
+                )}
+              </div>
+            </>
+          ),
+          Person: ({ user_id }) => <Text of={names.person(user_id)} />,
+          Scopes: (one) => (one.scopes.includes("*") ? "all" : one.scopes.join(", ")),
+          Created: ({ created_at }) => <Time at={created_at} />,
+          "Last used": ({ last_used_at }) => (last_used_at === null ? "never" : <Time at={last_used_at} />),
+          Expires: ({ expires_at }) => (expires_at === null ? "never" : `${instantOf(expires_at)} UTC`),
+          "": ({ id, name }) => <RevokeKey id={id} name={name} />,
+        }}
       />
     </Page>
   );
 }
+
+const requestsOfKey = (id: string) => `/requests?key_id=${id}`;
 
 function RevokeKey({ id, name }: { readonly id: string; readonly name: string }) {
   const [cascade, setCascade] = useState(false);

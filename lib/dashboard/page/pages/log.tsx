@@ -1,27 +1,19 @@
-import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogEntry } from "../../../client/generated/records.ts";
-import { Button, Field } from "../controls.tsx";
-import { clockOf } from "../format-time.ts";
-import { useRead } from "../live.ts";
+import { Button, Field, Select } from "../controls.tsx";
+import { clockOf, countOf } from "../format-time.ts";
+import { type Read, useRead } from "../live.ts";
+import { row_px, useScroll } from "../log-scroll.ts";
+import { Copy } from "../parts.tsx";
 import { href, place, setQuery } from "../router.ts";
 import { Empty, Loading } from "../ui.tsx";
 import { type Pages, readOn, type Source } from "./log-pages.ts";
 
-const row_px = 20;
 /** Longer lines are cut on the screen; the API returns them in full. */
 const mostShown = 2000;
 
-export function LogPart({
-  of,
-  empty,
-  above,
-}: {
-  readonly of: Source;
-  readonly empty: string;
-  /** Content above the lines that depends on them. */
-  readonly above?: (entries: readonly LogEntry[]) => ComponentChildren;
-}) {
+/** All lines of a log, with those that follow. */
+export function useLog(of: Source): Read<readonly LogEntry[]> {
   const { id } = of;
   const pages = useRef<Pages>({ cursors: [undefined], entries: [] });
   const [first, setFirst] = useState<readonly LogEntry[]>();
@@ -34,33 +26,74 @@ export function LogPart({
     },
     (change) => change.id === id,
   );
-  if (!data) return <Loading error={error} />;
-  if (data.length === 0) return <Empty>{empty}</Empty>;
-  return (
-    <>
-      {above?.(data)}
-      <Lines path={of.path} of={data} />
-    </>
-  );
+  return { data, error };
 }
 
-function Lines({ path, of }: { readonly path: string; readonly of: readonly LogEntry[] }) {
+interface LogProps {
+  /** The path of the page that shows the log. */
+  readonly path: string;
+  /** The name of the file that a download makes. */
+  readonly name: string;
+}
+
+export function LogView({
+  of: { data, error },
+  empty,
+  ...log
+}: LogProps & { readonly of: Read<readonly LogEntry[]>; readonly empty: string }) {
+  if (!data) return <Loading error={error} />;
+  return data.length === 0 ? <Empty>{empty}</Empty> : <Lines {...log} of={data} />;
+}
+
+const levels: readonly (readonly [string, string])[] = [
+  ["", "All levels"],
+  ["warn", "Warnings and errors"],
+  ["error", "Errors"],
+];
+const isOfLevel = ({ level }: LogEntry, wanted: string) =>
+  wanted === "" || level === "error" || (wanted === "warn" && level === "warn");
+
+const textOf = (of: readonly Numbered[]) =>
+  of.map(({ timestamp, level, message }) => `${timestamp} ${level.padEnd(5)} ${message}`).join("\n");
+
+/** Saves a text as a file. */
+function save(text: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+type Numbered = LogEntry & { readonly number: number };
+
+const wrapStored = "svc-wrap";
+
+function Lines({ path, name, of }: LogProps & { readonly of: readonly LogEntry[] }) {
   const linked = Number(place.value.query.get("line") ?? 0);
   const [search, setSearch] = useState("");
+  const [level, setLevel] = useState("");
+  const [isWrapped, setWrapped] = useState(localStorage.getItem(wrapStored) === "yes");
   const [chosen, setChosen] = useState(0);
   const [isFollowing, setFollowing] = useState(linked === 0);
-  const { box, top, height, scrollTo } = useScroll(of.length, isFollowing, setFollowing);
+  const lines = useMemo(
+    () => of.map((entry, i): Numbered => ({ ...entry, number: i + 1 })).filter((entry) => isOfLevel(entry, level)),
+    [of, level],
+  );
+  const { box, top, height, scrollTo } = useScroll(lines.length, isFollowing, setFollowing);
   const wanted = search.toLowerCase();
   // Searches once per search text, not per frame while scrolling: a log may have 10,000 lines.
   const found = useMemo(
-    () => (wanted === "" ? [] : of.flatMap(({ message }, i) => (message.toLowerCase().includes(wanted) ? [i] : []))),
-    [of, wanted],
+    () => (wanted === "" ? [] : lines.flatMap(({ message }, i) => (message.toLowerCase().includes(wanted) ? [i] : []))),
+    [lines, wanted],
   );
+  const chosenLine = lines[found[chosen] ?? -1]?.number;
 
   useEffect(() => {
-    if (linked > 0) scrollTo(linked - 1);
+    const index = lines.findIndex(({ number }) => number === linked);
+    if (index >= 0) scrollTo(index);
     // The linked line of a long log may arrive only with a later page.
-  }, [linked, of.length >= linked]);
+  }, [linked, of.length >= linked, isWrapped]);
   const show = (at: number) => {
     const next = (at + found.length) % found.length;
     setChosen(next);
@@ -68,8 +101,8 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
     scrollTo(found[next] ?? 0);
   };
 
-  const first = Math.max(0, Math.floor(top / row_px) - 10);
-  const shown = of.slice(first, first + Math.ceil(height / row_px) + 20);
+  const first = isWrapped ? 0 : Math.max(0, Math.floor(top / row_px) - 10);
+  const shown = isWrapped ? lines : lines.slice(first, first + Math.ceil(height / row_px) + 20);
   return (
     <div class="log">
       <form
@@ -88,9 +121,10 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
             setChosen(-1);
           }}
         />
+        <Select label="Level" isBare value={level} options={levels} onChange={setLevel} />
         <span class="hint" role="status">
           {wanted === ""
-            ? `${of.length} lines`
+            ? countOf(lines.length, "line")
             : `${chosen >= 0 && found.length > 0 ? `${chosen + 1} of ` : ""}${found.length} found`}
         </span>
         {found.length > 0 && (
@@ -99,29 +133,37 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
             <Button type="submit">Next</Button>
           </span>
         )}
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isFollowing}
-            onChange={({ currentTarget }) => setFollowing(currentTarget.checked)}
+        <span class="row log-tools">
+          <Check
+            label="Wrap"
+            isOn={isWrapped}
+            set={(on) => {
+              localStorage.setItem(wrapStored, on ? "yes" : "no");
+              setWrapped(on);
+            }}
           />
-          Follow
-        </label>
+          <Check label="Follow" isOn={isFollowing} set={setFollowing} />
+          <Copy text={() => textOf(lines)} kind="quiet" isIcon>
+            Copy the log
+          </Copy>
+          <Button kind="quiet" isIcon icon="download" onClick={() => save(textOf(lines), `${name}.log`)}>
+            Download the log
+          </Button>
+        </span>
       </form>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by the keyboard */}
-      <section class="lines" ref={box} tabIndex={0} aria-label="Lines">
+      <section class={isWrapped ? "lines wrapped" : "lines"} ref={box} tabIndex={0} aria-label="Lines">
         {/* Preact 11 does not append px to a number. */}
-        <div class="sheet" style={{ height: `${of.length * row_px}px` }}>
+        <div class="sheet" style={isWrapped ? {} : { height: `${lines.length * row_px}px` }}>
           {shown.map((entry, i) => {
-            const number = first + i + 1;
-            const classes = [
-              "line",
-              entry.level,
-              number === linked && "linked",
-              found[chosen] === number - 1 && "chosen",
-            ];
+            const { number } = entry;
+            const classes = ["line", entry.level, number === linked && "linked", chosenLine === number && "chosen"];
             return (
-              <div key={number} class={classes.filter(Boolean).join(" ")} style={{ top: `${(number - 1) * row_px}px` }}>
+              <div
+                key={number}
+                class={classes.filter(Boolean).join(" ")}
+                style={isWrapped ? {} : { top: `${(first + i) * row_px}px` }}
+              >
                 <a
                   class="number"
                   href={href(`${path}?line=${number}`)}
@@ -146,6 +188,21 @@ function Lines({ path, of }: { readonly path: string; readonly of: readonly LogE
   );
 }
 
+const Check = ({
+  label,
+  isOn,
+  set,
+}: {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly set: (on: boolean) => void;
+}) => (
+  <label class="check">
+    <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => set(currentTarget.checked)} />
+    {label}
+  </label>
+);
+
 /** A message in one line, whatever it contains, with the search text marked. */
 function Message({ of, wanted }: { readonly of: string; readonly wanted: string }) {
   const text = of.slice(0, mostShown).replaceAll(/\r?\n/g, " ⏎ ");
@@ -165,42 +222,4 @@ function Message({ of, wanted }: { readonly of: string; readonly wanted: string 
       {rest && <em>{rest}</em>}
     </bdi>
   );
-}
-
-/**
- * The visible part of the box. While following, it stays at the end of the log; scrolling up stops that and keeps the
- * position.
- */
-function useScroll(count: number, isFollowing: boolean, setFollowing: (follows: boolean) => void) {
-  const box = useRef<HTMLElement>(null);
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(600);
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const measure = new ResizeObserver(() => setHeight(element.clientHeight));
-    let last = element.scrollTop;
-    const onScroll = () => {
-      setTop(element.scrollTop);
-      const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < row_px;
-      if (element.scrollTop < last && !isAtEnd) setFollowing(false);
-      last = element.scrollTop;
-    };
-    measure.observe(element);
-    element.addEventListener("scroll", onScroll, { passive: true });
-    return () => {
-      measure.disconnect();
-      element.removeEventListener("scroll", onScroll);
-    };
-  }, []);
-  useLayoutEffect(() => {
-    if (isFollowing && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [count, isFollowing, height]);
-  const scrollTo = (index: number) => {
-    if (!box.current) return;
-    box.current.scrollTop = index * row_px - box.current.clientHeight / 2;
-    // The box itself may be out of view, and the bar covers the bottom of the window.
-    box.current.scrollIntoView({ block: "center" });
-  };
-  return { box, top, height, scrollTo };
 }

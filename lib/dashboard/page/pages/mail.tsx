@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { api } from "../api.ts";
 import { control, type SentMail } from "../control.ts";
-import { Action, Field, FormDialog } from "../controls.tsx";
+import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { type Change, useRead } from "../live.ts";
 import { Once } from "../once.tsx";
@@ -19,13 +19,31 @@ export function MailPage() {
   const { data, error } = useRead("mail", control.mails, concerns);
   const [key, setKey] = useState<string>();
   const chosen = place.value.query.get("mail") ?? "";
-  const mails = data?.toReversed();
+  const [search, setSearch] = useState("");
+  const wanted = search.toLowerCase();
+  const mails = data
+    ?.toReversed()
+    .filter(({ to, subject, text }) => `${to}\n${subject}\n${text}`.toLowerCase().includes(wanted));
   const open = mails?.find((one) => nameOf(one) === chosen) ?? mails?.[0];
   return (
-    <Page title="Mail">
+    <Page
+      title="Mail"
+      actions={
+        <Action kind="danger" reason={data?.length === 0 ? "There is no mail." : undefined} run={control.clearMails}>
+          Clear
+        </Action>
+      }
+    >
       {key !== undefined && <Once label="The API key of the new member" secret={key} />}
       {!mails && <Loading error={error} />}
-      {mails?.length === 0 && <Empty>No mail yet. Invite someone on the People page.</Empty>}
+      {data && data.length > 0 && (
+        <search class="filters">
+          <Field label="Search" type="search" value={search} onInput={setSearch} />
+        </search>
+      )}
+      {mails?.length === 0 && (
+        <Empty>{data?.length ? "No mail contains this." : "No mail yet. Invite someone on the People page."}</Empty>
+      )}
       {mails && mails.length > 0 && (
         <div class="halves">
           <ol class="list" aria-label="Mails">
@@ -77,6 +95,7 @@ function Body({ of: { text, link } }: { readonly of: SentMail }) {
 
 function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: string) => void }) {
   const [name, setName] = useState("");
+  const [isHtml, setHtml] = useState(of.html !== null);
   const accept = async () => onKey((await control.accept(of.token, name)).api_key);
   return (
     <article class="detail">
@@ -99,7 +118,21 @@ function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: stri
           ))}
         </ol>
       )}
-      <Body of={of} />
+      {of.html !== null && (
+        <div class="row">
+          <Button kind="quiet" isPressed={isHtml} onClick={() => setHtml(true)}>
+            HTML
+          </Button>
+          <Button kind="quiet" isPressed={!isHtml} onClick={() => setHtml(false)}>
+            Text
+          </Button>
+        </div>
+      )}
+      {isHtml ? (
+        <iframe class="mail-html" title={`${of.subject} as HTML`} src={`/dashboard/session/mail/${of.id}`} />
+      ) : (
+        <Body of={of} />
+      )}
       <p class="row">
         <a href={linkOf(of.link)} target="_blank" rel="noreferrer">
           {of.token === "" ? "Open" : "Open the invitation"}

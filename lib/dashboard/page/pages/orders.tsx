@@ -5,8 +5,8 @@ import { Action, Button, Select } from "../controls.tsx";
 import { clockOf } from "../format-time.ts";
 import { useRead } from "../live.ts";
 import { Table } from "../parts.tsx";
+import type { Family } from "../receiver-health.tsx";
 import { Empty, Loading, Section, Status, Text } from "../ui.tsx";
-import type { Family } from "./endpoint.tsx";
 
 /** Each order is delivered in its own fork; five deliveries have 120 orders. */
 const maxChosen = 5;

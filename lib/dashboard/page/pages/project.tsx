@@ -1,16 +1,19 @@
 import type { DeploymentItem, Environment, Project } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action, Field, FormDialog } from "../controls.tsx";
-import { Deploy, RollBack } from "../forms/deploy.tsx";
+import { Restarts } from "../crashes.tsx";
+import { Deploy, Redeploy, RollBack } from "../forms/deploy.tsx";
 import { DeployFolder } from "../forms/deploy-folder.tsx";
 import { useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
+import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { DeploymentRows } from "../tables.tsx";
 import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
-import { Address, Live, pathOf, Variables } from "./environment.tsx";
+import { Variables } from "../variables.tsx";
+import { Address, Live, pathOf } from "./environment.tsx";
 
 export function ProjectPage({ id }: { readonly id: string }) {
   const { data, error } = useRead(
@@ -41,18 +44,14 @@ export function ProjectPage({ id }: { readonly id: string }) {
     <>
       <Actions of={project} />
       <DeployFolder of={project} />
-      <Deploy
-        project_id={id}
-        environments={environments.map(({ name }) => name)}
-        isArchived={project.status === "archived"}
-      />
+      <Deploy of={project} />
     </>
   );
   return (
     <Page title={project.name} actions={actions}>
       <p class="facts">
         <Status of={project.status} />
-        <span class="mono">{project.id}</span>
+        <Ref of={project.id} />
         <span>{project.region}</span>
         <Time at={project.created_at} />
       </p>
@@ -71,11 +70,7 @@ export function ProjectPage({ id }: { readonly id: string }) {
         title="Latest deployments"
         actions={<a href={href(`/deployments?project=${id}`)}>All of this project</a>}
       >
-        {latest.length === 0 ? (
-          <Empty>Nothing has been deployed yet.</Empty>
-        ) : (
-          <DeploymentRows of={latest} projects={new Map([[project.id, project]])} />
-        )}
+        <DeploymentRows of={latest} projects={new Map([[project.id, project]])} />
       </Section>
     </Page>
   );
@@ -101,7 +96,9 @@ function EnvironmentPart({
         <span class="row">
           <PreviewNote project_id={project_id} of={of} />
           <Address of={of} />
+          <Restarts of={of} />
           <Live of={live} />
+          {live && <Redeploy of={live} />}
           {live && <RollBack of={live} />}
         </span>
       </div>

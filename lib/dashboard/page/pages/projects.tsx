@@ -36,41 +36,39 @@ export function ProjectsPage() {
         of={data?.data}
         error={error}
         empty="No project yet. A project holds environments, their variables and deployments."
-        head={["Name", "State", "Region", "Description", "Created"]}
-        wide={["Description"]}
-        row={(one) => (
-          <tr key={one.id}>
-            <td>
-              <a href={href(`/projects/${one.id}`)}>
-                <Text of={one.name} />
-              </a>
-            </td>
-            <td>
-              <Status of={one.status} />
-            </td>
-            <td class="mono">{one.region}</td>
-            <td class="wide">
-              <Text of={one.description ?? ""} />
-            </td>
-            <td>
-              <Time at={one.created_at} />
-            </td>
-          </tr>
-        )}
+        columns={{
+          Name: ({ id, name }) => (
+            <a href={href(`/projects/${id}`)}>
+              <strong>
+                <Text of={name} />
+              </strong>
+            </a>
+          ),
+          State: ({ status }) => <Status of={status} />,
+          Region: ({ region }) => <span class="mono nowrap">{region}</span>,
+          Description: ({ description }) => description && <Text of={description} />,
+          Created: ({ created_at }) => <Time at={created_at} />,
+        }}
       />
       <Pages next={data?.meta.next_cursor ?? null} />
     </Page>
   );
 }
 
-/** The buttons to page through a long list. The URL holds the position. */
-export function Pages({ next }: { readonly next: string | null }) {
-  const isFirst = !place.value.query.has("cursor");
+/** The buttons to page through a long list. The URL holds the position in the parameter `name`. */
+export function Pages({ next, name = "cursor" }: { readonly next: string | null; readonly name?: string }) {
+  const isFirst = !place.value.query.has(name);
   if (isFirst && next === null) return null;
+  // The buttons go while the next page loads. Keyboard and screen reader continue at its top.
+  const turn = (to: string) => {
+    setQuery({ [name]: to });
+    scrollTo(0, 0);
+    document.querySelector<HTMLElement>("main h1")?.focus();
+  };
   return (
     <div class="row end">
-      {!isFirst && <Button onClick={() => setQuery({ cursor: "" })}>Newest</Button>}
-      {next !== null && <Button onClick={() => setQuery({ cursor: next })}>Older</Button>}
+      {!isFirst && <Button onClick={() => turn("")}>Newest</Button>}
+      {next !== null && <Button onClick={() => turn(next)}>Older</Button>}
     </div>
   );
 }

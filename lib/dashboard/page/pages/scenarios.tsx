@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { control, type Scenario } from "../control.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
+import { dollars } from "../format-time.ts";
 import { filled, JsonForm, numberOf } from "../forms/json-form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
@@ -53,33 +54,28 @@ export function ScenariosPage() {
         of={data}
         error={error}
         empty="No scenario. Simulated work succeeds in its usual time. Add one that fails the builds of a branch, or rolls back the next deployment."
-        head={["Matches", "Outcome", "Used", ""]}
-        row={scenarioRow}
+        columns={scenarioColumns}
       />
     </Page>
   );
 }
 
-const scenarioRow = (of: Scenario) => (
-  <tr key={of.id}>
-    <td>
-      <Match of={of} />
-    </td>
-    <td>
-      <Outcome of={of} />
-    </td>
-    <td data-label="used">
-      {of.used}
-      {of.times !== null && ` of ${of.times}`}
-      {of.used === 0 && <span class="hint"> not yet</span>}
-    </td>
-    <td class="end">
-      <FormDialog label="Remove" title="Remove this scenario?" kind="danger" run={() => control.removeScenario(of.id)}>
-        <p>Work that it matches ends as usual again.</p>
-      </FormDialog>
-    </td>
-  </tr>
-);
+const scenarioColumns = {
+  Matches: (of: Scenario) => <Match of={of} />,
+  Outcome: (of: Scenario) => <Outcome of={of} />,
+  Used: ({ used, times }: Scenario) => (
+    <>
+      {used}
+      {times !== null && ` of ${times}`}
+      {used === 0 && <span class="hint"> not yet</span>}
+    </>
+  ),
+  "": ({ id }: Scenario) => (
+    <FormDialog label="Remove" title="Remove this scenario?" kind="danger" run={() => control.removeScenario(id)}>
+      <p>Work that it matches ends as usual again.</p>
+    </FormDialog>
+  ),
+};
 
 function Match({ of: { match, next } }: { readonly of: Scenario }) {
   if (next !== null) return <>the next {next}</>;
@@ -102,7 +98,7 @@ function Outcome({ of: { outcome } }: { readonly of: Scenario }) {
     ...Object.entries(durations).map(([state, length]) => `${state} ${length}`),
     ...(pace && pace !== "timed" ? [`pace ${pace}`] : []),
     ...(logs ? [`${logs.length} log lines`] : []),
-    ...(cost_usd === undefined ? [] : [`costs $${cost_usd}`]),
+    ...(cost_usd === undefined ? [] : [`costs ${dollars(cost_usd)}`]),
   ];
   return (
     <>

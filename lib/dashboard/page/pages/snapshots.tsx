@@ -35,17 +35,13 @@ export function SnapshotsPage() {
       <Records
         of={snapshots}
         empty="No snapshot yet. A snapshot keeps the whole state: records, files, clock, pending work, inbox. Moving the clock below takes one automatically."
-        head={["Snapshot", "Clock", "Size", ""]}
-        wide={["Size"]}
-        row={snapshotRow}
+        columns={snapshotColumns}
       />
       <Section title="Forks" actions={<NewFork snapshots={snapshots} />}>
         <Records
           of={data.forks}
           empty="No fork. A fork is an independent copy of the service, with its own port and dashboard."
-          head={["Fork", "Clock", "From", "Deliveries", ""]}
-          wide={["From"]}
-          row={forkRow}
+          columns={forkColumns}
         />
       </Section>
       <Compare snapshots={snapshots} />
@@ -62,31 +58,26 @@ function TakeSnapshot() {
   );
 }
 
-const snapshotRow = (of: StoredSnapshot) => (
-  <tr key={of.id}>
-    <td>
-      {of.name !== null && <Text of={of.name} />} <span class="mono hint">{of.id}</span>
-    </td>
-    <td class="mono">{instantOf(of.now)}</td>
-    <td class="wide">{sizeOf(of.bytes)}</td>
-    <td class="end">
-      <span class="row end">
-        <FormDialog label="Restore" title="Restore this snapshot?" kind="danger" run={() => control.restore(of.id)}>
-          <p>The service goes back to {instantOf(of.now)} UTC. Everything since then is lost.</p>
-        </FormDialog>
-        <Action run={() => control.fork({ from: of.id, muted: true })}>Fork</Action>
-        <FormDialog
-          label="Delete"
-          title="Delete this snapshot?"
-          kind="danger"
-          run={() => control.removeSnapshot(of.id)}
-        >
-          <p>Nobody can go back to {instantOf(of.now)} UTC with it any more. What is there now stays.</p>
-        </FormDialog>
-      </span>
-    </td>
-  </tr>
-);
+const snapshotColumns = {
+  Snapshot: ({ id, name }: StoredSnapshot) => (
+    <>
+      {name !== null && <Text of={name} />} <span class="mono hint">{id}</span>
+    </>
+  ),
+  Clock: ({ now }: StoredSnapshot) => <span class="mono">{instantOf(now)}</span>,
+  Size: ({ bytes }: StoredSnapshot) => sizeOf(bytes),
+  "": ({ id, now }: StoredSnapshot) => (
+    <span class="row end">
+      <FormDialog label="Restore" title="Restore this snapshot?" kind="danger" run={() => control.restore(id)}>
+        <p>The service goes back to {instantOf(now)} UTC. Everything since then is lost.</p>
+      </FormDialog>
+      <Action run={() => control.fork({ from: id, muted: true })}>Fork</Action>
+      <FormDialog label="Delete" title="Delete this snapshot?" kind="danger" run={() => control.removeSnapshot(id)}>
+        <p>Nobody can go back to {instantOf(now)} UTC with it any more. What is there now stays.</p>
+      </FormDialog>
+    </span>
+  ),
+};
 
 function NewFork({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] }) {
   const [from, setFrom] = useState("");
@@ -113,20 +104,18 @@ function NewFork({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] 
   );
 }
 
-const forkRow = (of: ListeningFork) => (
-  <tr key={of.id}>
-    <td>
-      <a href={`${of.url}/dashboard`} target="_blank" rel="noreferrer">
-        {of.id} at {of.url}
-      </a>
-    </td>
-    <td class="mono">{instantOf(of.now)}</td>
-    <td class="mono wide">{of.from ?? "the present"}</td>
-    <td data-label="deliveries">{of.muted ? "muted" : "sent"}</td>
-    <td class="end">
-      <FormDialog label="Delete" title="Delete this fork?" kind="danger" run={() => control.removeFork(of.id)}>
-        <p>It stops listening at {of.url}, and all that happened in it is lost.</p>
-      </FormDialog>
-    </td>
-  </tr>
-);
+const forkColumns = {
+  Fork: ({ id, url }: ListeningFork) => (
+    <a href={`${url}/dashboard`} target="_blank" rel="noreferrer">
+      {id} at {url}
+    </a>
+  ),
+  Clock: ({ now }: ListeningFork) => <span class="mono">{instantOf(now)}</span>,
+  From: ({ from }: ListeningFork) => <span class="mono">{from ?? "the present"}</span>,
+  Deliveries: ({ muted }: ListeningFork) => (muted ? "muted" : "sent"),
+  "": ({ id }: ListeningFork) => (
+    <FormDialog label="Delete" title="Delete this fork?" kind="danger" run={() => control.removeFork(id)}>
+      <p>It stops listening, and all that happened in it is lost.</p>
+    </FormDialog>
+  ),
+};

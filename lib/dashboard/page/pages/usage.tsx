@@ -1,8 +1,9 @@
 import { api } from "../api.ts";
 import { Bar } from "../chart.tsx";
 import { Select } from "../controls.tsx";
+import { dollars } from "../format-time.ts";
 import { serviceNow, useRead } from "../live.ts";
-import { Table } from "../parts.tsx";
+import { Records } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Section, Text } from "../ui.tsx";
 
@@ -12,7 +13,6 @@ const periods: readonly [string, string][] = [
   ["", "All time"],
 ];
 const day_ms = 86_400_000;
-const dollars = (usd: number) => `$${usd.toFixed(usd < 1 ? 3 : 2)}`;
 type Row = Awaited<ReturnType<typeof api.generations.usage>>["data"][number];
 
 /** Sums the rows of each model, or of each day. */
@@ -75,19 +75,15 @@ export function UsagePage() {
 function Sums({ of, name }: { readonly of: ReturnType<typeof summed>; readonly name: string }) {
   const total = of.reduce((sum, { usd }) => sum + usd, 0) || 1;
   return (
-    <Table head={[name, "Generations", "Cost", "Share"]} wide={["Share"]}>
-      {of.map((one) => (
-        <tr key={one.name}>
-          <td>
-            <Text of={one.name} />
-          </td>
-          <td data-label="generations">{one.count}</td>
-          <td>{dollars(one.usd)}</td>
-          <td class="wide">
-            <Bar share={one.usd / total} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+    <Records
+      of={of}
+      empty="Nothing."
+      columns={{
+        [name]: (one) => <Text of={one.name} />,
+        Generations: ({ count }) => count,
+        Cost: ({ usd }) => dollars(usd),
+        Share: ({ usd }) => <Bar share={usd / total} />,
+      }}
+    />
   );
 }

@@ -4,7 +4,9 @@ import { api } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { listOf, useForm } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
+import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
+import { TurnedOff } from "../receiver-health.tsx";
 import { go } from "../router.ts";
 import { loadingPage, Page, Status } from "../ui.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
@@ -79,9 +81,10 @@ export function WebhookPage({ id }: { readonly id: string }) {
     <Page title={webhook.url} actions={<Actions of={webhook} />}>
       <p class="facts">
         <Status of={webhook.status} />
-        <span class="mono">{webhook.id}</span>
+        <Ref of={webhook.id} />
         <span>{eventsText(webhook.events)}</span>
       </p>
+      <TurnedOff family="webhooks" of={webhook} />
       <DeliveriesPart family="webhooks" id={id} />
     </Page>
   );

@@ -4,6 +4,7 @@ import { Action, Button, Select } from "../controls.tsx";
 import { clockOf, instantOf } from "../format-time.ts";
 import { lookAhead, lookedAhead, lookUntil } from "../look-ahead.tsx";
 import { href } from "../router.ts";
+import { useLaneNames } from "../timeline-names.ts";
 import { Empty, Section } from "../ui.tsx";
 import { lanesOf } from "./timeline-lanes.ts";
 
@@ -65,7 +66,7 @@ export function Ahead({ now, isManual }: { readonly now: number; readonly isManu
 }
 
 function Found({ of, isOld }: { readonly of: Preview; readonly isOld: boolean }) {
-  const marks = lanesOf([], of.entries)
+  const marks = lanesOf([], of.entries, useLaneNames())
     .flatMap(({ marks, title }) => marks.map((mark) => ({ mark, title })))
     .sort((one, other) => one.mark.entry.seq - other.mark.entry.seq);
   return (

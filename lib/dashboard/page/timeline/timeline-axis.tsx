@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { href } from "../router.ts";
-import { clusters, isOpen, type Lane, type Mark, ticksOf } from "./timeline-lanes.ts";
+import { Moment, rowHeight, StateBar } from "../timeline-marks.tsx";
+import { clusters, type Group, isOpen, type Lane, type Mark, ticksOf } from "./timeline-lanes.ts";
 
 /** The times at the left and right edges. */
 export interface View {
@@ -19,9 +20,9 @@ export interface AxisProps {
   readonly onView: (view: View) => void;
   readonly onPick: (marks: readonly Mark[], at: number) => void;
   readonly onKey: (event: KeyboardEvent) => void;
+  readonly onToggle: (group: Group) => void;
 }
 
-const rowHeight = 26;
 const headHeight = 26;
 /** Marks closer than this are drawn as one. */
 const gap = 17;
@@ -57,18 +58,37 @@ function useWidth() {
 
 /** The lanes over time. The list next to it is the text alternative. */
 export function Axis(props: AxisProps) {
-  const { lanes, view, onView, onPick, onKey } = props;
+  const { lanes, view, chosen, onView, onPick, onKey, onToggle } = props;
   const { place, width } = useWidth();
   const drag = useRef<{ x: number; view: View; isMoved: boolean } | undefined>(undefined);
   const timeAt = (clientX: number) => {
     const left = place.current?.getBoundingClientRect().left ?? 0;
     return view.from + ((clientX - left) / width) * (view.to - view.from);
   };
+  const box = useRef<HTMLDivElement>(null);
+  const row = chosen === undefined ? -1 : lanes.findIndex(({ marks }) => marks.some(({ key }) => key === chosen));
+  useEffect(() => {
+    const element = box.current;
+    if (!element || row < 0) return;
+    const y = headHeight + row * rowHeight;
+    const isSeen = y >= element.scrollTop && y + rowHeight <= element.scrollTop + element.clientHeight;
+    if (!isSeen) element.scrollTop = y - element.clientHeight / 2;
+  }, [row]);
   return (
-    <div class="axis">
+    <div class="axis" ref={box}>
       <ul class="axis-titles">
-        {lanes.map(({ key, title, page }) => (
-          <li key={key}>{page ? <a href={href(page)}>{title}</a> : title}</li>
+        {lanes.map(({ key, title, page, heads, isCollapsed }) => (
+          <li key={key} title={title} class={heads && "head"}>
+            {heads ? (
+              <button type="button" class="quiet" aria-expanded={!isCollapsed} onClick={() => onToggle(heads)}>
+                {title}
+              </button>
+            ) : page ? (
+              <a href={href(page)}>{title}</a>
+            ) : (
+              title
+            )}
+          </li>
         ))}
       </ul>
       <div
@@ -177,73 +197,4 @@ function Plot({ lanes, view, now, at, chosen, due, width }: AxisProps & { readon
       {at !== undefined && <line class="playhead" x1={x(at)} x2={x(at)} y1={0} y2={height} />}
     </svg>
   );
-}
-
-interface BarProps {
-  readonly mark: Mark;
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly isChosen: boolean;
-}
-
-/** A state from its start to its end, with its name if there is room. */
-const StateBar = ({ mark, x, y, width, isChosen }: BarProps) => (
-  <g class={`bar ${mark.hue} ${mark.isAhead ? "ahead" : ""} ${isChosen ? "chosen" : ""}`} data-marks={mark.key}>
-    <title>{mark.text}</title>
-    <rect x={x} y={y + 5} width={Math.max(2, width)} height={rowHeight - 10} rx={2} />
-    {width > 12 + mark.text.length * 7 && (
-      <text x={x + 6} y={y + 17}>
-        {mark.text.replaceAll("_", " ")}
-      </text>
-    )}
-  </g>
-);
-
-interface MomentProps {
-  readonly group: readonly Mark[];
-  readonly x: number;
-  readonly y: number;
-  readonly chosen: string | undefined;
-}
-
-/** A moment, or several overlapping ones with their number. The worst one decides the hue. */
-function Moment({ group, x, y, chosen }: MomentProps) {
-  const [first] = group;
-  if (!first) return null;
-  const hue = (["bad", "busy", "good"] as const).find((one) => group.some((mark) => mark.hue === one)) ?? "plain";
-  const isChosen = group.some(({ key }) => key === chosen);
-  const count = group.length > 999 ? "999+" : String(group.length);
-  return (
-    <g
-      class={`moment ${hue} ${first.isAhead ? "ahead" : ""} ${isChosen ? "chosen" : ""}`}
-      data-marks={group.map(({ key }) => key).join(" | ")}
-    >
-      <title>
-        {group
-          .slice(0, 8)
-          .map(({ text }) => text)
-          .join("\n")}
-      </title>
-      <rect class="target" x={x - 8} y={y - 11} width={16} height={22} />
-      {group.length > 1 ? (
-        <>
-          <rect x={x - 4} y={y - 7} width={8 + count.length * 6} height={14} rx={7} />
-          <text class="count" x={x + count.length * 3} y={y + 3.5}>
-            {count}
-          </text>
-        </>
-      ) : (
-        <Shape hue={hue} x={x} y={y} />
-      )}
-    </g>
-  );
-}
-
-/** Draws each hue with its own shape, so that its meaning does not depend on colour. */
-function Shape({ hue, x, y }: { readonly hue: Mark["hue"]; readonly x: number; readonly y: number }) {
-  if (hue === "bad") return <path class="cross" d={`M${x - 4} ${y - 4}l8 8m0-8l-8 8`} />;
-  if (hue === "busy") return <path d={`M${x} ${y - 5}l5 5-5 5-5-5z`} />;
-  if (hue === "good") return <circle cx={x} cy={y} r={4.5} />;
-  return <rect x={x - 3} y={y - 5} width={6} height={10} rx={1} />;
 }

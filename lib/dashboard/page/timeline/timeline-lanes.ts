@@ -1,5 +1,6 @@
 import { pageOf } from "../clock.ts";
 import type { JournalEntry } from "../control.ts";
+import type { LaneNames } from "../timeline-names.ts";
 
 /** A mark on the axis: a moment, or a state from its start to its end. */
 export interface Mark {
@@ -19,11 +20,18 @@ export interface Mark {
 }
 
 export interface Lane {
+  /** Its first digit is the order of its kind. */
   readonly key: string;
   readonly title: string;
   readonly page: string | undefined;
   readonly marks: readonly Mark[];
+  /** The group that this lane heads, which it opens and closes. */
+  readonly heads?: Group;
+  readonly isCollapsed?: boolean;
 }
+
+export const groups = ["Deployments", "Generations", "Receivers"] as const;
+export type Group = (typeof groups)[number];
 
 const ended = ["active", "failed", "cancelled", "rolled_back", "completed", "succeeded"];
 export const hueOf = (status: string): Mark["hue"] =>
@@ -69,37 +77,86 @@ function pageOfEvent(data: object): string | undefined {
   return undefined;
 }
 
-/** The lane of an entry: one for each deployment, generation and endpoint, one for all requests, one for all events. */
-function laneOf(entry: JournalEntry): { key: string; title: string; page: string | undefined } {
-  switch (entry.kind) {
-    case "request":
-      return { key: "0", title: "Requests", page: undefined };
-    case "event":
-      return { key: "2", title: "Events", page: "/events" };
-    case "try":
-      return { key: `3 ${entry.endpoint_id}`, title: short(entry.endpoint_id), page: pageOf(entry.endpoint_id) };
-    default:
-      return { key: `1 ${entry.id}`, title: short(entry.id), page: pageOf(entry.id) };
-  }
+interface Placed {
+  readonly key: string;
+  readonly title: string;
+  readonly page: string | undefined;
+  readonly group?: Group;
 }
 
-/** The lanes of the axis, requests first; deployments and generations in the order of their start. */
-export function lanesOf(past: readonly JournalEntry[], ahead: readonly JournalEntry[]): Lane[] {
-  const lanes = new Map<string, Lane & { readonly marks: Mark[] }>();
+/** The lane of an entry: one for each environment, generation and receiver, one for all requests, one for all events. */
+function laneOf(entry: JournalEntry, names: LaneNames): Placed {
+  if (entry.kind === "request") return { key: "0", title: "Requests", page: "/requests" };
+  if (entry.kind === "event") return { key: "1", title: "Events", page: "/events" };
+  const id = entry.kind === "try" ? entry.endpoint_id : entry.id;
+  const title = names.get(id) ?? short(id);
+  const page = pageOf(id);
+  if (entry.kind === "try") return { key: `4 ${id}`, title, page, group: "Receivers" };
+  return entry.of === "generation"
+    ? { key: `3 ${id}`, title, page, group: "Generations" }
+    : { key: `2 ${title}`, title, page, group: "Deployments" };
+}
+
+type Growing = Lane & { readonly marks: Mark[]; readonly group?: Group };
+
+/** The lanes of the axis, requests first; the others in groups, each with a lane that heads it. */
+export function lanesOf(
+  past: readonly JournalEntry[],
+  ahead: readonly JournalEntry[],
+  names: LaneNames,
+  collapsed: readonly Group[] = [],
+): Lane[] {
+  const lanes = new Map<string, Growing>();
+  /** Where the last state of each record is: the next one ends it. */
+  const last = new Map<string, { readonly lane: Growing; readonly index: number }>();
   const add = (entry: JournalEntry, isAhead: boolean) => {
-    const about = laneOf(entry);
-    const lane = lanes.get(about.key) ?? { ...about, marks: [] };
-    lanes.set(about.key, lane);
+    const about = laneOf(entry, names);
     const mark = momentOf(entry, isAhead);
-    const last = lane.marks.at(-1);
-    // The next state ends the previous one.
-    if (mark.isState && last) lane.marks[lane.marks.length - 1] = { ...last, to: mark.at };
+    const before = entry.kind === "state" ? last.get(entry.id) : undefined;
+    const lane = before?.lane ?? rowFor(lanes, about, mark);
+    const open = before && lane.marks[before.index];
+    if (before && open) lane.marks[before.index] = { ...open, to: mark.at };
     lane.marks.push(mark);
+    if (entry.kind === "state") last.set(entry.id, { lane, index: lane.marks.length - 1 });
   };
   for (const entry of past) add(entry, false);
   for (const entry of ahead) add(entry, true);
-  const order = [...lanes.values()];
-  return order.sort((a, b) => a.key.charCodeAt(0) - b.key.charCodeAt(0));
+  const all = [...lanes.values()].sort((a, b) => a.key.charCodeAt(0) - b.key.charCodeAt(0));
+  const single = all.filter(({ group }) => group === undefined);
+  return [
+    ...single,
+    ...groups.flatMap((group): Lane[] => {
+      const its = all.filter((lane) => lane.group === group);
+      if (its.length === 0) return [];
+      const isCollapsed = collapsed.includes(group);
+      const marks = its.flatMap((lane) => lane.marks.map((mark) => ({ ...mark, isState: false })));
+      const head: Lane = {
+        key: `head ${group}`,
+        title: `${group} ${its.length}`,
+        page: undefined,
+        marks: isCollapsed ? marks.sort((a, b) => a.at - b.at) : [],
+        heads: group,
+        isCollapsed,
+      };
+      return [head, ...(isCollapsed ? [] : its)];
+    }),
+  ];
+}
+
+/** The row of a lane that is free when a mark begins. Deployments to one environment overlap while some wait. */
+function rowFor(lanes: Map<string, Growing>, about: Placed, mark: Mark): Growing {
+  for (let row = 0; ; row++) {
+    const key = row === 0 ? about.key : `${about.key} ${row}`;
+    const lane = lanes.get(key);
+    if (!lane) {
+      const made = { ...about, key, marks: [] };
+      lanes.set(key, made);
+      return made;
+    }
+    const isFree =
+      !mark.isState || lane.marks.every((one) => (one.to !== undefined ? one.to <= mark.at : !isOpen(one)));
+    if (isFree) return lane;
+  }
 }
 
 /** Whether a state is still going on. */

@@ -2,9 +2,10 @@ import { useState } from "preact/hooks";
 import { pageOf } from "../clock.ts";
 import { control, type JournalEntry, type ListeningFork, type StoredSnapshot } from "../control.ts";
 import { Action, Button } from "../controls.tsx";
-import { clockOf, instantOf, lengthOf } from "../format-time.ts";
+import { clockOf, countOf, instantOf, lengthOf } from "../format-time.ts";
 import { href } from "../router.ts";
-import { Empty, Section, Status } from "../ui.tsx";
+import { useLaneNames } from "../timeline-names.ts";
+import { Empty, Section, Status, Text } from "../ui.tsx";
 import { asOf, type Mark } from "./timeline-lanes.ts";
 
 const most = 60;
@@ -39,6 +40,7 @@ interface PastProps {
 
 /** The state at the playhead. It is read from the journal, so the service's clock does not move. */
 export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
+  const names = useLaneNames();
   if (at === undefined) {
     return (
       <Section title="As of a time">
@@ -56,17 +58,17 @@ export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
     >
       <p class="facts" role="status">
         <span>{lengthOf(now - at)} before now</span>
-        <span>{counts.request} requests</span>
-        <span>{counts.event} events</span>
-        <span>{counts.try} attempts</span>
+        <span>{countOf(counts.request, "request")}</span>
+        <span>{countOf(counts.event, "event")}</span>
+        <span>{countOf(counts.try, "attempt")}</span>
       </p>
       {states.length === 0 && <Empty>Nothing had been deployed or generated.</Empty>}
       <ol class="list" aria-label="States">
         {states.slice(0, most).map(({ id, status, since }) => (
           <li key={id} class="entry">
             <Status of={status} />
-            <a class="mono" href={href(pageOf(id) ?? "/")}>
-              {id}
+            <a href={href(pageOf(id) ?? "/")} title={id}>
+              <Text of={names.get(id) ?? id} />
             </a>
             <span class="hint">since {clockOf(since)}</span>
           </li>

@@ -1,19 +1,44 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { readClock, readUpcoming, unlessRefused } from "../clock.ts";
 import { control, type JournalEntry } from "../control.ts";
 import { useJournal } from "../journal.ts";
 import { type Change, serviceTime, useRead } from "../live.ts";
 import { lookedAhead } from "../look-ahead.tsx";
 import { go } from "../router.ts";
+import { useLaneNames } from "../timeline-names.ts";
 import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
-import { type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
+import { type Group, type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
 /** The maximum number of lanes for deployments and generations. Shows the newest: nobody reads more. */
 const mostLanes = 40;
 
+/** The groups of lanes that a person closed. */
+const stored = "svc-lanes";
+
 /** The last view of the axis, restored when a person comes back to it. */
 let lastView: View | undefined;
+
+/** A pause this many times as long as what came after it ends what happened lately. */
+const longPause = 3;
+const shortestLately = 10_000;
+/** So many entries are in view, however long ago they were. */
+const fewestLately = 80;
+
+/** A view of what happened lately, up to the end of a preview. */
+function lately(entries: readonly JournalEntry[], now: number, until: number): View {
+  const times = entries.map(({ at }) => Date.parse(at));
+  const last = times.at(-1) ?? now;
+  const end = Math.max(last, until > now ? until : last);
+  let first = last;
+  for (const [i, time] of times.toReversed().entries()) {
+    if (i > fewestLately && first - time > Math.max(shortestLately, longPause * (last - first))) break;
+    first = time;
+  }
+  const span = Math.max(shortestLately, end - first);
+  const to = now - end < span ? Math.max(now, end) : end;
+  return { from: first - span * 0.04, to: to + span * 0.08 };
+}
 
 /** A view of everything from the first entry to now, or to the end of a preview. */
 function whole(entries: readonly JournalEntry[], now: number, until: number): View {
@@ -22,13 +47,15 @@ function whole(entries: readonly JournalEntry[], now: number, until: number): Vi
   return { from: first - span * 0.03, to: until + span * 0.06 };
 }
 
+const isWork = (key: string) => key.startsWith("2") || key.startsWith("3");
+
 /** The lanes in view. If there are too many deployments and generations, only the newest of them. */
 function inView(lanes: readonly Lane[], { from, to }: View, now: number): readonly Lane[] {
   const seen = lanes.filter(({ marks, key }) => {
     const [first, last] = [marks[0]?.at ?? 0, marks.at(-1)];
-    return !key.startsWith("1") || (first <= to && Math.max(last?.at ?? 0, last?.hue === "busy" ? now : 0) >= from);
+    return !isWork(key) || (first <= to && Math.max(last?.at ?? 0, last?.hue === "busy" ? now : 0) >= from);
   });
-  const work = seen.filter(({ key }) => key.startsWith("1"));
+  const work = seen.filter(({ key }) => isWork(key));
   const hidden = new Set(work.slice(0, Math.max(0, work.length - mostLanes)));
   return seen.filter((lane) => !hidden.has(lane));
 }
@@ -45,16 +72,28 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     }),
     concerns,
   );
+  const names = useLaneNames();
+  const [collapsed, setCollapsed] = useState<readonly Group[]>(() => JSON.parse(localStorage.getItem(stored) ?? "[]"));
   const [view, setView] = useState(lastView);
   const [picked, setPicked] = useState<readonly Mark[]>([]);
   const ahead = lookedAhead.value;
-  if (!entries || !about) return { error };
-  const now = Math.max(serviceTime.value?.now ?? 0, Date.parse(about.clock.now));
-  const shown = view ?? whole(entries, now, ahead ? Math.max(now, Date.parse(ahead.now)) : now);
-  const all = lanesOf(entries, ahead?.entries ?? []);
   const show = (next: View | undefined) => {
     lastView = next;
     setView(next);
+  };
+  // The axis reaches as far as was looked ahead.
+  useEffect(() => {
+    if (ahead) show(undefined);
+  }, [ahead]);
+  if (!entries || !about) return { error };
+  const now = Math.max(serviceTime.value?.now ?? 0, Date.parse(about.clock.now));
+  const until = ahead ? Math.max(now, Date.parse(ahead.now)) : now;
+  const shown = view ?? lately(entries, now, until);
+  const all = lanesOf(entries, ahead?.entries ?? [], names, collapsed);
+  const toggle = (group: Group) => {
+    const next = collapsed.includes(group) ? collapsed.filter((one) => one !== group) : [...collapsed, group];
+    localStorage.setItem(stored, JSON.stringify(next));
+    setCollapsed(next);
   };
   const pick = (marks: readonly Mark[], time: number) => {
     setPicked(marks);
@@ -111,12 +150,13 @@ export function useTimeline(at: number | undefined, setAt: (at: number | undefin
     onView: show,
     onPick: pick,
     onKey,
+    onToggle: toggle,
   };
   return {
     timeline: {
       axis,
       zoom,
-      showAll: () => show(undefined),
+      showAll: () => show(whole(entries, now, until)),
       toNow,
       entries,
       about,

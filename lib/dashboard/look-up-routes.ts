@@ -1,0 +1,96 @@
+import * as v from "valibot";
+import type { DeploymentsService } from "../features/deployments/service.ts";
+import type { MailsService } from "../features/mails/service.ts";
+import { createWriter } from "../http/answer.ts";
+import type { RecentRequests } from "../http/recent-requests.ts";
+import { queryOf } from "../http/request-context.ts";
+import { type Route, unnamed } from "../http/route.ts";
+import { notFound, Problem } from "../kernel/errors.ts";
+import type { Caller } from "../kernel/operation.ts";
+import { inScope, rolesFor } from "../kernel/roles.ts";
+import { check, oneOf, record, text } from "../kernel/validation.ts";
+import type { DashboardAccess } from "./access.ts";
+import { ofMail } from "./page-headers.ts";
+
+interface Ports {
+  readonly requests: RecentRequests;
+  readonly deployments: Pick<DeploymentsService, "sources">;
+  /** The mails of the emulator; undefined in `start`. */
+  readonly mails: Pick<MailsService, "all"> | undefined;
+  readonly access: DashboardAccess;
+  readonly now: () => string;
+}
+
+const filter = record({
+  search: v.optional(text()),
+  method: v.optional(text()),
+  status: v.optional(oneOf(["2", "3", "4", "5", "error"])),
+  key_id: v.optional(text()),
+  before: v.optional(v.pipe(text(), v.regex(/^\d{1,15}$/, "must be a number"), v.transform(Number))),
+});
+
+const mostSources = 100;
+const sourcesQuery = record({ ids: text() });
+
+function refuseWithoutScope({ role, scopes }: Caller): void {
+  const need = "deployments:read";
+  if (!rolesFor(need).includes(role) || !inScope(scopes, need))
+    throw new Problem("insufficient_scope", `this needs the scope ${need}`);
+}
+
+/** The roles that read the audit log: requests name people and keys too. */
+function refuseOthers({ role }: Caller): void {
+  if (role !== "owner" && role !== "admin")
+    throw new Problem("insufficient_role", `requests need the role owner or admin, and yours is ${role}`);
+}
+
+/**
+ * What only the page looks up: the requests of the last hour, each of them with its bodies, and the sources of
+ * deployments, which lists leave out.
+ */
+export function lookUpRoutes({ requests, deployments, mails, access, now }: Ports): Route[] {
+  const writer = createWriter({ envelope: "flat", now, base: "" });
+  const path = "/dashboard/session/requests";
+  const row = (path: string, permit: (caller: Caller) => void, answer: Route["answer"]): Route => ({
+    method: "GET",
+    path,
+    name: unnamed,
+    access: access.authenticator.byKey,
+    leavesNoTrace: true,
+    answer(request, authentication) {
+      permit(authentication.caller);
+      return answer(request, authentication);
+    },
+  });
+  return [
+    row(path, refuseOthers, (request, { caller }) =>
+      writer.object(200, requests.list(caller.organization_id, check(filter, queryOf(request))), request.id),
+    ),
+    row(`${path}/{number}`, refuseOthers, ({ id, params }, { caller }) => {
+      const found = requests.find(caller.organization_id, Number(params["number"]));
+      if (!found) throw notFound("request");
+      return writer.object(200, found, id);
+    }),
+    row("/dashboard/session/sources", refuseWithoutScope, async (request, { caller }) => {
+      const { ids } = check(sourcesQuery, queryOf(request));
+      return writer.object(
+        200,
+        { data: await deployments.sources(caller, ids.split(",").slice(0, mostSources)) },
+        request.id,
+      );
+    }),
+    ...(mails
+      ? [
+          row(
+            "/dashboard/session/mail/{id}",
+            () => {},
+            async ({ id: request_id, params }) => {
+              const found = (await mails.all()).find(({ id }) => id === params["id"]);
+              if (!found?.html) throw notFound("mail");
+              return { status: 200, headers: ofMail, body: found.html, request_id };
+            },
+          ),
+        ]
+      : []),
+  ];
+}

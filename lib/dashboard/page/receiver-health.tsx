@@ -1,0 +1,124 @@
+import type { Delivery } from "../../client/generated/records.ts";
+import { api } from "./api.ts";
+import { Action } from "./controls.tsx";
+import { countOf, instantOf } from "./format-time.ts";
+import { useRead } from "./live.ts";
+import { refusal } from "./permissions.ts";
+import { href } from "./router.ts";
+import { Text, Time } from "./ui.tsx";
+
+/** The kinds of endpoints that get deliveries. */
+export type Family = "webhooks" | "integrations";
+
+export interface Endpoint {
+  readonly id: string;
+  readonly status: "active" | "inactive";
+}
+
+type Attempt = Delivery["attempts"][number];
+
+/** How many receivers of a list show their health, each by this many of its latest deliveries. */
+const mostReceivers = 50;
+const latest = 50;
+
+export const isGood = ({ status }: Pick<Attempt, "status">): boolean =>
+  status !== null && status >= 200 && status < 300;
+export const wordOf = ({ status, error }: Pick<Attempt, "status" | "error">): string => String(status ?? error);
+
+interface Health {
+  /** The share of attempts that were accepted; undefined before the first. */
+  readonly rate: number | undefined;
+  readonly last: Attempt | undefined;
+  /** The delivery that turned the receiver off, and how many were skipped since. */
+  readonly gaveUp: Delivery | undefined;
+  readonly skipped: number;
+  /** When the oldest delivery that did not arrive was made. */
+  readonly since: string | undefined;
+}
+
+/** Reads the health of a receiver from its deliveries, newest first. */
+function healthOf(deliveries: readonly Delivery[]): Health {
+  const attempts = deliveries.flatMap((one) => one.attempts).sort((a, b) => a.at.localeCompare(b.at));
+  const last = attempts.at(-1);
+  const endOf = (one: Delivery) => one.attempts.at(-1)?.at ?? "";
+  const lastGood = attempts.findLast(isGood)?.at ?? "";
+  const missing = deliveries.filter(({ status }) => status === "abandoned" || status === "skipped");
+  // The first to be given up since the last success: another success would have kept the receiver on.
+  const gaveUp = missing
+    .filter((one) => one.status === "abandoned" && endOf(one) > lastGood)
+    .sort((a, b) => endOf(a).localeCompare(endOf(b)))[0];
+  return {
+    rate: attempts.length === 0 ? undefined : attempts.filter(isGood).length / attempts.length,
+    last,
+    gaveUp,
+    skipped: missing.filter(({ status }) => status === "skipped").length,
+    since: missing.at(-1)?.created_at,
+  };
+}
+
+/** The health of receivers by id. */
+export function useHealth(family: Family, ids: readonly string[]): ReadonlyMap<string, Health> {
+  const { data } = useRead(
+    `health ${family} ${ids.join()}`,
+    async (signal) => {
+      const read = async (id: string) => {
+        const { data } = await api[family].deliveries({ id, per_page: latest }, { signal });
+        return [id, healthOf(data)] as const;
+      };
+      return new Map(await Promise.all(ids.slice(0, mostReceivers).map(read)));
+    },
+    ({ kind }) => kind === "delivery" || kind === "event" || kind === "record",
+  );
+  return data ?? new Map();
+}
+
+export function Rate({ of }: { readonly of: Health | undefined }) {
+  if (of?.rate === undefined) return <span class="hint">{of && "nothing sent yet"}</span>;
+  const percent = Math.floor(of.rate * 100);
+  return <span class={percent < 90 ? "bad" : percent === 100 ? "good" : undefined}>{percent} %</span>;
+}
+
+export const LastAnswer = ({ of }: { readonly of: Health | undefined }) =>
+  of?.last ? (
+    <>
+      <span class={isGood(of.last) ? "good" : "bad"}>
+        <Text of={wordOf(of.last)} />
+      </span>{" "}
+      <Time at={of.last.at} />
+    </>
+  ) : null;
+
+/** Why a receiver is off, and the way back. */
+export function TurnedOff({ family, of: { id, status } }: { readonly family: Family; readonly of: Endpoint }) {
+  const health = useHealth(family, status === "inactive" ? [id] : []).get(id);
+  if (status === "active" || !health) return null;
+  const { gaveUp, skipped, since = "" } = health;
+  const end = gaveUp?.attempts.at(-1);
+  if (!gaveUp || !end) return <p class="hint">Somebody turned it off. Events are kept as skipped deliveries.</p>;
+  const run = async () => {
+    await api[family].update({ id, status: "active" });
+    await api[family].recover({ id, since });
+  };
+  return (
+    <div class="reason">
+      <p>
+        <strong>It turned itself off</strong> <Time at={end.at} />, {instantOf(end.at)} UTC:{" "}
+        <span class="mono">{gaveUp.event}</span> was tried {countOf(gaveUp.attempts.length, "time")} and never accepted
+        (<a href={href(`/${family}/${id}/${gaveUp.id}`)}>the delivery</a>).
+      </p>
+      <p>
+        It answered{" "}
+        <span class="mono bad">
+          <Text of={gaveUp.attempts.map(wordOf).join(", ").slice(0, 300)} />
+        </span>
+        .{skipped > 0 && ` ${countOf(skipped, "event")} came since then and wait here.`}
+      </p>
+      <p class="row">
+        <Action kind="main" reason={refusal(`${family}:write`)} run={run}>
+          Turn on and recover
+        </Action>
+        <span class="hint">Repair the receiver first. What did not arrive is sent again.</span>
+      </p>
+    </div>
+  );
+}

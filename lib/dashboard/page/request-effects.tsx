@@ -1,0 +1,114 @@
+import type { EventRecord } from "../../client/generated/records.ts";
+import { api } from "./api.ts";
+import { useRead } from "./live.ts";
+import { Records } from "./parts.tsx";
+import { href } from "./router.ts";
+import { Loading, Section, Status, Text, Time } from "./ui.tsx";
+
+/** JSON as a value; any other text as it is. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const subjects = ["deployment_id", "generation_id", "invitation_id", "user_id", "project_id"] as const;
+/** The record that an event is about. */
+export const subjectOf = (data: Readonly<Record<string, unknown>>): string | undefined => {
+  const found = subjects.find((name) => typeof data[name] === "string");
+  return found && String(data[found]);
+};
+
+/** The record that a body of a delivery is about; undefined for other forms, such as those of a chat. */
+export function subjectIn(body: string): string | undefined {
+  const value = parsed(body);
+  const data = typeof value === "object" && value !== null && "data" in value ? value.data : undefined;
+  return typeof data === "object" && data !== null ? subjectOf(data as Record<string, unknown>) : undefined;
+}
+
+interface Sent {
+  readonly id: string;
+  readonly status: string;
+  readonly page: string;
+  readonly to: string;
+  readonly event: string;
+}
+
+/** At most so many receivers are asked for their deliveries, and so many deliveries for their bodies. */
+const mostReceivers = 10;
+const mostDeliveries = 30;
+
+/**
+ * The deliveries of the events of a record, as far as the latest deliveries of the receivers show them. A body that
+ * does not name the record, such as a chat's, belongs to it unless another event had the same name and time.
+ */
+async function deliveriesOf(
+  target: string,
+  all: readonly EventRecord[],
+  events: readonly EventRecord[],
+  signal: AbortSignal,
+) {
+  const [webhooks, integrations] = await Promise.all([
+    api.webhooks.list({}, { signal }),
+    api.integrations.list({}, { signal }),
+  ]);
+  const receivers = [
+    ...webhooks.data.map(({ id, url }) => ({ family: "webhooks" as const, id, to: new URL(url).host })),
+    ...integrations.data.map(({ id, type }) => ({ family: "integrations" as const, id, to: type })),
+  ].slice(0, mostReceivers);
+  const lists = await Promise.all(
+    receivers.map(async ({ family, id, to }) => {
+      const { data } = await api[family].deliveries({ id, per_page: 100 }, { signal });
+      return data.map(({ id: dlv, event, status, created_at: at }) => ({ family, id, to, dlv, event, status, at }));
+    }),
+  );
+  const isOf = (one: { event: string; at: string }) => (of: EventRecord) =>
+    of.event === one.event && of.timestamp === one.at;
+  const found = lists.flat().filter((one) => events.some(isOf(one)));
+  const sent = await Promise.all(
+    found.slice(0, mostDeliveries).map(async (one): Promise<Sent[]> => {
+      const { request } = await api[one.family].delivery({ id: one.id, dlv: one.dlv }, { signal });
+      const subject = subjectIn(request.body);
+      const isIts = subject === undefined ? all.filter(isOf(one)).length === 1 : subject === target;
+      return isIts ? [{ ...one, id: one.dlv, page: `/${one.family}/${one.id}/${one.dlv}` }] : [];
+    }),
+  );
+  return sent.flat();
+}
+
+/** What a request led to: the events of its record since then, and their deliveries. */
+export function Caused({ target, at }: { readonly target: string; readonly at: string }) {
+  const { data, error } = useRead(
+    `caused ${target} ${at}`,
+    async (signal) => {
+      const { data: all } = await api.events.list({ per_page: 100 }, { signal });
+      const events = all.filter(({ data, timestamp }) => subjectOf(data) === target && timestamp >= at).reverse();
+      return { events, deliveries: events.length === 0 ? [] : await deliveriesOf(target, all, events, signal) };
+    },
+    ({ kind }) => kind === "event" || kind === "delivery",
+  );
+  if (!data) return <Loading error={error} />;
+  return (
+    <Section title="What it caused">
+      <Records
+        of={data.events}
+        empty="No event."
+        columns={{
+          Event: ({ event }) => <span class="mono">{event}</span>,
+          Time: ({ timestamp }) => <Time at={timestamp} />,
+          Deliveries: ({ event }) =>
+            data.deliveries
+              .filter((one) => one.event === event)
+              .map((one) => (
+                <a key={one.id} class="row tight" href={href(one.page)}>
+                  <Status of={one.status} />
+                  <Text of={one.to} />
+                </a>
+              )),
+        }}
+      />
+    </Section>
+  );
+}

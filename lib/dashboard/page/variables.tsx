@@ -1,0 +1,109 @@
+import type { Environment } from "../../client/generated/records.ts";
+import { api } from "./api.ts";
+import { Field, FormDialog, Select } from "./controls.tsx";
+import { useForm } from "./forms/form.tsx";
+import { refusal } from "./permissions.ts";
+import { Text } from "./ui.tsx";
+
+/** The variables of an environment and the form to set one. */
+export function Variables({ project_id, of }: { readonly project_id: string; readonly of: Environment }) {
+  const variables = Object.entries(of.variables);
+  const reason = refusal("deployments:write");
+  const change = (name: string, value: Value | null) =>
+    api.environments.update({ id: project_id, name: of.name, variables: { [name]: value as string } });
+  return (
+    <>
+      <div class="table-place">
+        <table class="rows variables">
+          <caption class="unseen">Variables of {of.name}</caption>
+          <tbody>
+            {variables.map(([name, value]) => (
+              <tr key={name}>
+                <th scope="row" class="mono">
+                  <Text of={name} />
+                </th>
+                <td class="mono">{typeof value === "string" ? <Text of={value.slice(0, 2000)} /> : <em>secret</em>}</td>
+                <td class="end">
+                  <SetVariable
+                    label="Change"
+                    reason={reason}
+                    stored={{
+                      name,
+                      value: typeof value === "string" ? value : "",
+                      kind: typeof value === "string" ? "plain" : "secret",
+                    }}
+                    set={change}
+                  />
+                  <FormDialog
+                    label="Remove"
+                    title={`Remove ${name}?`}
+                    kind="danger"
+                    reason={reason}
+                    run={() => change(name, null)}
+                  >
+                    <p>The next deployment to {of.name} does not have it.</p>
+                  </FormDialog>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <SetVariable reason={reason} set={change} />
+    </>
+  );
+}
+
+type Value = string | { readonly value: string; readonly secret: boolean };
+
+const unset = { name: "", value: "", kind: "plain" };
+
+/** Sets one variable; others that somebody else changes meanwhile stay. */
+function SetVariable({
+  label = "Set a variable",
+  reason,
+  stored,
+  set,
+}: {
+  readonly label?: "Set a variable" | "Change";
+  /** The variable to edit; undefined for a new one. */
+  readonly stored?: typeof unset;
+  readonly reason: string | undefined;
+  readonly set: (name: string, value: Value) => Promise<unknown>;
+}) {
+  const { values, field, choice, reset } = useForm(unset);
+  const run = async () => {
+    await set(values.name.trim(), values.kind === "secret" ? { value: values.value, secret: true } : values.value);
+  };
+  return (
+    <FormDialog
+      label={label}
+      submit="Save"
+      {...(stored && { kind: "quiet" as const })}
+      reason={reason}
+      onOpen={() => reset(stored ?? unset)}
+      run={run}
+    >
+      {stored ? (
+        <p class="mono">
+          <Text of={stored.name} />
+        </p>
+      ) : (
+        <Field label="Variable" {...field("name")} hint="The next deployment uses it." required />
+      )}
+      <Field
+        label="Value"
+        {...field("value")}
+        {...(stored?.kind === "secret" && { hint: "The stored value is never shown." })}
+      />
+      <Select
+        label="Kind"
+        {...choice("kind")}
+        options={[
+          ["plain", "Plain: everyone can read it"],
+          ["secret", "Secret: nobody can read it again"],
+        ]}
+      />
+    </FormDialog>
+  );
+}
