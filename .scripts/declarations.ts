@@ -165,7 +165,7 @@ ${names.join("\n")}
 const types: Readonly<Record<string, readonly [type: string, from: string]>> = {
   seed: ["Seed", "../seed.ts"],
   logger: ["Log", "../../kernel/log.ts"],
-  timers: ["FakeTimers", "./timers.ts"],
+  timers: ["FakeTimers", "../options/timers.ts"],
   transport: ["Sink", "../../drivers/outbound/function-transport.ts"],
   "deployments.driver": ["DeploymentDriver", "../../drivers/deployment/contract.ts"],
   "mail.transport": ["MailTransport", "../../drivers/mail/contract.ts"],

@@ -217,11 +217,7 @@ function dashboardTable(
   return [
     ...assetRoutes(features, `${dashboardPath}/media/`).map(uncached),
     createLiveSocket({
-      access,
-      feed,
-      now: clock.iso,
-      meter,
-      closing,
+      ...{ access, feed, now: clock.iso, meter, closing },
       notices: isDev ? instruments.notices : undefined,
     }),
     ...routes,

@@ -111,9 +111,11 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       about: Pick<RecentRequest, "at" | "status" | "duration_ms" | "key_id">,
       outcome: Outcome | undefined,
     ): void {
+      const { organization_id = "", user_id = "" } = outcome?.caller ?? {};
+      // In `start`, nobody sees a call without a valid key.
+      if (organization_id === "" && !keepsBodies) return;
       number += 1;
       const { id: request_id, method, path } = request;
-      const { organization_id = "", user_id = "" } = outcome?.caller ?? {};
       const target = lastId.exec(outcome?.answer.headers["location"] ?? path)?.[1] ?? null;
       const whole = path + redactQuery(request.query());
       const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };

@@ -60,7 +60,7 @@ async function live(world: Simulation, service: Service<string | null>, rounds: 
   for (let round = 0; round < rounds; round++) {
     const context = stepContext(mortal(world, service), random, record);
     const chosen = Array.from({ length: 1 + below(random, 4) }, () => steps[below(random, steps.length)]);
-    const running = Promise.allSettled(chosen.map((name = "time") => everyStep[name]?.(context)));
+    const running = Promise.allSettled(chosen.map(async (name = "time") => await everyStep[name]?.(context)));
     if (ends && round === rounds - 1) {
       await turns(below(random, 40));
       kill(world);

@@ -81,7 +81,7 @@ test("a state that changes while it is told is told again", async (t) => {
   const { host, states, pull, advance } = await telling(t);
   const { arrived, release } = host.hold();
   await pull("opened");
-  const moving = advance("1s");
+  const moving = Promise.all([advance("1s")]);
   await arrived;
   await pull("closed");
   release();

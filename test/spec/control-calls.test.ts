@@ -31,7 +31,7 @@ test("each path of the control interface takes its methods, and names them", asy
     ["faults", "GET, HEAD, POST, DELETE"],
     ["journal", "GET, HEAD"],
     ["deployments/dep_1/step", "POST"],
-    ["mail", "GET, HEAD"],
+    ["mail", "GET, HEAD, DELETE"],
     ["invitations/accept", "POST"],
   ];
   for (const [path, allow] of paths) {

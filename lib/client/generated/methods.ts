@@ -177,10 +177,7 @@ export interface OrganizationCalls {
   /** Get the organization. `GET /organization` with the scope `users:read`. */
   readonly get: (input?: Nothing | undefined, options?: CallOptions) => Promise<Organization & WithMeta>;
   /** Update the organization. `PUT /organization` with the scope `users:write`. */
-  readonly update: (
-    input?: OrganizationUpdateInput | undefined,
-    options?: CallOptions,
-  ) => Promise<Organization & WithMeta>;
+  readonly update: (input?: OrganizationUpdateInput | undefined, options?: CallOptions) => Promise<Organization & WithMeta>;
 }
 
 export interface MeCalls {
