@@ -110,7 +110,7 @@ export interface Options {
    */
   publicUrl?: string | undefined;
   /**
-   * The path of an application below which `service.fetch` is mounted. Links, `Location` and the dashboard are below it. In `dev`, links have the origin of the application's last request, unless `publicUrl` is set. At most 256 characters.
+   * Where an application mounts `service.fetch`: a path of its own. Links, `Location` and the dashboard are below it. In `dev`, links have the origin of the application's last request, unless `publicUrl` is set. At most 256 characters.
    * @default ""
    * @example "/svc"
    */

@@ -146,7 +146,7 @@ export const optionsSchema = v.strictObject({
   ),
   basePath: v.optional(
     option(basePathOf, {
-      help: "The path of an application below which `service.fetch` is mounted. Links, `Location` and the dashboard are below it. In `dev`, links have the origin of the application's last request, unless `publicUrl` is set.",
+      help: "Where an application mounts `service.fetch`: a path of its own. Links, `Location` and the dashboard are below it. In `dev`, links have the origin of the application's last request, unless `publicUrl` is set.",
       example: '"/svc"',
     }),
     "",
