@@ -39,9 +39,10 @@ function refuseWithoutScope({ role, scopes }: Caller): void {
 }
 
 /** The roles that read the audit log: requests name people and keys too. */
-function refuseOthers({ role }: Caller): void {
+function refuseOthers({ role, scopes }: Caller): void {
   if (role !== "owner" && role !== "admin")
     throw new Problem("insufficient_role", `requests need the role owner or admin, and yours is ${role}`);
+  if (!inScope(scopes, "users:read")) throw new Problem("insufficient_scope", "requests need the scope users:read");
 }
 
 /**
@@ -87,7 +88,12 @@ export function lookUpRoutes({ requests, deployments, mails, access, now }: Port
             async ({ id: request_id, params }) => {
               const found = (await mails.all()).find(({ id }) => id === params["id"]);
               if (!found?.html) throw notFound("mail");
-              return { status: 200, headers: ofMail, body: found.html, request_id };
+              return {
+                status: 200,
+                headers: ofMail,
+                body: found.html.replace("<head>", '<head><base target="_blank">'),
+                request_id,
+              };
             },
           ),
         ]

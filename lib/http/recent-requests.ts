@@ -1,5 +1,5 @@
 import { monotonicNow } from "../kernel/node/system.ts";
-import { redactBody, redactQuery } from "../kernel/secrets/secret-redaction.ts";
+import { redact, redactBody, redactQuery } from "../kernel/secrets/secret-redaction.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
@@ -58,11 +58,15 @@ const mostBodies = 32 * 1024 * 1024;
 
 const lastId = /\/([a-z]+_[0-9A-Za-z]+)(?=[/?]|$)(?!.*\/[a-z]+_[0-9A-Za-z])/;
 
-/** A copy, because a part of a text or a buffer keeps all of it in memory. */
+/**
+ * A copy, because a part of a text or a buffer keeps all of it in memory. A long body loses its secrets before it is cut:
+ * half of it is no JSON.
+ */
 function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | null {
   if (whole === null || whole === undefined || whole.length === 0) return null;
   const bytes = Buffer.from(whole as string);
-  return { text: bytes.toString("utf8", 0, longestBody), is_cut: bytes.length > longestBody };
+  if (bytes.length <= longestBody) return { text: bytes.toString(), is_cut: false };
+  return { text: Buffer.from(redactBody(bytes.toString())).toString("utf8", 0, longestBody), is_cut: true };
 }
 
 const hasStatus = ({ status }: RecentRequest, wanted: string) =>
@@ -79,7 +83,7 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
   const bodies = new Map<number, Bodies>();
   let size = 0;
 
-  /** Bodies are stored as they were, and lose their secrets when they are read. */
+  /** Short bodies are stored as they were, and lose their secrets when they are read. */
   const keepBodies = (request: RequestContext, answer: Outcome["answer"] | undefined) => {
     const text = typeof answer?.body === "string" ? answer.body : null;
     const pair = { body: bodyOf(received.get(request)), answer: bodyOf(text) };
@@ -117,7 +121,7 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       number += 1;
       const { id: request_id, method, path } = request;
       const target = lastId.exec(outcome?.answer.headers["location"] ?? path)?.[1] ?? null;
-      const whole = path + redactQuery(request.query());
+      const whole = redact(path) + redactQuery(request.query());
       const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };
       added.push({ ...mine, ...about, seen: monotonicNow(), organization_id });
       if (added.length >= most) all();
@@ -144,7 +148,7 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       const one = all().find(({ number }) => number === wanted);
       if (!one || !isOf(organization_id)(one)) return undefined;
       const { body = null, answer = null } = bodies.get(wanted) ?? {};
-      const redacted = (of: RecentBody | null) => of && { ...of, text: redactBody(of.text) };
+      const redacted = (of: RecentBody | null) => (of && !of.is_cut ? { ...of, text: redactBody(of.text) } : of);
       return { ...shown(one), has_bodies: bodies.has(wanted), body: redacted(body), answer: redacted(answer) };
     },
   };

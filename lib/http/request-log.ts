@@ -1,4 +1,4 @@
-import type { Clock } from "../kernel/clock.ts";
+import { type Clock, isoOf } from "../kernel/clock.ts";
 import { type Log, requestMessage } from "../kernel/log.ts";
 import { monotonicNow } from "../kernel/node/system.ts";
 import type { Handler, Outcome } from "./handler.ts";
@@ -40,9 +40,10 @@ export function createRequestLog({ clock, log, meter, table, journal, recent }: 
   const record = (
     request: RequestContext,
     { name, isRoutine, leavesNoTrace }: Route,
-    duration_ms: number,
+    start: number,
     outcome?: Outcome,
   ) => {
+    const duration_ms = clock.now() - start;
     const { id: request_id, method, path, began } = request;
     const { key_id = null, answer: { status } = { status: null } } = outcome ?? {};
     const ms = monotonicNow() - began;
@@ -59,7 +60,7 @@ export function createRequestLog({ clock, log, meter, table, journal, recent }: 
     if (leavesNoTrace) return;
     // The page reads again at each entry of the journal.
     if (!isRoutine && !path.startsWith("/_svc/"))
-      recent?.add(request, { at: clock.iso(), status, duration_ms: shown_ms, key_id }, outcome);
+      recent?.add(request, { at: isoOf(start), status, duration_ms: shown_ms, key_id }, outcome);
     journal?.({ request_id, method, path, status, duration_ms, key_id });
   };
 
@@ -68,10 +69,10 @@ export function createRequestLog({ clock, log, meter, table, journal, recent }: 
       const began = clock.now();
       try {
         const outcome = await handler(request, route);
-        record(request, route, clock.now() - began, outcome);
+        record(request, route, began, outcome);
         return outcome;
       } catch (broken) {
-        record(request, route, clock.now() - began);
+        record(request, route, began);
         throw broken;
       }
     };

@@ -98,6 +98,7 @@ test("Chromium: the instruments of dev", {
       .waitFor();
     await submit("Close").click();
     await button("Clear").click();
+    await submit("Clear").click();
     await page.getByText("No mail yet.", { exact: false }).waitFor();
     assert.deepEqual(await service.mails(), []);
   });

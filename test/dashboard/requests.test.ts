@@ -15,7 +15,7 @@ test("the page's requests: every call with key, person, target and bodies, witho
     url: "https://shop.inbox.test/hooks?token=hush-2",
     events: ["*"],
     secret: "hush-3",
-    headers: { Authorization: "Bearer hush-4" },
+    headers: { Authorization: "Bearer hush-4", "X-Shop-Auth": "hush-9" },
   };
   expect(await call("owner", "POST", "/v1/webhooks", secrets), 201);
   const variables = { PLAIN: "seen", DATABASE_URL: { value: "hush-5", secret: true }, API_KEY: "hush-6" };
@@ -23,8 +23,9 @@ test("the page's requests: every call with key, person, target and bodies, witho
   const made = expect(await call("owner", "POST", "/v1/api-keys", { name: "ci" }), 201);
   const hook = { url: "https://chat.inbox.test/services/hush-7", channel: "#a" };
   await call("owner", "POST", "/v1/integrations", { type: "chat", config: { webhook_url: hook.url } });
-  await call("owner", "GET", "/v1/projects?per_page=7&token=hush-8");
-  await call("owner", "PUT", `/v1/projects/${id}`, { description: "x".repeat(70_000) });
+  await call("owner", "GET", `/v1/api-keys/${made.key}?token=hush-8`);
+  const marked = { DATABASE_URL: { value: "hush-10", secret: true } };
+  await call("owner", "PUT", `/v1/projects/${id}`, { variables: marked, description: "x".repeat(70_000) });
   await call("nobody", "GET", "/v1/projects/proj_nowhere");
   await call("stranger", "GET", "/v1/me");
 
@@ -57,7 +58,11 @@ test("the page's requests: every call with key, person, target and bodies, witho
   assert.equal(JSON.parse(bodies.at(-1).answer.text).id, id);
 
   const paths = async (query: string) => (await list(query)).map(({ path }: { path: string }) => path);
-  assert.deepEqual(await paths("?status=error"), ["/v1/projects/proj_nowhere", `/v1/projects/${id}`]);
+  assert.deepEqual(await paths("?status=error"), [
+    "/v1/projects/proj_nowhere",
+    `/v1/projects/${id}`,
+    "/v1/api-keys/sk_live_[redacted]?token=%5Bredacted%5D",
+  ]);
   assert.deepEqual(await paths(`?method=POST&search=${id}`), ["/v1/projects"]);
   assert.deepEqual(await paths(`?before=${first.number + 1}`), ["/v1/projects"]);
   assert.deepEqual(await paths(`?search=${first.request_id}`), ["/v1/projects"]);

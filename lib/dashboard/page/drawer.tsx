@@ -5,7 +5,7 @@ import { done, type Ended, forgetPage, type RecordedCall, shown } from "./calls.
 import { Code } from "./code.tsx";
 import { Button } from "./controls.tsx";
 import { commandOf, curlOf, typescriptOf } from "./forms/call-forms.ts";
-import { place } from "./router.ts";
+import { origin, place } from "./router.ts";
 
 export const isDrawerOpen = signal(false);
 
@@ -114,7 +114,7 @@ function List({
               {one.problem !== undefined && `, refused: ${one.problem}`}
             </span>
           </summary>
-          <Code text={forms[form](one.call, location.origin)} name={nameOf(one.call)} />
+          <Code text={forms[form](one.call, origin)} name={nameOf(one.call)} />
         </details>
       ))}
     </section>

@@ -3,6 +3,7 @@ import { api } from "./api.ts";
 import { Action } from "./controls.tsx";
 import { Copy } from "./parts.tsx";
 import { scopeRefusal } from "./permissions.ts";
+import { origin } from "./router.ts";
 import { Section, Status } from "./ui.tsx";
 
 interface Step {
@@ -20,7 +21,7 @@ interface Begun {
 
 function stepsOf({ project_id, hasDeployment, hasWebhook }: Begun, key: string): readonly Step[] {
   const post = (path: string, body: object) =>
-    `curl -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' ${location.origin}/v1/${path}`;
+    `curl -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '${JSON.stringify(body)}' ${origin}/v1/${path}`;
   const source = { type: "git", repo: "acme/web" };
   const deployment = { project_id: project_id ?? "proj_…", environment: "production", source };
   return [

@@ -88,9 +88,29 @@ export const LastAnswer = ({ of }: { readonly of: Health | undefined }) =>
     </>
   ) : null;
 
+/** How far to look back for the delivery that turned a receiver off. */
+const mostRead = 5_000;
+
+/** Reads deliveries, newest first, until one arrived: what turned the receiver off came after it. */
+async function sinceSuccess(family: Family, id: string, signal: AbortSignal): Promise<Health> {
+  const all: Delivery[] = [];
+  let cursor: string | null = null;
+  do {
+    const place: object = cursor === null ? {} : { cursor };
+    const page = await api[family].deliveries({ id, per_page: 100, ...place }, { signal });
+    all.push(...page.data);
+    cursor = page.meta.next_cursor;
+  } while (cursor !== null && all.length < mostRead && !all.some(({ status }) => status === "succeeded"));
+  return healthOf(all);
+}
+
 /** Why a receiver is off, and the way back. */
 export function TurnedOff({ family, of: { id, status } }: { readonly family: Family; readonly of: Endpoint }) {
-  const health = useHealth(family, status === "inactive" ? [id] : []).get(id);
+  const { data: health } = useRead(
+    `turned off ${family} ${id} ${status}`,
+    async (signal) => (status === "inactive" ? sinceSuccess(family, id, signal) : undefined),
+    ({ kind }) => kind === "delivery" || kind === "record",
+  );
   if (status === "active" || !health) return null;
   const { gaveUp, skipped, since = "" } = health;
   const end = gaveUp?.attempts.at(-1);

@@ -2,6 +2,8 @@ import { signal } from "@preact/signals";
 
 /** The path below which an application has mounted the service; usually empty. */
 export const base = /^(.*?)\/dashboard(?:\/|$)/.exec(location.pathname)?.[1] ?? "";
+/** Where calls of programs go. */
+export const origin = location.origin + base;
 const root = `${base}/dashboard`;
 const here = () => ({
   path: location.pathname.slice(root.length).replace(/\/$/, "") || "/",

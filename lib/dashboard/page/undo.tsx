@@ -49,7 +49,7 @@ async function lossOf({ id, to }: Move): Promise<Loss> {
   const records = Object.entries(counts).flatMap(([type, count]) =>
     Object.entries(ways).flatMap(([way, [one, more]]) => {
       const number = count[way as keyof typeof ways];
-      const name = type.replaceAll("_", " ").replace(/y$/, number === 1 ? "y" : "ie");
+      const name = type.replaceAll("_", " ").replace(/([^aeiou])y$/, number === 1 ? "$1y" : "$1ie");
       return number === 0 ? [] : [number === 1 ? `1 ${name} ${one}` : `${number} ${name}s ${more}`];
     }),
   );

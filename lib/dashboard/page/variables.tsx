@@ -54,7 +54,7 @@ export function Variables({ project_id, of }: { readonly project_id: string; rea
   );
 }
 
-type Value = string | { readonly value: string; readonly secret: boolean };
+type Value = string | { readonly value?: string; readonly secret: boolean };
 
 const unset = { name: "", value: "", kind: "plain" };
 
@@ -73,7 +73,10 @@ function SetVariable({
 }) {
   const { values, field, choice, reset } = useForm(unset);
   const run = async () => {
-    await set(values.name.trim(), values.kind === "secret" ? { value: values.value, secret: true } : values.value);
+    const { name, value, kind } = values;
+    // Without a value, the stored secret stays.
+    const isKept = stored?.kind === "secret" && value === "";
+    await set(name.trim(), kind === "plain" ? value : isKept ? { secret: true } : { value, secret: true });
   };
   return (
     <FormDialog
@@ -94,7 +97,7 @@ function SetVariable({
       <Field
         label="Value"
         {...field("value")}
-        {...(stored?.kind === "secret" && { hint: "The stored value is never shown." })}
+        {...(stored?.kind === "secret" && { hint: "The stored value is never shown. Leave this empty to keep it." })}
       />
       <Select
         label="Kind"

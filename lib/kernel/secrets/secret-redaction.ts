@@ -69,17 +69,24 @@ function redactValue(value: unknown, name: string): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, one]) => [
       key,
-      redactValue(one, isMarked && key === "value" ? "secret" : isSecretName(name) ? name : key),
+      // Headers of a receiver are written and never read.
+      redactValue(
+        one,
+        isMarked && key === "value" ? "secret" : name === "headers" || isSecretName(name) ? "secret" : key,
+      ),
     ]),
   );
 }
 
-/** Replaces the secrets in a body. A body that is not whole JSON loses more: it is read as text. */
+/** Text that begins as JSON and is none. What is marked as secret cannot be told there. */
+const values = /(:\s*)"(?:[^"\\]|\\.)*"?/g;
+
+/** Replaces the secrets in a body. A body that is not whole JSON loses every value that is a text. */
 export function redactBody(text: string): string {
   try {
     return JSON.stringify(redactValue(JSON.parse(text), ""));
   } catch {
-    return redact(text);
+    return redact(/^\s*[[{]/.test(text) ? text.replace(values, `$1"${hidden}"`) : text);
   }
 }
 

@@ -27,7 +27,9 @@ export function withoutSecrets(value: unknown, name = ""): unknown {
   if (!isTree(value)) return value;
   if (value["secret"] === true && typeof value["value"] === "string")
     return { ...value, value: new Secret(name === "" ? "value" : name) };
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutSecrets(one, key)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, one]) => [key, withoutSecrets(one, name === "headers" ? "secret" : key)]),
+  );
 }
 
 /** Characters that control a terminal or change the direction of the text around them. */

@@ -4,6 +4,7 @@ import { Button } from "../controls.tsx";
 import { Modal } from "../modal.tsx";
 import { Block, Copy } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
+import { origin } from "../router.ts";
 
 /** Project names that can be part of a repository URL. */
 const plain = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/;
@@ -26,7 +27,7 @@ export function DeployFolder({ of }: { readonly of: { readonly id: string; reado
   const simulated = session.value?.hosts_repositories
     ? undefined
     : "Deployments are simulated here, or run on another server, so no folder can be pushed. Start with --runtime process.";
-  const { deploy, push } = commandsFor(of, location.origin);
+  const { deploy, push } = commandsFor(of, origin);
   const close = () => setOpen(false);
   return (
     <>

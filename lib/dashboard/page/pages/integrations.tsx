@@ -8,7 +8,7 @@ import { useRead } from "../live.ts";
 import { Copy, Facts, Ref, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { TurnedOff } from "../receiver-health.tsx";
-import { go } from "../router.ts";
+import { go, origin } from "../router.ts";
 import { loadingPage, Page, Section, Status } from "../ui.tsx";
 import { DeliveriesPart } from "./deliveries.tsx";
 import { EndpointActions, EndpointsPage, EventsField, HeadersField, headersOf, headersText } from "./endpoint.tsx";
@@ -180,7 +180,7 @@ export function IntegrationPage({ id }: { readonly id: string }) {
     (change) => change.id === id || change.kind === "delivery",
   );
   if (!data) return loadingPage("Integration", error);
-  const hook = `${location.origin}/hooks/code-host/${id}`;
+  const hook = `${origin}/hooks/code-host/${id}`;
   return (
     <Page title={data.name} actions={<Actions of={data} />}>
       <p class="facts">

@@ -6,13 +6,13 @@ import { instantOf } from "../format-time.ts";
 import { type Change, useRead } from "../live.ts";
 import { Once } from "../once.tsx";
 import { refusal } from "../permissions.ts";
-import { place, setQuery } from "../router.ts";
+import { href, place, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
 
 const concerns = ({ kind, event }: Change) =>
   kind === "journal" || kind === "instruments" || kind === "record" || event !== undefined;
 
-const nameOf = ({ to, sent_at }: SentMail) => `${to} ${sent_at}`;
+const nameOf = ({ id }: SentMail) => id;
 
 /** The mails of the service. */
 export function MailPage() {
@@ -29,9 +29,15 @@ export function MailPage() {
     <Page
       title="Mail"
       actions={
-        <Action kind="danger" reason={data?.length === 0 ? "There is no mail." : undefined} run={control.clearMails}>
-          Clear
-        </Action>
+        <FormDialog
+          label="Clear"
+          title="Clear the mails?"
+          kind="danger"
+          reason={data?.length === 0 ? "There is no mail." : undefined}
+          run={control.clearMails}
+        >
+          <p>All mails go. Invitations stay open, and can be sent again.</p>
+        </FormDialog>
       }
     >
       {key !== undefined && <Once label="The API key of the new member" secret={key} />}
@@ -129,7 +135,12 @@ function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: stri
         </div>
       )}
       {isHtml ? (
-        <iframe class="mail-html" title={`${of.subject} as HTML`} src={`/dashboard/session/mail/${of.id}`} />
+        <iframe
+          class="mail-html"
+          sandbox="allow-popups allow-popups-to-escape-sandbox"
+          title={`${of.subject} as HTML`}
+          src={href(`/session/mail/${of.id}`)}
+        />
       ) : (
         <Body of={of} />
       )}

@@ -3,7 +3,7 @@ import { api, readMetrics } from "../api.ts";
 import { LineChart } from "../chart.tsx";
 import { pageOf, workOf } from "../clock.ts";
 import { FirstSteps } from "../first-steps.tsx";
-import { lengthOf } from "../format-time.ts";
+import { dollars, lengthOf } from "../format-time.ts";
 import { Icon } from "../icon.tsx";
 import { publish, serviceNow, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
@@ -90,7 +90,7 @@ function Figures({ of }: { readonly of: Overview }) {
     ["Running now", String(of.running.length), "/deployments", ""],
     ["Failed lately", String(of.failed.length), "/deployments?status=failed", of.failed.length > 0 ? "bad" : ""],
     ["Receivers that fail", `${failing} of ${of.receivers.length}`, "/webhooks", failing > 0 ? "bad" : ""],
-    ["Cost of generations today", usage ? `$${usage.total.cost_usd.toFixed(2)}` : "…", "/usage", ""],
+    ["Cost of generations today", usage ? dollars(usage.total.cost_usd) : "…", "/usage", ""],
   ] as const;
   return (
     <dl class="figures">

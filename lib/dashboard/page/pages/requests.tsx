@@ -7,7 +7,7 @@ import { type Change, useRead } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Block, Copy, Facts, indented, Records, Ref } from "../parts.tsx";
 import { Caused, parsed } from "../request-effects.tsx";
-import { href, place, setQuery } from "../router.ts";
+import { href, origin, place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
 
@@ -109,12 +109,17 @@ export function RequestPage({ id }: { readonly id: string }) {
   const { method, path, status, at, duration_ms, key_id, user_id, target, request_id } = data;
   const sent = data.body && !data.body.is_cut ? parsed(data.body.text) : undefined;
   const call = { id: "", method, path, params: {}, query: {}, body: sent };
-  const cut = data.body?.is_cut ? "The body is too long to be kept whole." : undefined;
+  const takesBody = !["GET", "HEAD", "DELETE"].includes(method);
+  const cut = data.body?.is_cut
+    ? "The body is too long to be kept whole."
+    : takesBody && !data.has_bodies
+      ? "Its body was not kept."
+      : undefined;
   return (
     <Page
       title={`${method} ${path}`}
       actions={
-        <Copy reason={cut} text={curlOf(call, location.origin)}>
+        <Copy reason={cut} text={curlOf(call, origin)}>
           Copy as curl
         </Copy>
       }
