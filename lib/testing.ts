@@ -20,7 +20,9 @@ const cleanUps: { test: CleanUp[]; file: CleanUp[] } = { test: [], file: [] };
 /** A service created outside of a test, for example in `beforeAll`, lasts for all tests of the file. */
 let scope: keyof typeof cleanUps = "file";
 const cleanUp = async (of: keyof typeof cleanUps) => {
-  for (const run of cleanUps[of].splice(0).reverse()) await run();
+  const errors: unknown[] = [];
+  for (const run of cleanUps[of].splice(0).reverse()) await run().catch((error) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 };
 beforeEach?.(() => {
   scope = "test";

@@ -34,7 +34,10 @@ async function requireFake(move: (ms: number) => unknown): Promise<void> {
     throw new Error(
       "these timers move with another service already: close that service first, or pass timers to only one of the two",
     );
-  if (!areFake) throw new Error(`the timers are real: call ${install} before the service is created with timers`);
+  if (!areFake)
+    throw new Error(
+      `the timers are real: call ${install}, with setTimeout among the apis, before the service is created with timers`,
+    );
   if (await runsTimers(move)) return;
   throw new Error(
     `the timers that are installed are not those that were passed: pass the object of this runner, after ${install}`,

@@ -10,6 +10,9 @@ const turnsOfCode = 3;
 /** The turns after which a call without progress waits for time to pass, if the clock has an alarm, and if it has none. */
 const turnsOfCall = { withAlarm: 100, without: 20_000 };
 
+/** Code that calls without a pause gets this many answers before time moves on. */
+const maxChanges = 10_000;
+
 /** The calls in process, and the timers of the code that makes them. */
 export interface CodeCompany extends Company {
   /** Counts a call until it is answered. */
@@ -37,8 +40,9 @@ export function createCompany(clock: () => Clock, sinks: () => Pick<Sinks, "runn
       });
     },
     async quiet() {
+      const first = changes;
       let seen = changes;
-      for (let still = 0; still < turns(); still++) {
+      for (let still = 0; still < turns() && changes - first < maxChanges; still++) {
         await yieldToEventLoop();
         if (seen !== changes) still = 0;
         seen = changes;

@@ -5,6 +5,9 @@ import { createProxy } from "../platform/proxy/proxy.ts";
 import { refusalOf } from "../platform/runtime/refused-sources.ts";
 import { createRealDriver } from "./real-driver.ts";
 
-/** What really builds and runs apps. A service that simulates never loads it. */
+/**
+ * What really builds and runs apps. A service that simulates loads it only beside other servers, for a code host, or if a
+ * runtime has run its database.
+ */
 export const platform = { appsService, createCodeHost, createGitHost, createProxy, createRealDriver, refusalOf };
 export type Platform = typeof platform;

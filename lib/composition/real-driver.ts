@@ -15,10 +15,7 @@ import { temporaryFolder } from "../platform/runtime/temporary-folder.ts";
 import { dataFolderFor } from "../store/data-files.ts";
 import { repositoryFolderFor } from "../store/repository-files.ts";
 
-/**
- * The driver that runs deployed code, with the git repositories that this server hosts. Loaded only for a runtime: a
- * start without one is 10 ms faster (`npm run bench -- packed`).
- */
+/** The driver that runs deployed code, with the git repositories that this server hosts. */
 export function createRealDriver(settings: Settings) {
   const folders = realFolders(settings);
   const gitGroup: GitGroup = { entries: [] };

@@ -12,7 +12,7 @@ import type { Platform } from "./platform.ts";
 /** The runtimes of deployments, and the port of the apps. All states of a service share them. */
 export interface Runtimes {
   readonly driver: DeploymentDriver;
-  /** Undefined in a service that simulates. */
+  /** Undefined where nothing builds or runs apps. */
   readonly platform: Platform | undefined;
   readonly proxy: AppsProxy | undefined;
   /** The passwords of protected apps. */

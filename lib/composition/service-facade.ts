@@ -181,7 +181,10 @@ export function createFacade(host: ServiceInstance): Service<string | null> {
     },
     async close() {
       const forgotten = calls.atEnd();
-      await host.close();
+      // What was never used may only be the consequence of a call that nobody awaited.
+      await host.close().catch((error) => {
+        throw forgotten ?? error;
+      });
       if (forgotten) throw forgotten;
     },
   };

@@ -107,6 +107,7 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
       const { foundation } = openState();
       const images = imagesOf(openState());
       await images.between(() => load(snapshot, images.replace(snapshot.database), foundation));
+      await context.company.timers()?.show();
       return context.iso();
     });
     restoring = restored.catch(() => {});
@@ -233,9 +234,9 @@ export function createServiceInstance(settings: Settings, runtimes: Runtimes, pa
         const closeWorlds = () => (context.isWorld ? undefined : context.worlds.close());
         const { faults, inbox } = current().wiring;
         const unused = { faults: faults.unused(isFork), answers: inbox.unused(isFork) };
-        const [scenarios] = await Promise.all([end, closeDriver(), forks.close(), closeWorlds(), ...discarding]);
+        const all = Promise.all([end, closeDriver(), forks.close(), closeWorlds(), ...discarding]);
+        const [scenarios] = await all.finally(() => context.company.release());
         listening.length = 0;
-        context.company.release();
         if (settings.strict) rejectLoose({ ...unused, scenarios }, context.sinks.errors);
       });
       await shutdown;

@@ -80,6 +80,8 @@ export function parseOptions(given: unknown): Settings {
   if (mode === "start" && result.output.transport !== undefined) {
     throw new BadOptions("transport", "is for the mode dev; in start everything goes over the network");
   }
+  if (mode === "start" && result.output.timers !== undefined)
+    throw new BadOptions("timers", "is for the mode dev: in start the clock is real");
   if (result.output.timers !== undefined && !clock.startsWith("manual"))
     throw new BadOptions("timers", 'move with a manual clock only: add clock: "manual"');
   if (mode === "start" && result.output.outbound.send !== undefined)

@@ -56,7 +56,9 @@ const longestBody = 64 * 1024;
 /** The longest bodies together; the oldest are dropped. */
 const mostBodies = 32 * 1024 * 1024;
 
-const lastId = /\/([a-z]+_[0-9A-Za-z]+)(?=[/?]|$)(?!.*\/[a-z]+_[0-9A-Za-z])/;
+const anId = /^[a-z]+_[0-9A-Za-z]+$/;
+/** Longer paths and queries are cut: each request is read with several expressions, and thousands are kept. */
+const longestPath = 1_000;
 
 /**
  * A copy, because a part of a text or a buffer keeps all of it in memory. A long body loses its secrets before it is cut:
@@ -120,8 +122,11 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       if (organization_id === "" && !keepsBodies) return;
       number += 1;
       const { id: request_id, method, path } = request;
-      const target = lastId.exec(outcome?.answer.headers["location"] ?? path)?.[1] ?? null;
-      const whole = redact(path) + redactQuery(request.query());
+      const place = (outcome?.answer.headers["location"] ?? path).slice(0, longestPath);
+      const target = place.split(/[/?]/).findLast((part) => anId.test(part)) ?? null;
+      const query = request.query();
+      const isLong = query.toString().length > longestPath;
+      const whole = redact(path.slice(0, longestPath)) + (isLong ? "?…" : redactQuery(query));
       const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };
       added.push({ ...mine, ...about, seen: monotonicNow(), organization_id });
       if (added.length >= most) all();

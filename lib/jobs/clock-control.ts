@@ -93,10 +93,12 @@ export function createClockControl({
       const end = () => {
         isOver = true;
       };
-      promise.then(end, end);
+      // Once: a thenable such as a query would run at each `then`.
+      const settled = Promise.resolve(promise);
+      settled.then(end, end);
       await loop.advance((now) => Math.min(now + most, latestInstant), { isOver: () => isOver, step });
       moved();
-      if (isOver) return promise;
+      if (isOver) return settled;
       throw new Error(
         `advanceUntil: the promise has not settled by ${clock.iso()}, after ${formatDuration(most)}; ${await stillDue()}`,
       );

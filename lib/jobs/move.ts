@@ -70,6 +70,8 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
   let running = 0;
   let isChanged = true;
 
+  const isDue = (at: number | undefined) => at !== undefined && at <= clock.now();
+
   /** Waits for a job. A function that answers its delivery may sleep with a timer of its own: then time moves on. */
   const done = async (job: Promise<void>, target: number): Promise<void> => {
     const timers = company.timers();
@@ -81,11 +83,13 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     for (let turns = 0; !hasEnded && !stopped; turns++) {
       await yieldToEventLoop();
       if (turns < turnsOfSink) continue;
-      const at = timers.next();
+      const [timer, next] = [timers.next(), await runner.next()];
+      const at = earliest(timer, next);
       // What takes real time, such as painting, is awaited; so is a function that no timer can help.
-      if (!company.isAnswering() || at === undefined || at > target) break;
+      if (!company.isAnswering() || timer === undefined || at === undefined || at > target) break;
       if (at > clock.now()) clock.moveTo(at);
-      await timers.run();
+      if (isDue(next)) await drain(target);
+      else await timers.run();
       turns = 0;
     }
     return end;
@@ -116,8 +120,6 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     }
     return known;
   };
-  const isDue = (at: number | undefined) => at !== undefined && at <= clock.now();
-
   /** Runs all that is due at this instant, and what it brings about at the same instant. */
   const instant = async (target: number): Promise<number> => {
     const timers = company.timers();
@@ -194,10 +196,12 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
       return instant(clock.now());
     },
     async advanceToNext() {
+      if (company.timers()) await company.quiet();
       const at = earliest(await nextOneOff(), company.timers()?.next());
       return at === undefined ? 0 : move(Math.max(at, clock.now()));
     },
     async runUntilIdle() {
+      if (company.timers()) await company.quiet();
       let ran = await drain();
       let dueTimes = 0;
       for (let at = await nextOneOff(); at !== undefined && !stopped; at = await nextOneOff()) {

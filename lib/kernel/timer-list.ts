@@ -35,6 +35,7 @@ export function createTimerList(now: () => number) {
     const timer = timers.get(key);
     if (timer?.again_ms === undefined) return remove(key);
     timer.at = now() + timer.again_ms;
+    timer.isLate = false;
     soonest = undefined;
   };
   /** What is set for this instant while timers run is due a millisecond later with some runners; else it is gone. */
@@ -82,7 +83,9 @@ export function createTimerList(now: () => number) {
     /** Runs what was held back, unless it was cleared meanwhile, each with all that follows from it at once. */
     async runHeld() {
       if (held.length === 0) postpone();
-      for (const { key, run } of held.splice(0)) {
+      // If one throws, the others run at the next move.
+      for (let next = held.shift(); next; next = held.shift()) {
+        const { key, run } = next;
         if (!timers.has(key)) continue;
         met(key);
         run();

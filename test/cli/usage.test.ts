@@ -197,7 +197,7 @@ test("every option with a text form is set by its variable, which overrides the 
     t.after(() => delete process.env[name]);
   };
   const silent = allOptions.flatMap(({ format, path }) => (format === undefined ? path : []));
-  assert.equal(silent.join(" "), "mode deployments.driver generations.driver mail.transport transport logger");
+  assert.equal(silent.join(" "), "mode deployments.driver generations.driver mail.transport timers transport logger");
   const at = (path: string, args = {}) =>
     path
       .split(".")

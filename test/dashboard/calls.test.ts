@@ -102,7 +102,7 @@ test("Chromium: calls and recordings", {
         const shows = await callsOf(page, "Read by this page");
         assert.deepEqual(
           did.map(([name]) => name),
-          ["projects.create", "deployments.create", ...Array(3).fill("environments.put"), "webhooks.create"],
+          ["projects.create", "deployments.create", ...Array(3).fill("environments.update"), "webhooks.create"],
         );
         assert.ok(
           shows.some(([name]) => name === "webhooks.get"),

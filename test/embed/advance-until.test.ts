@@ -24,6 +24,15 @@ test("advanceUntil gives the result at the very time, and a rejection as it is",
   assert.equal(secondsOf(service), 6.5);
 });
 
+test("code that calls without a pause gets its time", async (t) => {
+  const { service, deploy } = await coupled(t, { rateLimit: 0 });
+  const { id } = await deploy();
+  const { deployments } = service.client();
+  const poll = async (): Promise<number> =>
+    (await deployments.get({ id })).status === "active" ? secondsOf(service) : poll();
+  assert.equal(await service.clock.advanceUntil(poll(), { most: "1m" }), 6);
+});
+
 test("past most, advanceUntil names what was still due", async (t) => {
   const { service, deploy } = await coupled(t);
   await service.scenarios.add({ match: {}, outcome: { durations: { building: "2h" } } });

@@ -87,6 +87,19 @@ test("a receiver that sleeps with a timer of its own gets its time", async (t) =
   assert.equal(secondsOf(service), 1);
 });
 
+test("jobs that fall due while a receiver sleeps run at their time", async (t) => {
+  const { service, deploy } = await coupled(t);
+  service.webhooks.sink("hook", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    return new Response();
+  });
+  await service.client().webhooks.create({ url: "https://hook.inbox.test", events: ["deployment.queued"] });
+  const { id } = await deploy();
+  await service.clock.advance("10s");
+  const { completed_at } = await service.client().deployments.get({ id });
+  assert.equal(completed_at, "2026-01-01T00:00:06.000Z");
+});
+
 test("a call that waits for time gets it: a fault's delay, and a held request", async (t) => {
   const { service, deploy } = await coupled(t);
   const { id } = await deploy();

@@ -69,7 +69,9 @@ export function createFairShares() {
    */
   const inTurn = <T>(account: string, run: () => T | Promise<T>): Promise<T> =>
     inLine(account, async () => {
-      while (isLate(account) || isBusy(account)) await (acquire(account, 0) ?? nextTick);
+      // One wait pays for all that was used before it. What others use meanwhile comes after it.
+      await acquire(account, 0);
+      while (isBusy(account)) await nextTick;
       return run();
     });
 

@@ -59,25 +59,40 @@ export function eventStream(
 
   let stopBeat = () => {};
   let stopEnd = () => {};
-  const nextBeat = () => {
-    stopBeat();
-    return new Promise<undefined>((resolve) => {
-      stopBeat = systemTimer(heartbeat, () => resolve(undefined));
-    });
-  };
-
   async function* events(): AsyncGenerator<Uint8Array, void> {
-    let beat = nextBeat();
+    // Not a race with the pending entry, which would keep what each heartbeat leaves there.
+    const slot: { event?: Awaited<ReturnType<typeof next>>; isBeat: boolean; wake(): void } = {
+      isBeat: false,
+      wake() {},
+    };
+    const beat = () => {
+      stopBeat();
+      slot.isBeat = false;
+      stopBeat = systemTimer(heartbeat, () => {
+        slot.isBeat = true;
+        slot.wake();
+      });
+    };
+    const ask = () =>
+      void next().then((event) => {
+        slot.event = event;
+        slot.wake();
+      });
+    beat();
     try {
       // At once, so that the headers leave before the first entry.
       yield encoder.encode(": this is a stream\n\n");
-      for (let event = next(), isLast = false; !isLast; ) {
-        const found = await Promise.race([event, beat]);
-        beat = nextBeat();
-        if (found?.text !== "") yield encoder.encode(found?.text ?? ": still here\n\n");
-        if (!found) continue;
-        isLast = found.last;
-        if (!isLast) event = next();
+      for (ask(); ; ) {
+        if (!slot.event && !slot.isBeat)
+          await new Promise<void>((resolve) => {
+            slot.wake = resolve;
+          });
+        const { event } = slot;
+        delete slot.event;
+        beat();
+        if (event?.text !== "") yield encoder.encode(event?.text ?? ": still here\n\n");
+        if (event?.last) return;
+        if (event) ask();
       }
     } finally {
       stopBeat();

@@ -26,7 +26,7 @@ const hosts: Forms = [
 /** A URL in a body of the interface: callers may read its path, but neither its user nor its query. */
 const paths: Forms = [
   [
-    /\b([a-z][a-z\d+.-]*:\/\/)([^\s"'<>/?#]*@)?([^\s"'<>?#@]*)([?#@][^\s"'<>]*)?/gi,
+    /\b([a-z][a-z\d+.-]{0,20}:\/\/)([^\s"'<>/?#]*@)?([^\s"'<>?#@]*)([?#@][^\s"'<>]*)?/gi,
     (_, scheme, user, place, rest) => `${scheme}${user ? `${hidden}@` : ""}${place}${rest ? `?${hidden}` : ""}`,
   ],
 ];

@@ -39,7 +39,10 @@ export function countCrash(before: Counts, now: number): Counts & { readonly isT
   };
 }
 
-/** Whether a crash that is an event may be a mail too: one for each release, and at most one in an hour. */
+/**
+ * Whether a crash may be a mail: one for each release, and at most one in an hour. So it need not be a crash that is an
+ * event: the first one of a release may fall within an hour of the last mail.
+ */
 export const mayMail = (
   { mailed_at, restarts_since }: Pick<Row<"apps">, "mailed_at" | "restarts_since">,
   now: number,
@@ -54,7 +57,7 @@ export function createCrashes({ store, clock, log, bus, feed, mailCrash }: Crash
       // The environment was deleted, or another release is live by now.
       if (app?.deployment_id !== deployment_id) return;
       const { isTold, ...counts } = countCrash(app, clock.now());
-      const isMailed = isTold && mayMail(app, clock.now());
+      const isMailed = mayMail(app, clock.now());
       const mailed_at = isMailed ? clock.iso() : app.mailed_at;
       await rows(tx).setRestarts({ project_id, environment, ...counts, mailed_at });
       feed.publish(tx, { kind: "crash", organization_id, id: project_id });
