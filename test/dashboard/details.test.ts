@@ -58,6 +58,7 @@ test("Chromium: details", { skip: noBrowser || (!isLong && "npm run test:dashboa
     await row.getByText("9090").waitFor();
     await page.getByRole("rowheader", { name: "LATER" }).waitFor();
     await row.getByRole("button", { name: "Remove" }).click();
+    await submit("Remove");
     await row.waitFor({ state: "detached" });
     const { data } = expect(await call("owner", "GET", `/v1/projects/${project}/environments`), 200);
     const { variables } = data.find(({ name }: { name: string }) => name === "production");
