@@ -7,9 +7,14 @@ const end = "0000";
 /** The report of a push is short. What is longer has been pushed all the same; only its overtaken branches are not seen. */
 const mostReport_bytes = 1024 * 1024;
 
-/** The refs that git says it has changed. */
+/** The refs that git says it has changed: each in a line of its own, which may begin with the length of its packet. */
 const refsIn = (report: readonly Buffer[]): ReadonlySet<string> =>
-  new Set([...String(Buffer.concat(report)).matchAll(/ok (refs\/[^\n]+)\n/g)].map(([, ref = ""]) => ref));
+  new Set(
+    String(Buffer.concat(report))
+      .split("\n")
+      .slice(0, -1)
+      .flatMap((line) => (line.includes("ok refs/") ? line.slice(line.indexOf("ok refs/") + "ok ".length) : [])),
+  );
 
 /**
  * Git's answer to a push. Before its end it inserts `lines`, which the pusher's git shows as they arrive. `lines`
