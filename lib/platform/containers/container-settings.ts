@@ -104,7 +104,11 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   ],
   Init: hasInit,
   RestartPolicy: { Name: "no" },
-  LogConfig: { Type: "json-file", Config: { "max-size": "10m" } },
+  LogConfig: {
+    Type: "json-file",
+    // With one file, Docker empties it while it is followed, and the follower may then wait without end.
+    Config: isPodman ? { "max-size": "10m" } : { "max-size": "5m", "max-file": "2" },
+  },
 });
 
 /** Podman answers 500 if a container disappears during an inspection. */
