@@ -102,6 +102,7 @@ for (const kind of kinds) {
 
   test(`${kind}: A container that floods its log answers, and its last lines arrive`, {
     skip,
+    timeout: 300_000,
   }, async (t) => {
     await containerEngine(t, kind);
     const { host: place, put } = await registry(t);
