@@ -5,7 +5,9 @@ import { promisify } from "node:util";
 import { createService } from "../../lib/index.ts";
 import { createTestService, forkTestService } from "../../lib/testing.ts";
 import { coupled, secondsOf, start } from "../helpers/coupled.ts";
-import { withSnapshots } from "../helpers/engine.ts";
+import { onSqlite, withSnapshots } from "../helpers/engine.ts";
+
+const ofTurns = onSqlite("an answer of PostgreSQL takes real time, and no count of turns waits for it");
 
 test("timers of the code and jobs of the service have one order: jobs first, then timers as they were set", async (t) => {
   const { service, deploy } = await coupled(t);
@@ -87,7 +89,7 @@ test("a receiver that sleeps with a timer of its own gets its time", async (t) =
   assert.equal(secondsOf(service), 1);
 });
 
-test("jobs that fall due while a receiver sleeps run at their time", async (t) => {
+test("jobs that fall due while a receiver sleeps run at their time", ofTurns, async (t) => {
   const { service, deploy } = await coupled(t);
   service.webhooks.sink("hook", async () => {
     await new Promise((resolve) => setTimeout(resolve, 5_000));
@@ -100,7 +102,7 @@ test("jobs that fall due while a receiver sleeps run at their time", async (t) =
   assert.equal(completed_at, "2026-01-01T00:00:06.000Z");
 });
 
-test("a call that waits for time gets it: a fault's delay, and a held request", async (t) => {
+test("a call that waits for time gets it: a fault's delay, and a held request", ofTurns, async (t) => {
   const { service, deploy } = await coupled(t);
   const { id } = await deploy();
   service.faults.add({ match: { path: "/v1/me" }, respond: { delay: "3s" } });
