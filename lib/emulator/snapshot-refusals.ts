@@ -14,12 +14,6 @@ export const reallyRuns = () =>
     "running apps cannot be copied or reset, so a service with a runtime has no snapshots, forks and reset; start without --runtime",
   );
 
-const noImages = () =>
-  new Problem(
-    "limit_reached",
-    "a PostgreSQL database has no snapshots, forks and reset; use one in memory or in a file",
-  );
-
 /** The copies of a database. Throws a Problem if it cannot be copied. */
 export const imagesOf = ({
   foundation,
@@ -27,6 +21,10 @@ export const imagesOf = ({
   readonly foundation: { readonly opened: { readonly images?: Images } };
 }): Images => {
   const { images } = foundation.opened;
-  if (!images) throw noImages();
+  if (!images)
+    throw new Problem(
+      "limit_reached",
+      "a PostgreSQL database has no snapshots, forks and reset; use one in memory or in a file",
+    );
   return images;
 };

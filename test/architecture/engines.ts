@@ -1,7 +1,7 @@
 import { type Node, nameOf, nodes, type Source } from "./source.ts";
 
 /** The maximum of lines outside `lib/store/` that may differ between SQLite and PostgreSQL. */
-export const mostEngineLines = 60;
+export const mostEngineLines = 59;
 
 /**
  * Names that depend on the engine: they name an engine, a feature of one engine (`lib/store/engine.ts`), or a thing
