@@ -26,7 +26,10 @@ export default async function* reporter(events) {
     if (type !== "test:fail" || data.details.error.failureType === "subtestsFailed") continue;
     const { error, duration_ms } = data.details;
     const reason = inspect(error.cause ?? error, { depth: 6 }).replaceAll("\n", "\n  ");
-    yield `\n✖ ${place(data)}: ${names.join(" › ")} (${Math.round(duration_ms)} ms)\n  ${reason}\n\n`;
+    // A process that dies names no test. What it printed last says why.
+    const last = reason === "'test failed'" ? (printed.get(data.file) ?? "").trimEnd().split("\n").slice(-30) : [];
+    const lines = [reason, ...last.filter((line) => line !== "")].join("\n  ");
+    yield `\n✖ ${place(data)}: ${names.join(" › ")} (${Math.round(duration_ms)} ms)\n  ${lines}\n\n`;
   }
   if (hasFailed) for (const [file, text] of printed) yield `Printed by ${place({ file })}:\n${text}\n`;
 }
