@@ -17,7 +17,9 @@ export default async function* reporter(events) {
   for await (const { type, data } of events) {
     if (type === "test:stderr" || type === "test:stdout")
       printed.set(data.file, (printed.get(data.file) ?? "") + data.message);
-    if (type === "test:diagnostic" && data.nesting === 0) yield `ℹ ${data.message}\n`;
+    if (type === "test:diagnostic" && /^(Error|Warning): /.test(data.message))
+      yield `\n✖ ${place(data)}: after the end of a test\n  ${data.message}\n\n`;
+    else if (type === "test:diagnostic" && data.nesting === 0) yield `ℹ ${data.message}\n`;
     if (type === "test:start") names.splice(data.nesting, names.length, data.name);
     if (type === "test:pass" && data.skip !== undefined)
       yield `﹣ ${place(data)}: ${names.join(" › ")} # ${data.skip}\n`;
@@ -25,11 +27,15 @@ export default async function* reporter(events) {
     // If a subtest fails, its parent fails too. Only the subtest reports the reason.
     if (type !== "test:fail" || data.details.error.failureType === "subtestsFailed") continue;
     const { error, duration_ms } = data.details;
-    const reason = inspect(error.cause ?? error, { depth: 6 }).replaceAll("\n", "\n  ");
-    // A process that dies names no test. What it printed last says why.
-    const last = reason === "'test failed'" ? (printed.get(data.file) ?? "").trimEnd().split("\n").slice(-30) : [];
-    const lines = [reason, ...last.filter((line) => line !== "")].join("\n  ");
-    yield `\n✖ ${place(data)}: ${names.join(" › ")} (${Math.round(duration_ms)} ms)\n  ${lines}\n\n`;
+    const lines = inspect(error.cause ?? error, { depth: 6 }).split("\n");
+    // A process that dies names no test. How it ended, and what it printed last, say why.
+    if (error.exitCode !== undefined)
+      lines.push(
+        `exit code ${error.exitCode}, signal ${error.signal}`,
+        ...(printed.get(data.file) ?? "").split("\n").slice(-30),
+      );
+    const text = lines.filter((line) => line !== "").join("\n  ");
+    yield `\n✖ ${place(data)}: ${names.join(" › ")} (${Math.round(duration_ms)} ms)\n  ${text}\n\n`;
   }
   if (hasFailed) for (const [file, text] of printed) yield `Printed by ${place({ file })}:\n${text}\n`;
 }
