@@ -6,6 +6,12 @@ import type { Row } from "../../store/tables.ts";
 type Key = { project_id: string; environment: string };
 type OfProject = { project_id: string };
 
+/** The rows of an environment. */
+export const isOf = (p: Key) => sql<boolean>`project_id = ${p.project_id} and environment = ${p.environment}`;
+/** The rows of the environments in a range of names. */
+export const isWithin = (p: EnvironmentRange) =>
+  sql<boolean>`project_id = ${p.project_id} and environment between ${p.first} and ${p.last}`;
+
 /** The number of rows that one transaction removes: a few milliseconds of work. */
 export const batch = 500;
 
@@ -16,21 +22,12 @@ export const batch = 500;
 export function appsRepository(query: Queries) {
   return {
     insert: query.insert("apps"),
-    find: query.first((db, p: Key) =>
-      db.selectFrom("apps").selectAll().where("project_id", "=", p.project_id).where("environment", "=", p.environment),
-    ),
+    find: query.first((db, p: Key) => db.selectFrom("apps").selectAll().where(isOf(p))),
     withSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").select("slug").where("slug", "=", p.slug)),
     ofProject: query.all((db, p: OfProject) =>
       db.selectFrom("apps").selectAll().where("project_id", "=", p.project_id),
     ),
-    ofRange: query.all((db, p: EnvironmentRange) =>
-      db
-        .selectFrom("apps")
-        .selectAll()
-        .where("project_id", "=", p.project_id)
-        .where("environment", ">=", p.first)
-        .where("environment", "<=", p.last),
-    ),
+    ofRange: query.all((db, p: EnvironmentRange) => db.selectFrom("apps").selectAll().where(isWithin(p))),
     live: query.all((db, _: object) =>
       db
         .selectFrom("apps")
@@ -63,19 +60,14 @@ export function appsRepository(query: Queries) {
         .where(sql<boolean>`apps.slug is null`),
     ),
     setDataBytes: query.change((db, p: Key & { data_bytes: number }) =>
-      db
-        .updateTable("apps")
-        .set({ data_bytes: p.data_bytes })
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment),
+      db.updateTable("apps").set({ data_bytes: p.data_bytes }).where(isOf(p)),
     ),
     setLive: query.change((db, p: Key & { deployment_id: string; workers: string; at: string | null }) =>
       db
         .updateTable("apps")
         .set({ deployment_id: p.deployment_id, workers: p.workers })
         .set({ restarts: 0, restarts_since: p.at, hour_restarts: 0, hour_since: null })
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment),
+        .where(isOf(p)),
     ),
     setRestarts: query.change(
       (db, p: Key & Pick<Row<"apps">, "restarts" | "restarts_since" | "hour_restarts" | "hour_since" | "mailed_at">) =>
@@ -83,13 +75,10 @@ export function appsRepository(query: Queries) {
           .updateTable("apps")
           .set({ restarts: p.restarts, restarts_since: p.restarts_since })
           .set({ hour_restarts: p.hour_restarts, hour_since: p.hour_since, mailed_at: p.mailed_at })
-          .where("project_id", "=", p.project_id)
-          .where("environment", "=", p.environment),
+          .where(isOf(p)),
     ),
     ...onRuntimes(query),
-    remove: query.change((db, p: Key) =>
-      db.deleteFrom("apps").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
-    ),
+    remove: query.change((db, p: Key) => db.deleteFrom("apps").where(isOf(p))),
     removeOfProject: query.change((db, p: OfProject) => db.deleteFrom("apps").where("project_id", "=", p.project_id)),
 
     logs: query.pages({
@@ -99,28 +88,15 @@ export function appsRepository(query: Queries) {
       order: "asc",
     }),
     lastLog: query.first((db, p: Key) =>
-      db
-        .selectFrom("app_logs")
-        .select("timestamp")
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .orderBy("seq", "desc"),
+      db.selectFrom("app_logs").select("timestamp").where(isOf(p)).orderBy("seq", "desc"),
     ),
     insertLog: query.insert("app_logs"),
     setLogEntries: query.change((db, p: Key & { log_entries: number }) =>
-      db
-        .updateTable("apps")
-        .set({ log_entries: p.log_entries })
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment),
+      db.updateTable("apps").set({ log_entries: p.log_entries }).where(isOf(p)),
     ),
     /** Removes the oldest entries, before a number. */
     pruneLog: query.change((db, p: Key & { before: number }) =>
-      db
-        .deleteFrom("app_logs")
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .where("seq", "<", p.before),
+      db.deleteFrom("app_logs").where(isOf(p)).where("seq", "<", p.before),
     ),
     /** Removes a batch of a project's entries and returns how many. */
     removeLogBatch: query.change((db, p: OfProject) =>
@@ -145,11 +121,7 @@ type Of = { runtime_id: string };
 function onRuntimes(query: Queries) {
   return {
     setRuntime: query.change((db, p: Key & Of) =>
-      db
-        .updateTable("apps")
-        .set({ runtime_id: p.runtime_id })
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment),
+      db.updateTable("apps").set({ runtime_id: p.runtime_id }).where(isOf(p)),
     ),
     ofSlug: query.first((db, p: { slug: string }) => db.selectFrom("apps").selectAll().where("slug", "=", p.slug)),
     /** Rows from before the service supported several servers. */

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
+import { isOf, isWithin } from "./repository.ts";
 
 type Key = { project_id: string; environment: string };
 type Named = Key & { name: string };
@@ -13,52 +14,20 @@ export const keptRuns = 1_000;
 export function schedulesRepository(query: Queries) {
   return {
     find: query.first((db, p: Named) =>
-      db
-        .selectFrom("schedules")
-        .selectAll()
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .where("name", "=", p.name),
+      db.selectFrom("schedules").selectAll().where(isOf(p)).where("name", "=", p.name),
     ),
-    ofEnvironment: query.all((db, p: Key) =>
-      db
-        .selectFrom("schedules")
-        .selectAll()
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .orderBy("name"),
-    ),
+    ofEnvironment: query.all((db, p: Key) => db.selectFrom("schedules").selectAll().where(isOf(p)).orderBy("name")),
     ofRange: query.all((db, p: EnvironmentRange) =>
-      db
-        .selectFrom("schedules")
-        .selectAll()
-        .where("project_id", "=", p.project_id)
-        .where("environment", ">=", p.first)
-        .where("environment", "<=", p.last)
-        .orderBy("environment")
-        .orderBy("name"),
+      db.selectFrom("schedules").selectAll().where(isWithin(p)).orderBy("environment").orderBy("name"),
     ),
     insert: query.insert("schedules"),
-    remove: query.pipelined((db, p: Named) =>
-      db
-        .deleteFrom("schedules")
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .where("name", "=", p.name),
-    ),
-    removeAll: query.pipelined((db, p: Key) =>
-      db.deleteFrom("schedules").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
-    ),
+    remove: query.pipelined((db, p: Named) => db.deleteFrom("schedules").where(isOf(p)).where("name", "=", p.name)),
+    removeAll: query.pipelined((db, p: Key) => db.deleteFrom("schedules").where(isOf(p))),
     removeOfProject: query.pipelined((db, p: { project_id: string }) =>
       db.deleteFrom("schedules").where("project_id", "=", p.project_id),
     ),
     setNext: query.pipelined((db, p: Named & { next_at: string }) =>
-      db
-        .updateTable("schedules")
-        .set({ next_at: p.next_at })
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .where("name", "=", p.name),
+      db.updateTable("schedules").set({ next_at: p.next_at }).where(isOf(p)).where("name", "=", p.name),
     ),
 
     runs: query.pages({
@@ -69,12 +38,7 @@ export function schedulesRepository(query: Queries) {
     }),
     insertRun: query.insert("schedule_runs"),
     running: query.all((db, p: Key) =>
-      db
-        .selectFrom("schedule_runs")
-        .selectAll()
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .where(sql<boolean>`status = 'running'`),
+      db.selectFrom("schedule_runs").selectAll().where(isOf(p)).where(sql<boolean>`status = 'running'`),
     ),
     endRun: query.change((db, p: Pick<Row<"schedule_runs">, "id" | "status" | "ended_at" | "exit_code">) =>
       db
@@ -86,8 +50,7 @@ export function schedulesRepository(query: Queries) {
     pruneRuns: query.pipelined((db, p: Key) =>
       db
         .deleteFrom("schedule_runs")
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
+        .where(isOf(p))
         .where("id", "<", (eb) =>
           eb
             .selectFrom("schedule_runs as kept")
@@ -99,9 +62,7 @@ export function schedulesRepository(query: Queries) {
             .offset(sql.lit(keptRuns - 1)),
         ),
     ),
-    removeRuns: query.pipelined((db, p: Key) =>
-      db.deleteFrom("schedule_runs").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
-    ),
+    removeRuns: query.pipelined((db, p: Key) => db.deleteFrom("schedule_runs").where(isOf(p))),
     removeRunsOfProject: query.pipelined((db, p: { project_id: string }) =>
       db.deleteFrom("schedule_runs").where("project_id", "=", p.project_id),
     ),
