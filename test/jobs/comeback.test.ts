@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { createLog } from "../../lib/kernel/log.ts";
 import { replaceSystemTime } from "../../lib/kernel/node/system.ts";
-import { createComeback } from "../../lib/platform/apps/crash-restart.ts";
+import { createCrashRestart } from "../../lib/platform/apps/crash-restart.ts";
 import type { Supervisor } from "../../lib/platform/apps/supervisor.ts";
 import { settingsRepository } from "../../lib/store/service-state.ts";
 import { createStore } from "../../lib/store/store.ts";
@@ -48,12 +48,12 @@ test("A server that ran its apps for ten minutes has survived them, and one that
     const log = createLog("warn", (_, __, fields) => {
       crashes = fields?.["crashes"];
     });
-    const comeback = createComeback({ store, log, runtimeId: undefined });
-    await comeback.begin();
-    comeback.bring([[key, { deployment_id: "dep_1", slug: "web", hosts: [] }]], supervisor);
+    const crashRestart = createCrashRestart({ store, log, runtimeId: undefined });
+    await crashRestart.begin();
+    crashRestart.startAll([[key, { deployment_id: "dep_1", slug: "web", hosts: [] }]], supervisor);
     pass(ms);
     releases += 1;
-    await comeback.starting(`dep_new_${releases}`);
+    await crashRestart.starting(`dep_new_${releases}`);
     return crashes;
   };
   assert.equal(await runs(2 * minute_ms), 0);
@@ -66,5 +66,5 @@ test("A damaged record of the last crash does not stop a start", async (t) => {
   const store = createStore(openTemporaryStore(t).engine);
   const settings = store.using(settingsRepository);
   await store.transaction("rows", (tx) => settings(tx).write({ name: "apps_of_own", value: "{" }));
-  await createComeback({ store, log: createLog("error", () => {}), runtimeId: undefined }).begin();
+  await createCrashRestart({ store, log: createLog("error", () => {}), runtimeId: undefined }).begin();
 });

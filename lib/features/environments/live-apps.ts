@@ -14,6 +14,15 @@ export interface AppKey {
 }
 export type Environment = Omit<AppKey, "organization_id">;
 
+/** The key alone, without further fields of a record. */
+export const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => ({
+  organization_id,
+  project_id,
+  environment,
+});
+/** The name of an environment in maps. */
+export const nameOf = ({ project_id, environment }: Environment): string => `${project_id} ${environment}`;
+
 /** An environment whose followed log continues while it exists. */
 export interface FollowedKey extends AppKey {
   exists(): Promise<boolean>;

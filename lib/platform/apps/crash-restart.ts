@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { AppKey } from "../../features/environments/live-apps.ts";
-import { systemTimer } from "../../kernel/clock.ts";
+import { deadline } from "../../kernel/deadline.ts";
 import type { Log } from "../../kernel/log.ts";
-import { monotonicNow } from "../../kernel/node/system.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { settingsRepository } from "../../store/service-state.ts";
 import type { Store } from "../../store/store.ts";
+import { pause } from "../runtime/pause.ts";
 import type { Live, Supervisor } from "./supervisor.ts";
 
 interface Ports {
@@ -23,48 +23,41 @@ type Record = v.InferOutput<typeof record>;
 const stored = v.pipe(v.string(), v.parseJson(), v.nullable(record));
 
 const firstWait_ms = 1_000;
-const longestWait_ms = 60_000;
+const maxWait_ms = 60_000;
 /** The longest time that a hanging start delays the others. */
-const longestTurn = "10s";
+const maxTurn_ms = 10_000;
 /** After this uptime, the apps are considered harmless, and the crash count restarts at 0. */
 const calm_ms = milliseconds("10m");
 
-/** The wait before each app starts, by the number of crashes in a row. */
-const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms * 2 ** (crashes - 2), longestWait_ms));
+/** The wait before each app starts. */
+const waitAfter = (crashes: number) => (crashes < 2 ? 0 : Math.min(firstWait_ms * 2 ** (crashes - 2), maxWait_ms));
 
-export type Comeback = ReturnType<typeof createComeback>;
+export type CrashRestart = ReturnType<typeof createCrashRestart>;
 
 /**
  * Restarts live releases when the server starts. If the server crashed, one of its apps may be the cause, and could
  * crash it again before the others are up. So after a crash the apps start one after another, the one that started last
  * at the end.
  */
-export function createComeback({ store, log, runtimeId = "own" }: Ports) {
+export function createCrashRestart({ store, log, runtimeId = "own" }: Ports) {
   const settings = store.using(settingsRepository);
   const name = `apps_of_${runtimeId}`;
-  let crashes = 0;
-  let suspect: string | null = null;
+  let crashesInARow = 0;
+  /** The deployment that started last, and the one that did so before a crash. */
   let last: string | null = null;
+  let crashCandidate: string | null = null;
+  let cancelCalm = () => {};
   let written: Promise<unknown> = Promise.resolve();
 
   const write = (value: Record | null) => {
-    const next = () => store.transaction("rows", (tx) => settings(tx).write({ name, value: JSON.stringify(value) }));
+    const json = JSON.stringify(value);
+    const next = () => store.transaction("rows", (tx) => settings(tx).write({ name, value: json }));
     // Apps start even if the store cannot be written.
     written = written.then(next).catch(() => {});
     return written;
   };
 
-  let cancelCalm = () => {};
-  /** A timer lasts a minute at most, so it is set again until `at`. */
-  const calmAt = (at: number): void => {
-    cancelCalm = systemTimer(Math.max(0, at - monotonicNow()), () => {
-      if (monotonicNow() < at) return calmAt(at);
-      crashes = 0;
-      void write({ crashes, last });
-    });
-  };
-
-  const wait = (ms: number) => new Promise<void>((resolve) => systemTimer(ms, resolve));
+  const writeState = () => write({ crashes: crashesInARow, last });
 
   return {
     /** Reads how the previous server process ended. */
@@ -72,40 +65,42 @@ export function createComeback({ store, log, runtimeId = "own" }: Ports) {
       const { value = "null" } = (await settings().read({ name })) ?? {};
       const found = v.safeParse(stored, value);
       const before = found.success ? found.output : null;
-      if (before) ({ last: suspect, crashes } = { ...before, crashes: before.crashes + 1 });
-      last = suspect;
+      if (before) crashesInARow = before.crashes + 1;
+      crashCandidate = before?.last ?? null;
+      last = crashCandidate;
     },
 
     /** Call before a release starts. Resolves once the start is recorded, so that a crash can be attributed to it. */
     async starting(deployment_id: string): Promise<void> {
       if (deployment_id === last) return;
       last = deployment_id;
-      await write({ crashes, last });
+      await writeState();
     },
 
     /** Restarts the live releases; after a crash, one after the other. */
-    bring(live: readonly Returning[], supervisor: Supervisor): void {
-      void write({ crashes, last });
-      calmAt(monotonicNow() + calm_ms);
-      if (crashes === 0) {
+    startAll(live: readonly Returning[], supervisor: Supervisor): void {
+      void writeState();
+      cancelCalm = deadline(calm_ms, () => {
+        crashesInARow = 0;
+        void writeState();
+      });
+      if (crashesInARow === 0) {
         for (const [key, one] of live) void supervisor.resume(key, one);
         return;
       }
-      const isSuspect = ([, { deployment_id }]: Returning) => deployment_id === suspect;
-      const wait_ms = waitAfter(crashes);
+      const isCandidate = ([, { deployment_id }]: Returning) => deployment_id === crashCandidate;
+      const wait_ms = waitAfter(crashesInARow);
       if (live.length > 0)
         log.warn("the server crashed before this start: its apps start one after the other", {
-          crashes,
+          crashes: crashesInARow,
           wait_ms,
-          ...(suspect !== null && { last: suspect }),
+          ...(crashCandidate !== null && { last: crashCandidate }),
         });
       let before = Promise.resolve();
-      for (const [key, one] of [...live.filter((each) => !isSuspect(each)), ...live.filter(isSuspect)]) {
-        const turn = before.then(() => wait(wait_ms));
+      for (const [key, one] of [...live.filter((each) => !isCandidate(each)), ...live.filter(isCandidate)]) {
+        const turn = before.then(() => pause(wait_ms));
         const tried = supervisor.resume(key, one, turn);
-        before = turn.then(() =>
-          Promise.race([tried, new Promise<void>((resolve) => systemTimer(longestTurn, resolve))]),
-        );
+        before = turn.then(() => Promise.race([tried, pause(maxTurn_ms)]));
       }
     },
 

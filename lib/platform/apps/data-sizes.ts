@@ -1,5 +1,5 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
-import type { AppKey } from "../../features/environments/live-apps.ts";
+import { type AppKey, keyOf, nameOf } from "../../features/environments/live-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
@@ -33,13 +33,12 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
   let cancel = () => {};
 
   const look = async (app: Row<"apps">): Promise<void> => {
-    const { organization_id, project_id, environment, data_bytes } = app;
-    const key = { organization_id, project_id, environment };
+    const key = keyOf(app);
     const bytes = await runtime?.dataBytes?.(key);
     if (bytes === undefined) return;
-    if (bytes !== Number(data_bytes ?? -1))
+    if (bytes !== Number(app.data_bytes ?? -1))
       await store.transaction(key, async (tx) => void (await rows(tx).setDataBytes({ ...key, data_bytes: bytes })));
-    const name = `${project_id} ${environment}`;
+    const name = nameOf(app);
     if (bytes <= dataLimit) return void looks.delete(name);
     const count = looks.get(name) ?? 0;
     looks.set(name, count + 1);
@@ -86,7 +85,7 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
     /** Call when a release goes live: it may store a lot at its start. */
     goesLive(key: AppKey): void {
       if (!runtime?.dataBytes || hasEnded) return;
-      recent.set(`${key.project_id} ${key.environment}`, key);
+      recent.set(nameOf(key), key);
       if (recent.size > 1) return;
       systemTimer(afterSwitch, () => {
         looking = looking.then(lookAtRecent).catch(unread);

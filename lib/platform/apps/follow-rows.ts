@@ -1,4 +1,4 @@
-import type { AppKey } from "../../features/environments/live-apps.ts";
+import { type AppKey, keyOf, nameOf } from "../../features/environments/live-apps.ts";
 import { protectionOf } from "../../features/environments/protection.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import { systemTimer } from "../../kernel/clock.ts";
@@ -24,7 +24,7 @@ interface Ports {
   readonly onTaken: () => Promise<unknown>;
 }
 
-export const noneUp = "no server with a runtime is up, so deployments wait";
+const noneUp = "no server with a runtime is up, so deployments wait";
 
 /**
  * Runs every five seconds and when another server requests it. Renews the lease of this server's runtime, takes over
@@ -45,11 +45,9 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
    */
   let missed: ReadonlySet<string> = new Set();
 
-  const nameOf = ({ project_id, environment }: Omit<AppKey, "organization_id">) => `${project_id} ${environment}`;
-
   /**
-   * Reads this runtime's rows, and reads again if anything changed in this process meanwhile. Reads from PostgreSQL
-   * take time, and outdated rows would bring an earlier release back.
+   * Reads this runtime's rows, and reads again if anything changed in this process during the reads: outdated rows
+   * would bring an earlier release back.
    */
   const readRows = async (runtime_id: string, run: Supervisor) => {
     for (;;) {
@@ -63,14 +61,14 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
     }
   };
 
-  const runWhatRowsSay = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
+  const reconcile = async (runtime_id: string, run: Supervisor, hasTaken: boolean) => {
     const { live, domains, elsewhere } = await readRows(runtime_id, run);
     // Not awaited: stopping may take longer than this runtime's lease.
     for (const key of elsewhere)
       run.stop(key).catch((error) => log.error("a release could not be stopped", { reason: reasonOf(error) }));
     const missing = new Set<string>();
-    for (const [name, { organization_id, project_id, environment, slug, deployment_id, protect }] of live) {
-      const key = { organization_id, project_id, environment };
+    for (const [name, { slug, deployment_id, protect, ...app }] of live) {
+      const key = keyOf(app);
       const own = domains.filter((one) => nameOf(one) === name).map((one) => one.name);
       const access = { hosts: [...ownHostsOf(slug), ...own], protection: protectionOf(protect) };
       const found: Live = { deployment_id: deployment_id ?? "", slug, ...access };
@@ -103,7 +101,7 @@ export function createRowFollower({ store, log, feed, registry, supervisor, ownH
         await registry.look();
         await onTaken();
       }
-      await runWhatRowsSay(registry.own, supervisor, taken.length > 0);
+      await reconcile(registry.own, supervisor, taken.length > 0);
     }
     report();
     if (wasDown) await onBack();

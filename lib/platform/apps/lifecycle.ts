@@ -5,7 +5,7 @@ import type { Log } from "../../kernel/log.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import type { Comeback, Returning } from "./crash-restart.ts";
+import type { CrashRestart, Returning } from "./crash-restart.ts";
 import type { createDataSizes } from "./data-sizes.ts";
 import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
@@ -19,7 +19,7 @@ interface Ports {
   readonly runtime: Runtime | undefined;
   readonly supervisor: Supervisor | undefined;
   readonly placement: Placement;
-  readonly comeback: Comeback;
+  readonly crashRestart: CrashRestart;
   /** Whether live releases stay stopped when the service starts: option `deployments.apps`. */
   readonly areStopped: boolean;
   readonly schedules: Pick<Schedules, "recover">;
@@ -34,20 +34,8 @@ interface Ports {
 
 /** Starts and stops this server's apps. */
 export function createAppLifecycle(ports: Ports) {
-  const {
-    log,
-    store,
-    runtime,
-    supervisor,
-    placement,
-    comeback,
-    deployments,
-    keep,
-    ensure,
-    accessOf,
-    schedules,
-    sizes,
-  } = ports;
+  const { log, store, runtime, supervisor, placement, crashRestart, deployments, keep, ensure, schedules, sizes } =
+    ports;
   const rows = store.using(appsRepository);
 
   /** The live releases that this server has to restart. */
@@ -55,7 +43,7 @@ export function createAppLifecycle(ports: Ports) {
     const found: Returning[] = [];
     for (const { organization_id, project_id, environment, slug, deployment_id } of live) {
       const key = { organization_id, project_id, environment };
-      if (deployment_id !== null) found.push([key, { deployment_id, slug, ...(await accessOf(key, slug)) }]);
+      if (deployment_id !== null) found.push([key, { deployment_id, slug, ...(await ports.accessOf(key, slug)) }]);
     }
     return found;
   };
@@ -66,7 +54,7 @@ export function createAppLifecycle(ports: Ports) {
     async begin(): Promise<void> {
       await placement.begin();
       if (!runtime) return;
-      await comeback.begin();
+      await crashRestart.begin();
       const live = ports.areStopped ? [] : await ownLive();
       await runtime.begin({
         async release(name) {
@@ -107,7 +95,7 @@ export function createAppLifecycle(ports: Ports) {
     async resume(): Promise<void> {
       if (!supervisor) return;
       const live = await ownLive();
-      if (!ports.areStopped) comeback.bring(await returning(live), supervisor);
+      if (!ports.areStopped) crashRestart.startAll(await returning(live), supervisor);
       await schedules.recover(live);
       sizes.begin();
     },
@@ -120,7 +108,7 @@ export function createAppLifecycle(ports: Ports) {
       sizes.end();
       await runtime?.close(drained);
       await ports.logs.end();
-      if (runtime) await comeback.end();
+      if (runtime) await crashRestart.end();
       await unregistered;
     },
   };

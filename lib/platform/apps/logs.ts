@@ -1,12 +1,13 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
-import type { AppKey, Environment, FollowedKey } from "../../features/environments/live-apps.ts";
+import { withoutControlCharacters } from "../../features/deployments/logs.ts";
+import { type AppKey, type FollowedKey, keyOf, nameOf } from "../../features/environments/live-apps.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { ChangeSubscription } from "../../features/events/wait-for-change.ts";
-import { type Clock, systemTimer } from "../../kernel/clock.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
-import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
 import type { Store } from "../../store/store.ts";
+import { pause } from "../runtime/pause.ts";
 import { appsRepository } from "./repository.ts";
 
 /** The log of an environment keeps its last 10,000 lines (fixtures/hosting/apps.md#hosts). */
@@ -14,16 +15,9 @@ export const keptLines = 10_000;
 const batch = 100;
 /** What an organization's logs may add per pause, so that output without end leaves the server its time. */
 const perTurn = 1_000;
-const pause = "100ms";
+const turn_ms = 100;
 /** A transaction costs about as much as this many lines. */
 const ofTransaction = 10;
-
-/** The name under which changes of an environment's log are published. */
-export const logNameOf = ({ project_id, environment }: Environment) => `${project_id} ${environment}`;
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed
-const controlCharacters = /[\u0000-\u0008\u000a-\u001f\u007f-\u009f]/g;
-const clean = (text: string) => withoutEscapeSequences(text).replace(controlCharacters, "").toWellFormed();
 
 type Lane = Map<string, { readonly key: AppKey; readonly lines: LogLine[] }>;
 
@@ -49,13 +43,21 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
       const timestamp = clock.iso();
       let seq = Number(app.log_entries);
       for (const { level, message } of lines) {
-        const entry = { project_id, environment, seq, organization_id, timestamp, level, message: clean(message) };
+        const entry = {
+          project_id,
+          environment,
+          seq,
+          organization_id,
+          timestamp,
+          level,
+          message: withoutControlCharacters(message),
+        };
         await rows(tx).insertLog(entry);
         seq += 1;
       }
       await rows(tx).setLogEntries({ project_id, environment, log_entries: seq });
       await rows(tx).pruneLog({ project_id, environment, before: seq - keptLines });
-      feed.publish(tx, { kind: "log", organization_id, id: logNameOf(app) });
+      feed.publish(tx, { kind: "log", organization_id, id: nameOf(app) });
     });
 
   /** The lines that wait, by organization and environment. */
@@ -78,7 +80,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
         room -= now.length + ofTransaction;
         await tryWrite(key, now);
       }
-      await new Promise<void>((resolve) => systemTimer(pause, resolve));
+      await pause(turn_ms);
     }
     waiting.delete(organization_id);
   };
@@ -88,7 +90,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
     append(key: AppKey, lines: readonly LogLine[]): void {
       if (store.retired) return;
       const { organization_id } = key;
-      const name = logNameOf(key);
+      const name = nameOf(key);
       const lane: Lane = waiting.get(organization_id) ?? new Map();
       const its = lane.get(name) ?? { key, lines: [] };
       lane.set(name, its);
@@ -121,8 +123,7 @@ export function createAppLogs({ store, clock, log, feed }: Ports) {
         if (told) yield told;
         for (;;) {
           const place = { after: last, page: 1, per_page: batch };
-          const { organization_id, project_id, environment } = key;
-          const found = await rows().logs.rows({ organization_id, project_id, environment }, place);
+          const found = await rows().logs.rows(keyOf(key), place);
           for (const { seq, timestamp, level, message } of found.slice(0, batch)) {
             last = String(seq);
             yield { id: last, record: { timestamp, level, message } };

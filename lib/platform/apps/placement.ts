@@ -1,5 +1,5 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
-import type { AppKey, Environment, Leftovers } from "../../features/environments/live-apps.ts";
+import type { AppKey, Environment, Leftovers, LiveApps } from "../../features/environments/live-apps.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Row } from "../../store/tables.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -12,13 +12,8 @@ export interface OtherServer {
 }
 
 /** Where environments run: all on this server, or each on one of the servers that share the database. */
-export interface Placement {
-  /** The id of this server's runtime, by which jobs and rows name it; undefined if they need not. */
-  readonly runtimeId: string | undefined;
-  /** The driver of deployments, here or on other servers; undefined if they are simulated. */
-  runtimeName(): string | undefined;
-  /** The runtimes of all servers, as last read; empty if there is one server. */
-  runtimes(): readonly Row<"runtimes">[];
+export interface Placement
+  extends Pick<LiveApps, "runtimeId" | "runtimeName" | "runtimes" | "assign" | "isHeld" | "obstacle" | "onBack"> {
   /** Whether an environment runs here, or nowhere yet. */
   isHere(app: Pick<Row<"apps">, "runtime_id">): boolean;
   /** The server of a runtime. */
@@ -33,15 +28,6 @@ export interface Placement {
   isLive(tx: Tx, key: AppKey): Promise<boolean>;
   /** The live releases of environments, by deployment, from the rows; undefined if this server knows them itself. */
   readonly live: ((environments: readonly Environment[]) => Promise<ReadonlyMap<string, Row<"apps">>>) | undefined;
-
-  /** The runtime for a deployment; null if it needs none, undefined if none is up. */
-  assign(tx: Tx, key: AppKey): Promise<string | null | undefined>;
-  /** Whether deployments wait because no runtime is up. */
-  isHeld(tx: Tx): Promise<boolean>;
-  /** The reason why deployments wait; undefined if they do not. */
-  obstacle(): string | undefined;
-  /** Sets what runs when deployments may go on, because this runtime is back. */
-  onBack(resume: () => Promise<unknown>): void;
 
   /** Tells the other servers that rows of apps or runtimes changed. */
   tellOthers(tx: Tx): void;

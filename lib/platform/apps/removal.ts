@@ -1,12 +1,11 @@
 import type { Runtime } from "../../drivers/deployment/contract.ts";
 import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
 import type { Domains } from "../../features/environments/domains.ts";
-import type { AppKey, Leftovers } from "../../features/environments/live-apps.ts";
+import { type AppKey, keyOf, type Leftovers, nameOf } from "../../features/environments/live-apps.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import { done, type Outcome } from "../../kernel/job.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
-import { logNameOf } from "./logs.ts";
 import type { Placement } from "./placement.ts";
 import { appsRepository, batch } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
@@ -26,9 +25,8 @@ interface Ports {
 
 /** Removes the apps of deleted environments and projects, and their files. */
 export function createAppRemoval(ports: Ports) {
-  const { store, custom, feed, runtime, supervisor, placement, deployments, afterCommit } = ports;
+  const { store, custom, feed, runtime, supervisor, schedules, placement, deployments, afterCommit } = ports;
   const rows = store.using(appsRepository);
-  const { schedules } = ports;
 
   const clear = async ({ keys, running, releases, project_id }: Leftovers): Promise<void> => {
     await Promise.all([
@@ -76,7 +74,7 @@ export function createAppRemoval(ports: Ports) {
       await custom.removed(tx, key);
       await schedules.removed(tx, key);
       await rows(tx).remove(key);
-      feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: logNameOf(key) });
+      feed.publish(tx, { kind: "log", organization_id: key.organization_id, id: nameOf(key) });
       if (leftovers) await elsewhere.clear(tx, leftovers);
       if (leftovers || !runtime) return leftovers !== undefined;
       const releases = await deployments.releases(key, tx);
@@ -111,9 +109,3 @@ export function createAppRemoval(ports: Ports) {
     },
   };
 }
-
-const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => ({
-  organization_id,
-  project_id,
-  environment,
-});

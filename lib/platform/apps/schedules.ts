@@ -1,5 +1,5 @@
 import type { App, CommandEnd, Runtime, Schedule } from "../../drivers/deployment/contract.ts";
-import type { AppKey } from "../../features/environments/live-apps.ts";
+import { type AppKey, keyOf } from "../../features/environments/live-apps.ts";
 import type { Bus } from "../../features/events/bus.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Queue } from "../../jobs/queue.ts";
@@ -47,11 +47,6 @@ const mostRuns = 10;
 const full_ms = 1_000;
 
 const nameOf = ({ project_id, environment, name }: ScheduleKey) => `${project_id} ${environment} ${name}`;
-const keyOf = ({ organization_id, project_id, environment }: AppKey): AppKey => ({
-  organization_id,
-  project_id,
-  environment,
-});
 
 /** The schedules of live releases: each has one job, which runs its command and waits for the next time. */
 export function createSchedules(ports: Ports) {

@@ -1,10 +1,11 @@
 import type { App, Crash, Instance, LogLine, Runtime } from "../../drivers/deployment/contract.ts";
-import type { AppKey } from "../../features/environments/live-apps.ts";
+import { type AppKey, type Environment, nameOf } from "../../features/environments/live-apps.ts";
 import type { Protection } from "../../features/environments/protection.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 import { Unhealthy } from "../runtime/failure.ts";
+import { backoff_ms, pause } from "../runtime/pause.ts";
 
 interface Ports {
   readonly log: Log;
@@ -19,10 +20,6 @@ interface Ports {
 }
 
 const grace_ms = 10_000;
-const firstBackoff_ms = 250;
-const longestBackoff_ms = 30_000;
-
-const nameOf = ({ project_id, environment }: AppKey) => `${project_id} ${environment}`;
 
 /** Holds requests while the live release starts, up to their time limit. */
 function comingUp() {
@@ -135,11 +132,11 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
         break;
       } catch (error) {
         if (closed) break;
-        const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
+        const wait_ms = backoff_ms(failures);
         const message = `The live release did not start: ${reasonOf(error)}; it is tried again in ${wait_ms / 1000} s`;
         output(entry.key, [{ level: "error", message }]);
         onTried();
-        await new Promise<void>((resolve) => systemTimer(wait_ms, resolve));
+        await pause(wait_ms);
       }
     }
     coming.arrive(true);
@@ -167,8 +164,7 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
 
   return {
     /** The live release of an environment; undefined without one. */
-    liveIn: (key: Omit<AppKey, "organization_id">): Pick<Entry, "deployment_id" | "slug"> | undefined =>
-      entries.get(`${key.project_id} ${key.environment}`),
+    liveIn: (key: Environment): Pick<Entry, "deployment_id" | "slug"> | undefined => entries.get(nameOf(key)),
 
     /** The environments with an app that is running or starting. */
     running: (): AppKey[] => [...entries.values()].map(({ key }) => key),

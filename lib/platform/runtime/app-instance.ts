@@ -11,7 +11,7 @@ import { freePort, waitUntilHealthy } from "./health.ts";
 import { tellsOfMemory } from "./lines.ts";
 import { type Listener, watchPorts } from "./listening-ports.ts";
 import { createOutput } from "./output.ts";
-import { pause } from "./pause.ts";
+import { backoff_ms, pause, stable_ms } from "./pause.ts";
 import { type createWorkers, endBeyondMemory, type Workers } from "./workers.ts";
 
 /** `port` is the port of 127.0.0.1 that leads to the app; `inside` is the app's variable PORT. */
@@ -50,10 +50,6 @@ export interface Program {
   readonly onStopped: () => void;
 }
 
-const firstBackoff_ms = 250;
-const longestBackoff_ms = 30_000;
-/** If an app ended after this long, its start counts as successful, and the back-off starts over. */
-const stable_ms = 60_000;
 /** Another program may take the port between its choice and the start, so several ports are tried. */
 const portsTried = 3;
 
@@ -189,7 +185,7 @@ function createApp(program: Program, signal: AbortSignal) {
         ? `The app used more memory than ${limit}`
         : describe(how).replace(/^t/, "T");
     while (reason !== undefined && !stopping.signal.aborted) {
-      const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
+      const wait_ms = backoff_ms(failures);
       failures += 1;
       output.add({ level: "error", message: `${reason}; it starts again in ${wait_ms / 1000} s` });
       const crash = crashOfApp();

@@ -4,18 +4,13 @@ import type { Child, Ending } from "../../kernel/node/child-process.ts";
 import { descendantsOf, memoryOf, type ProcessEntry } from "../../kernel/node/process-table.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { AbortController } from "../../kernel/node/web.ts";
-import { pause } from "./pause.ts";
+import { backoff_ms, pause, stable_ms } from "./pause.ts";
 
 /** A command that runs beside the app: an additional line of its Procfile. */
 export interface Worker {
   readonly name: string;
   readonly command: string;
 }
-
-const firstBackoff_ms = 250;
-const longestBackoff_ms = 30_000;
-/** If a worker ended after this long, its start counts as successful, and the back-off starts over. */
-const stable_ms = 60_000;
 
 /** Prefixes the output of a worker or schedule with its name. */
 const marked = (name: string, { level, message }: LogLine): LogLine => ({
@@ -65,7 +60,7 @@ export function createWorkers(workers: readonly Worker[], { start, output, crash
       running.delete(child);
       if (stopping.signal.aborted) return;
       if (monotonicNow() - since >= stable_ms) failures = 0;
-      const wait_ms = Math.min(firstBackoff_ms * 2 ** failures, longestBackoff_ms);
+      const wait_ms = backoff_ms(failures);
       const message = `The worker ${endOf(how, worker.command)}; it starts again in ${wait_ms / 1000} s`;
       output(marked(worker.name, { level: "error", message }));
       crashed({ process: worker.name, exit_code: how.code });
