@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { deadline } from "../../kernel/deadline.ts";
 import { type Child, type Ending, startChild } from "../../kernel/node/child-process.ts";
 import { killProcessesIn } from "../../kernel/node/process-table.ts";
+import { hideValues } from "../../kernel/secrets/secret-values.ts";
 import { formatDuration } from "../../kernel/text/duration.ts";
 import { checkFile, failed, maxFile } from "./backend-client.ts";
 import type { GenerationDriver, GenerationWork, Progress } from "./contract.ts";
@@ -96,11 +97,8 @@ function resultOf(
   if (run.stopped === "limit")
     return failed("backend_timeout", `the command did not end within ${formatDuration(timeout_ms)}, and was killed`);
   if (code === 0) return readFile();
-  const line =
-    run.output
-      .trimEnd()
-      .split(/[\r\n]+/)
-      .at(-1) ?? "";
+  const lines = run.output.trimEnd().split(/[\r\n]+/);
+  const line = lines.at(-1) ?? "";
   const how = reason ?? (signal ? `the command was ended by ${signal}` : `the command ended with ${code}`);
   return failed("backend_failed", `${how}${line && `: ${line.slice(-500)}`}`);
 }
@@ -116,9 +114,7 @@ export function commandDriver(
   const runs = new Map<string, Run>();
   const [program = "", ...template] = command;
   const file = program.includes("/") ? resolve(program) : program;
-  const secrets = Object.values(env).filter((value) => value.length >= 6);
-  const withoutSecrets = (text: string) =>
-    secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, "[redacted]"), text);
+  const withoutSecrets = hideValues(Object.values(env));
 
   const environment = (folder: string): Record<string, string> => {
     const { PATH = "/usr/local/bin:/usr/bin:/bin", HOME = folder, LANG = "C.UTF-8" } = variables;
