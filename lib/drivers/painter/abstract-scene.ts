@@ -1,4 +1,4 @@
-import { type Canvas, type Colour, hex, mix, times } from "./canvas.ts";
+import { type Canvas, type Colour, hex, mix, sum, times } from "./canvas.ts";
 import { smoothstep } from "./interpolation.ts";
 import { NoiseField } from "./noise-field.ts";
 import type { PromptHints } from "./prompt-words.ts";
@@ -39,11 +39,10 @@ function foldsOf(random: Random, colours: readonly Colour[]): (canvas: Canvas, t
   const fine = new NoiseField(random, 512, 8, 5);
   const [scale, bend, folds] = [between(random, 0.35, 0.6), between(random, 0.35, 0.8), between(random, 2.2, 5)];
   const [lightX, lightY] = [between(random, -1, 1), -0.8];
-  const shown = (at: number, channel: 0 | 1 | 2) => {
-    const place = Math.min(0.9999, Math.max(0, at)) * (colours.length - 1);
+  const colourOf = (tone: number): Colour => {
+    const place = Math.min(0.9999, Math.max(0, tone)) * (colours.length - 1);
     const left = Math.floor(place);
-    const [one, other] = [colours[left] as Colour, colours[left + 1] as Colour];
-    return one[channel] + (other[channel] - one[channel]) * smoothstep(0, 1, place - left);
+    return mix(colours[left] as Colour, colours[left + 1] as Colour, smoothstep(0, 1, place - left));
   };
   return (canvas, time) => {
     const { width, height, unit } = canvas;
@@ -63,7 +62,7 @@ function foldsOf(random: Random, colours: readonly Colour[]): (canvas: Canvas, t
         const tone = smoothstep(0.1, 0.95, here + weave);
         const light = 0.78 + 0.4 * Math.min(1.2, Math.max(-1.3, slope));
         const shine = smoothstep(0.55, 1.5, slope) * 0.28;
-        canvas.set(at, shown(tone, 0) * light + shine, shown(tone, 1) * light + shine, shown(tone, 2) * light + shine);
+        canvas.set(at, sum(colourOf(tone), light, paper, shine));
       }
     }
   };

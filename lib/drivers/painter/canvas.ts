@@ -12,6 +12,12 @@ export const mix = (one: Colour, other: Colour, part: number): Colour => [
   one[1] + (other[1] - one[1]) * part,
   one[2] + (other[2] - one[2]) * part,
 ];
+/** One colour `by` as much, and `part` of another: light adds up. */
+export const sum = (one: Colour, by: number, other: Colour, part: number): Colour => [
+  one[0] * by + other[0] * part,
+  one[1] * by + other[1] * part,
+  one[2] * by + other[2] * part,
+];
 export const times = (colour: Colour, by: number): Colour => [colour[0] * by, colour[1] * by, colour[2] * by];
 
 /** A finished picture: opaque RGBA, one byte per channel. */
@@ -36,14 +42,19 @@ export class Canvas {
     this.light = new Float32Array(width * height * 3);
   }
 
-  set(at: number, red: number, green: number, blue: number): void {
+  get(at: number): Colour {
+    const { light } = this;
+    return [light[at] as number, light[at + 1] as number, light[at + 2] as number];
+  }
+
+  set(at: number, [red, green, blue]: Colour): void {
     this.light[at] = red;
     this.light[at + 1] = green;
     this.light[at + 2] = blue;
   }
 
   /** Blends a colour over a pixel; `part` is its opacity. */
-  cover(at: number, red: number, green: number, blue: number, part: number): void {
+  cover(at: number, [red, green, blue]: Colour, part: number): void {
     const { light } = this;
     const before = 1 - part;
     light[at] = (light[at] as number) * before + red * part;

@@ -1,4 +1,4 @@
-import type { Canvas, Colour } from "./canvas.ts";
+import { type Canvas, type Colour, mix, sum } from "./canvas.ts";
 import { clamp, smoothstep } from "./interpolation.ts";
 import type { Lighting } from "./lighting.ts";
 import type { NoiseField } from "./noise-field.ts";
@@ -76,14 +76,8 @@ function paintLayer(
       layer.shade(out, (x - width / 2) / unit + shift * layer.near, deep, light);
       // Haze gathers at the bottom of each layer, so the next layer stands out against a paler one.
       const hidden = layer.haze + (1 - layer.haze) * layer.haze * smoothstep(0, 0.3, deep) * 0.8;
-      const seen = 1 - hidden;
-      canvas.cover(
-        (y * width + x) * 3,
-        (out[0] as number) * seen + haze[0] * hidden,
-        (out[1] as number) * seen + haze[1] * hidden,
-        (out[2] as number) * seen + haze[2] * hidden,
-        Math.min(1, part),
-      );
+      const colour = out as unknown as Colour;
+      canvas.cover((y * width + x) * 3, sum(colour, 1 - hidden, haze, hidden), Math.min(1, part));
     }
   }
 }
@@ -101,10 +95,9 @@ export function lightSurface(
   part = 0,
 ): void {
   const { shade, light } = lighting;
-  const direct = lighting.directLight * sun;
-  out[0] = (one[0] + (other[0] - one[0]) * part) * (shade[0] * 0.75 + light[0] * direct);
-  out[1] = (one[1] + (other[1] - one[1]) * part) * (shade[1] * 0.75 + light[1] * direct);
-  out[2] = (one[2] + (other[2] - one[2]) * part) * (shade[2] * 0.75 + light[2] * direct);
+  const colour = mix(one, other, part);
+  const lit = sum(shade, 0.75, light, lighting.directLight * sun);
+  for (const i of [0, 1, 2] as const) out[i] = colour[i] * lit[i];
 }
 
 const [widest, samplesPerUnit] = [8, 1024];

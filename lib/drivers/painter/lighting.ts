@@ -2,17 +2,9 @@ import { type Colour, hex, mix, times } from "./canvas.ts";
 import type { PromptHints } from "./prompt-words.ts";
 import { between, pick, type Random } from "./random.ts";
 
-interface Palette {
-  readonly zenith: Colour;
-  readonly middle: Colour;
-  readonly horizon: Colour;
-  /** The colour of the sun or the moon. */
-  readonly light: Colour;
-  /** The colour of ambient light. */
-  readonly shade: Colour;
-  readonly cloudLit: Colour;
-  readonly cloudShade: Colour;
-}
+/** The colours of a sky, of the sun or moon (`light`), of ambient light (`shade`) and of clouds. */
+const names = ["zenith", "middle", "horizon", "light", "shade", "cloudLit", "cloudShade"] as const;
+type Palette = Readonly<Record<(typeof names)[number], Colour>>;
 
 /** The light of a scene: its colours, and the position of sun or moon. */
 export interface Lighting extends Palette {
@@ -27,26 +19,9 @@ export interface Lighting extends Palette {
   readonly isNight: boolean;
 }
 
-/** Builds a palette from colours in the order of `Palette`. */
-const palette = (
-  ...[zenith, middle, horizon, light, shade, cloudLit, cloudShade]: [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ]
-): Palette => ({
-  zenith: hex(zenith),
-  middle: hex(middle),
-  horizon: hex(horizon),
-  light: hex(light),
-  shade: hex(shade),
-  cloudLit: hex(cloudLit),
-  cloudShade: hex(cloudShade),
-});
+/** Builds a palette from seven colours in the order of `names`. */
+const palette = (...colours: readonly string[]): Palette =>
+  Object.fromEntries(names.map((name, i) => [name, hex(colours[i] ?? "")])) as Palette;
 
 interface TimeOfDay {
   readonly palettes: readonly [Palette, ...Palette[]];

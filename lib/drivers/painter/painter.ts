@@ -2,23 +2,17 @@ import { availableParallelism } from "node:os";
 import type { Worker } from "node:worker_threads";
 import { systemTimer } from "../../kernel/clock.ts";
 import { startWorker } from "../../kernel/node/worker-thread.ts";
+import type { GenerationWork } from "../generation/contract.ts";
 import { createStopGuard, holdForStop, type StopGuard } from "./deflate.ts";
 
-/** A picture or film to paint. The same order gives the same bytes. */
-export interface PaintOrder {
-  readonly kind: "image" | "video";
-  /** The words choose subject, light and weather. */
-  readonly prompt: string;
-  /** In pixels, from 16 to 2048. Films have even sizes. */
-  readonly width: number;
-  readonly height: number;
-  /** Films are mp4, pictures one of the other formats. */
-  readonly format: "png" | "jpeg" | "webp" | "mp4";
-  /** From 0 to 4294967295. A different seed gives a different picture for the same prompt. */
-  readonly seed: number;
-  /** The length of a film, from 1 to 8 s; ignored for pictures. */
-  readonly duration_ms: number;
-}
+/**
+ * A picture or film to paint. The same order gives the same bytes, and another seed another picture. Sides have 16 to
+ * 2048 pixels. A film is mp4, has even sides, and lasts from 1 to 8 s.
+ */
+export type PaintOrder = Pick<
+  GenerationWork,
+  "kind" | "prompt" | "width" | "height" | "format" | "seed" | "duration_ms"
+>;
 
 /**
  * How pictures are made: `painted` is a scene; `fast` is a placeholder in the prompt's colours, with the prompt on it.

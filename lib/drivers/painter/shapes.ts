@@ -34,7 +34,7 @@ export function shapesOf(
   })).sort((one, other) => other.size - one.size);
   return (canvas, time) => {
     const { width, height, unit } = canvas;
-    for (let at = 0; at < width * height * 3; at += 3) canvas.set(at, ...ground);
+    for (let at = 0; at < width * height * 3; at += 3) canvas.set(at, ground);
     for (const { isOutside, x, y, size, colour, angle, turn, part } of shapes) {
       const [left, top, radius] = [x * width, y * height, size * unit];
       const [cos, sin] = [Math.cos(angle + turn * time), Math.sin(angle + turn * time)];
@@ -43,7 +43,7 @@ export function shapesOf(
         for (let column = Math.max(0, Math.ceil(left - reach)); column <= Math.min(width - 1, left + reach); column++) {
           const [u, v] = [(column - left) / radius, (row - top) / radius];
           const cover = clamp(0.5 - isOutside(u * cos + v * sin, v * cos - u * sin) * radius, 0, 1) * part;
-          if (cover > 0) canvas.cover((row * width + column) * 3, ...colour, cover);
+          if (cover > 0) canvas.cover((row * width + column) * 3, colour, cover);
         }
       }
     }

@@ -1,4 +1,4 @@
-import { type Canvas, mix } from "./canvas.ts";
+import { type Canvas, mix, sum, times } from "./canvas.ts";
 import { smoothstep } from "./interpolation.ts";
 import type { Lighting } from "./lighting.ts";
 import type { NoiseField } from "./noise-field.ts";
@@ -63,13 +63,13 @@ function paintAir(canvas: Canvas, { lighting, sunX, sunY, disc }: Sky, horizon: 
   for (let y = 0; y < horizon; y++) {
     const up = 1 - y / horizon;
     const one = mix(low, middle, smoothstep(0, 0.42, up));
-    const [red, green, blue] = mix(one, zenith, smoothstep(0.2, 1, up));
+    const row = mix(one, zenith, smoothstep(0.2, 1, up));
     const dy = ((y - y0) / unit) ** 2;
     for (let x = 0; x < width; x++, at += 3) {
       const distance = ((x - x0) / unit) ** 2 + dy;
       const warm = glow * (wide / (1 + distance * 14) + 0.45 / (1 + distance * 160));
       const air = 1 - warm * 0.35;
-      canvas.set(at, red * air + light[0] * warm, green * air + light[1] * warm, blue * air + light[2] * warm);
+      canvas.set(at, sum(row, air, light, warm));
     }
   }
 }
@@ -82,8 +82,7 @@ function paintDisc(canvas: Canvas, { lighting, sunX, sunY }: Sky, horizon: numbe
   for (let y = Math.max(0, Math.floor(y0 - radius - 1)); y < Math.min(horizon, y0 + radius + 2); y++) {
     for (let x = Math.max(0, Math.floor(x0 - radius - 1)); x < Math.min(width, x0 + radius + 2); x++) {
       const part = smoothstep(radius + 0.8, radius - 0.8, Math.hypot(x - x0, y - y0));
-      const { light } = lighting;
-      if (part > 0) canvas.cover((y * width + x) * 3, light[0] * bright, light[1] * bright, light[2] * bright, part);
+      if (part > 0) canvas.cover((y * width + x) * 3, times(lighting.light, bright), part);
     }
   }
 }
@@ -119,14 +118,8 @@ function paintClouds(
       const bright = smoothstep(-0.09, 0.13, place - towards + detail * 0.1) * (1 - 0.35 * part) + 0.1;
       const rim = (0.6 / (1 + (dx * dx + dy * dy) * 26)) * (1 - part * 0.6) * lighting.glow;
       const air = 0.25 + 0.75 * near;
-      const at = (y * width + x) * 3;
-      canvas.cover(
-        at,
-        haze[0] + (shade[0] + (lit[0] - shade[0]) * bright - haze[0]) * air + lighting.light[0] * rim,
-        haze[1] + (shade[1] + (lit[1] - shade[1]) * bright - haze[1]) * air + lighting.light[1] * rim,
-        haze[2] + (shade[2] + (lit[2] - shade[2]) * bright - haze[2]) * air + lighting.light[2] * rim,
-        part * (0.35 + 0.6 * near),
-      );
+      const colour = sum(mix(haze, mix(shade, lit, bright), air), 1, lighting.light, rim);
+      canvas.cover((y * width + x) * 3, colour, part * (0.35 + 0.6 * near));
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type Canvas, type Colour, hex, mix } from "./canvas.ts";
+import { type Canvas, type Colour, hex, mix, sum, times } from "./canvas.ts";
 import { smoothstep } from "./interpolation.ts";
 import { NoiseField } from "./noise-field.ts";
 import type { PromptHints } from "./prompt-words.ts";
@@ -21,6 +21,10 @@ const grounds = [
   three("#5a8a7a", "#2a4a5a", "#c8e0c0"),
   three("#8a7ac8", "#4a3a7a", "#e0c8f0"),
 ] as const;
+
+/** The light where nothing shines, in the sky and on the dark side of a planet. */
+const night: Colour = [0.001, 0.0015, 0.004];
+const glimmer: Colour = [0.002, 0.002, 0.002];
 
 /** A nebula with stars, and in front a planet with an atmosphere, bands, and often rings. */
 export function spaceOf(
@@ -46,17 +50,9 @@ export function spaceOf(
         const thick = smoothstep(0.4, 0.78, gas);
         const hot = smoothstep(0.5, 0.8, veil) * thick;
         const dust = 1 - 0.75 * smoothstep(0.5, 0.64, field.at(u * 1.3 + 0.6, v * 1.3 - warp * 0.3)) * (1 - hot);
-        const [a, b, c] = [
-          (0.04 + 0.3 * thick) * dust,
-          0.5 * thick * smoothstep(0.35, 0.65, veil) * dust,
-          0.75 * hot ** 1.5,
-        ];
-        canvas.set(
-          at,
-          deep[0] * a + middle[0] * b + bright[0] * c + 0.001,
-          deep[1] * a + middle[1] * b + bright[1] * c + 0.0015,
-          deep[2] * a + middle[2] * b + bright[2] * c + 0.004,
-        );
+        const faint = 0.5 * thick * smoothstep(0.35, 0.65, veil) * dust;
+        const cloud = sum(deep, (0.04 + 0.3 * thick) * dust, middle, faint);
+        canvas.set(at, sum(sum(cloud, 1, bright, 0.75 * hot ** 1.5), 1, night, 1));
       }
     }
     paintStars(canvas, stars, height, time, false);
@@ -74,6 +70,7 @@ function planetOf(
   const [size, left, top] = [between(random, 0.17, 0.3), between(random, 0.28, 0.72), between(random, 0.36, 0.66)];
   const [banded, ringed, tilt] = [random() < 0.6, random() < 0.55 || rings, between(random, -0.45, 0.45)];
   const air = mix(pale, [0.4, 0.6, 1], 0.5);
+  const ice: Colour = [pale[0] * 0.8, pale[1] * 0.75, pale[2] * 0.7];
   const [cos, sin] = [Math.cos(tilt), Math.sin(tilt)];
   const length = Math.hypot(...sun);
   return (canvas, time) => {
@@ -98,11 +95,8 @@ function planetOf(
           const two = smoothstep(0.56, 0.72, tone + storm * 0.2);
           const rim = (1 - depth) ** 3 * day * 0.9;
           const edge = Math.min(1, (1 - Math.sqrt(away)) * radius);
-          const shade = (i: 0 | 1 | 2) => {
-            const base = dark[i] + (ground[i] - dark[i]) * one;
-            return (base + (pale[i] - base) * two) * day * 0.95 + air[i] * rim + 0.002;
-          };
-          canvas.cover(at, shade(0), shade(1), shade(2), edge);
+          const surface = mix(mix(dark, ground, one), pale, two);
+          canvas.cover(at, sum(sum(times(surface, day), 0.95, air, rim), 1, glimmer, 1), edge);
         } else {
           const side = (px * sun[0] + py * sun[1]) / length / Math.sqrt(away);
           canvas.add(at, air, Math.exp((1 - Math.sqrt(away)) * 26) * 0.45 * smoothstep(-0.4, 0.9, side));
@@ -114,7 +108,7 @@ function planetOf(
           smoothstep(1.3, 1.36, ring) * smoothstep(2.15, 2.05, ring) * gap * (0.35 + 0.6 * field.at(ring * 1.3, 0.3));
         const shadow =
           u * sun[0] + v * sun[1] < -0.2 && Math.abs(v * sun[0] - u * sun[1]) < length * 0.75 && away > 1 ? 0.15 : 1;
-        canvas.cover(at, pale[0] * 0.8 * shadow, pale[1] * 0.75 * shadow, pale[2] * 0.7 * shadow, veil);
+        canvas.cover(at, times(ice, shadow), veil);
       }
     }
   };

@@ -1,4 +1,4 @@
-import type { Canvas, Colour } from "./canvas.ts";
+import { type Canvas, type Colour, sum } from "./canvas.ts";
 import { smoothstep } from "./interpolation.ts";
 import type { SceneLight } from "./layers.ts";
 
@@ -11,7 +11,7 @@ export function paintWater(
   calm: number,
   time: number,
 ): void {
-  const { width, height, unit, light } = canvas;
+  const { width, height, unit } = canvas;
   const glitter = sparkles ? (lighting.isNight ? 0.3 : lighting.glow * 0.9) : 0;
   for (let y = shore; y < height; y++) {
     const below = (y - shore + 0.5) / unit;
@@ -33,22 +33,11 @@ export function paintWater(
       const from = (row * width + column) * 3;
       const also = (Math.max(0, row - Math.floor(sway * unit * 0.22)) * width + column) * 3;
       const mirror = 0.86 - deep * 0.42 - tilt * 0.5 * (1 - calm * 0.5);
-      const half = mirror / 2;
       const away = (across - (sunX - 0.5) * (width / unit)) / (0.035 + below * 0.32);
       const spark = glitter * Math.exp(-away * away * 1.6) * smoothstep(0.04, 0.24, tilt + 0.06 - deep * 0.08);
-      const at = (y * width + x) * 3;
-      canvas.set(
-        at,
-        ((light[from] as number) + (light[also] as number)) * half +
-          colour[0] * (1 - mirror) +
-          lighting.light[0] * spark,
-        ((light[from + 1] as number) + (light[also + 1] as number)) * half +
-          colour[1] * (1 - mirror) +
-          lighting.light[1] * spark,
-        ((light[from + 2] as number) + (light[also + 2] as number)) * half +
-          colour[2] * (1 - mirror) +
-          lighting.light[2] * spark,
-      );
+      const mirrored = sum(canvas.get(from), 1, canvas.get(also), 1);
+      const shown = sum(mirrored, mirror / 2, colour, 1 - mirror);
+      canvas.set((y * width + x) * 3, sum(shown, 1, lighting.light, spark));
     }
   }
 }
