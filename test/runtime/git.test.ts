@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { mostCommits } from "../../lib/platform/runtime/git-cache.ts";
+import { maxCommits } from "../../lib/platform/runtime/git-cache.ts";
 import { blocker, endOf } from "../helpers/deployments.ts";
 import { temporaryFolder } from "../helpers/program.ts";
 import { repositories, serveRepositories } from "../helpers/repositories.ts";
@@ -120,8 +120,7 @@ test("A cache begins anew after a hundred commits, while deployments to several 
   assert.equal((await here.release(id)).status, "active");
   const refs = () => readdirSync(join(cache(), "refs/svc"));
   assert.deepEqual(refs(), [first]);
-  for (let i = refs().length; i < mostCommits; i++)
-    writeFileSync(join(cache(), "refs/svc", `filler${i}`), `${first}\n`);
+  for (let i = refs().length; i < maxCommits; i++) writeFileSync(join(cache(), "refs/svc", `filler${i}`), `${first}\n`);
   const second = repos.commit("acme/web", { "index.html": "two" });
   const both = await Promise.all(["production", "staging"].map((name) => here.release(id, {}, name)));
   assert.deepEqual(

@@ -48,7 +48,6 @@ export const withCost = (failure: Progress, cost_usd: number | null | undefined)
 
 export const maxResponse = 64 * 1024 * 1024;
 export const maxFile = 32 * 1024 * 1024;
-/** How long requests to a busy backend are retried. */
 const retryFor_ms = milliseconds("10m");
 const retryAfter = { min: milliseconds("1s"), default: milliseconds("5s"), max: milliseconds("60s") } as const;
 
@@ -92,7 +91,7 @@ export const againAfter = ({ retry_after_ms }: BackendResponse, otherwise: numbe
   Math.min(retryAfter.max, Math.max(retryAfter.min, retry_after_ms ?? otherwise));
 
 /** Redirects to a file are followed only to origins where files may be. */
-const mostRedirects = 3;
+const maxRedirects = 3;
 const isMoved = (status: number | null) => status !== null && [301, 302, 303, 307, 308].includes(status);
 
 const wanted = { image: "picture", video: "film" } as const;
@@ -127,7 +126,7 @@ export function createBackendClient(options: BackendOptions, outbound: BackendNe
     kind: GenerationWork["kind"],
     signal: AbortSignal | undefined,
     from = `${base}/`,
-    redirects = mostRedirects,
+    redirects = maxRedirects,
   ): Promise<Fetched> => {
     const url = parseUrl(text, from);
     if (!url || !trustedOrigins.includes(url.origin)) {

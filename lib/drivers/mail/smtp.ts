@@ -39,7 +39,6 @@ async function loadPackage() {
 type Nodemailer = Awaited<ReturnType<typeof loadPackage>>;
 type Connection = InstanceType<Nodemailer["Connection"]>;
 
-/** A nodemailer error. */
 interface Failure {
   readonly code?: string;
   readonly command?: string;

@@ -73,15 +73,15 @@ function failuresIn(thrown: unknown): Failure[] {
   return found;
 }
 
-const longestWords = 200;
+const maxWords = 200;
 
 /** Text of the issuer for the log or a page: one short line without control characters. */
 export function shortWords(text: string): string {
   const start = text
-    .slice(0, longestWords)
+    .slice(0, maxWords)
     .replaceAll(/[\s\p{C}]+/gu, " ")
     .trim();
-  return text.length > longestWords ? `${start}…` : start;
+  return text.length > maxWords ? `${start}…` : start;
 }
 
 /** An error code of the protocol. It came through the browser, so any other text is not repeated. */

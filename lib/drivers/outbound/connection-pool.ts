@@ -43,7 +43,6 @@ export function createConnectionPool(mode: "dev" | "start", ca: readonly string[
   return {
     /** A new connection per request, without TLS. */
     plain,
-    /** The connections with TLS. */
     secure,
     /** A new connection per request to a backend. */
     forBackend: (isSecure: boolean): HttpAgent => (isSecure ? secure().backend : plain),

@@ -1,5 +1,5 @@
-import { systemTimer } from "../../kernel/clock.ts";
 import { dns } from "../../kernel/lazy-node-modules.ts";
+import { within } from "../../kernel/node/promises.ts";
 
 /** The addresses of a host name. Rejects if it has none. */
 export type ResolveHost = (host: string) => Promise<readonly string[]>;
@@ -15,12 +15,10 @@ const loopback = ["127.0.0.1", "::1"];
 
 const noneWithout =
   (resolve: ResolveHost, limit_ms: number): ResolveHost =>
-  (host) =>
-    new Promise((done) => {
-      const none = () => done([]);
-      const stopTimer = systemTimer(limit_ms, none);
-      resolve(host).then(done, none).finally(stopTimer);
-    });
+  (host) => {
+    const addresses = resolve(host).catch(() => []);
+    return within(limit_ms, addresses, []);
+  };
 
 /** Concurrent requests for one name share a lookup. Node runs lookups on the few threads that also read files. */
 export function createHostResolver(resolve: ResolveHost = systemLookup) {

@@ -38,7 +38,7 @@ export function targetOf(url: URL): Target {
   };
 }
 
-const longestUrl = 2048;
+const maxUrl = 2048;
 
 /** The rule that a plain http URL breaks. */
 export const mustBeHttps = "must begin with https://";
@@ -62,13 +62,13 @@ export function parseEndpointUrl(text: string, trusted: Networks): { href: strin
 }
 
 function parseDeliveryUrl(text: string): { href: string } | { problem: string } {
-  const tooLong = { problem: `must have at most ${longestUrl.toLocaleString("en")} characters` };
-  if (text.length > longestUrl) return tooLong;
+  const tooLong = { problem: `must have at most ${maxUrl.toLocaleString("en")} characters` };
+  if (text.length > maxUrl) return tooLong;
   const url = parseUrl(text);
   if (!url) return { problem: "must be a URL such as https://example.com/hook" };
   if (url.username !== "" || url.password !== "") return { problem: "must not contain credentials" };
   if (url.port === "0") return { problem: "must not have the port 0" };
-  return url.href.length > longestUrl ? tooLong : { href: url.href };
+  return url.href.length > maxUrl ? tooLong : { href: url.href };
 }
 
 /** The target of an https URL, or the rule that it breaks. */

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { AppKey } from "../../features/environments/live-apps.ts";
 import { deadline } from "../../kernel/deadline.ts";
 import type { Log } from "../../kernel/log.ts";
+import { within } from "../../kernel/node/promises.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { settingsRepository } from "../../store/service-state.ts";
 import type { Store } from "../../store/store.ts";
@@ -100,7 +101,7 @@ export function createCrashRestart({ store, log, runtimeId = "own" }: Ports) {
       for (const [key, one] of [...live.filter((each) => !isCandidate(each)), ...live.filter(isCandidate)]) {
         const turn = before.then(() => pause(wait_ms));
         const tried = supervisor.resume(key, one, turn);
-        before = turn.then(() => Promise.race([tried, pause(maxTurn_ms)]));
+        before = turn.then(() => within(maxTurn_ms, tried, undefined));
       }
     },
 

@@ -10,7 +10,7 @@ import type { Placement } from "./placement.ts";
 import { appsRepository } from "./repository.ts";
 
 const pause = "60s";
-/** A start of `du` takes 10 ms, for which the switch to a new release would have to wait. */
+/** The switch to a new release must not wait for the start of `du`. */
 const afterSwitch = "1s";
 /** The log must not repeat this line every minute, which would drown out other lines. */
 const looksBetweenWarnings = 60;
@@ -67,17 +67,11 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
       });
   };
 
-  /** The environments whose releases went live a moment ago. */
-  const recent = new Map<string, AppKey>();
+  /** One after the other, because the releases of many environments may go live at once. */
   let looking: Promise<unknown> = Promise.resolve();
-  const lookAtRecent = async (): Promise<void> => {
-    const keys = [...recent.values()];
-    recent.clear();
-    for (const key of keys) {
-      if (hasEnded || store.retired) return;
-      const app = await rows().find(key);
-      if (app && placement.isHere(app)) await look(app);
-    }
+  const lookAt = async (key: AppKey): Promise<void> => {
+    const app = hasEnded || store.retired ? undefined : await rows().find(key);
+    if (app && placement.isHere(app)) await look(app);
   };
 
   return {
@@ -85,10 +79,8 @@ export function createDataSizes({ store, log, logs, runtime, dataLimit, placemen
     /** Call when a release goes live: it may store a lot at its start. */
     goesLive(key: AppKey): void {
       if (!runtime?.dataBytes || hasEnded) return;
-      recent.set(nameOf(key), key);
-      if (recent.size > 1) return;
       systemTimer(afterSwitch, () => {
-        looking = looking.then(lookAtRecent).catch(unread);
+        looking = looking.then(() => lookAt(key)).catch(unread);
       });
     },
     end(): void {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 /** The longest label of a host name. */
-const longest = 63;
+const maxLabel = 63;
 const shortLength = 6;
 
 /**
@@ -28,8 +28,8 @@ const shortOf = (id: string) =>
 export function* labelsOf(environment: string, project: string, id: string): Generator<string> {
   const [first, second] = [slugOf(environment), slugOf(project)];
   const plain = [first, second].filter((part) => part !== "").join("-");
-  if (first !== "" && second !== "") yield cut(plain, longest);
-  const room = longest - shortLength - 1;
+  if (first !== "" && second !== "") yield cut(plain, maxLabel);
+  const room = maxLabel - shortLength - 1;
   for (let number = 0; ; number++)
     yield `${cut(plain || "app", room)}-${shortOf(number === 0 ? id : `${id} ${number}`)}`;
 }

@@ -41,7 +41,6 @@ export function createAppRemoval(ports: Ports) {
     else for (const key of keys) await runtime?.forget(key.project_id, key.environment);
   };
 
-  /** The files and rows left behind by deleted environments. */
   const leftoversOf = async (tx: Tx, keys: readonly AppKey[], project_id: string | null): Promise<Leftovers> => {
     const running = await Promise.all(keys.map((key) => deployments.runningIn(tx, key)));
     const releases = await Promise.all(keys.map((key) => deployments.releases(key, tx)));

@@ -4,10 +4,11 @@ import type { Bus } from "../../features/events/bus.ts";
 import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { Queue } from "../../jobs/queue.ts";
 import { kindAt } from "../../jobs/runtime-jobs.ts";
-import { type Clock, isoOf, systemTimer } from "../../kernel/clock.ts";
+import { type Clock, isoOf } from "../../kernel/clock.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import { discard, type Outcome, snooze } from "../../kernel/job.ts";
 import { reasonOf } from "../../kernel/log.ts";
+import { within } from "../../kernel/node/promises.ts";
 import { AbortController } from "../../kernel/node/web.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import { nextSlot } from "../../kernel/text/cron.ts";
@@ -38,11 +39,11 @@ export type ScheduleKey = AppKey & { readonly name: string };
 type Run = Row<"schedule_runs">;
 
 /** A job settles at least this often, so that it never holds a lease for long. */
-const longest_ms = 5_000;
+const maxStep_ms = 5_000;
 /** How often a schedule checks whether its stopped app has been started. */
 const stopped_ms = 60_000;
 /** The most runs of an organization at once, so that its schedules of one minute leave the machine to others. */
-const mostRuns = 10;
+const maxRuns = 10;
 /** How long a due run waits before it looks for room again. */
 const full_ms = 1_000;
 
@@ -52,7 +53,6 @@ const nameOf = ({ project_id, environment, name }: ScheduleKey) => `${project_id
 export function createSchedules(ports: Ports) {
   const { store, clock, ids, queue, bus, logs, runtime, placement, appOf } = ports;
   const [rows, apps] = [store.using(schedulesRepository), store.using(appsRepository)];
-  /** The runs in this process. */
   const running = new Map<
     string,
     { readonly run: Run; readonly ended: Promise<CommandEnd>; readonly end: () => void }
@@ -62,7 +62,6 @@ export function createSchedules(ports: Ports) {
    * interrupted.
    */
   const ours = new Set<string>();
-  /** The runs that are being stored. */
   const starting = new Set<Run>();
 
   const nextOf = (cron: string) => nextSlot(cron, clock.now()) ?? clock.now() + 366 * 86_400_000;
@@ -99,7 +98,6 @@ export function createSchedules(ports: Ports) {
     for (const run of await rows(tx).running(key)) if (!ours.has(run.id)) await endRun(tx, run, ended);
   };
 
-  /** Begins a run in the background. */
   const begin = (key: ScheduleKey, row: Row<"schedules">, run: Run): void => {
     const ending = new AbortController();
     const execute = async (): Promise<CommandEnd> => {
@@ -147,8 +145,7 @@ export function createSchedules(ports: Ports) {
     async run(key: ScheduleKey): Promise<Outcome> {
       const now = running.get(nameOf(key));
       if (now) {
-        const late = new Promise<undefined>((resolve) => systemTimer(longest_ms, () => resolve(undefined)));
-        const end = await Promise.race([now.ended, late]);
+        const end = await within(maxStep_ms, now.ended, undefined);
         if (!end) return snooze(1);
         running.delete(nameOf(key));
         const row = await rows().find(key);
@@ -167,7 +164,7 @@ export function createSchedules(ports: Ports) {
       if (ports.supervisor?.isLeft(key)) return snooze(stopped_ms);
       const { project_id, environment, name, organization_id } = row;
       const all = [...starting, ...[...running.values()].map((one) => one.run)];
-      if (all.filter((one) => one.organization_id === organization_id).length >= mostRuns) return snooze(full_ms);
+      if (all.filter((one) => one.organization_id === organization_id).length >= maxRuns) return snooze(full_ms);
       const started = { status: "running", started_at: clock.iso(), ended_at: null, exit_code: null } as const;
       const run: Run = { id: ids.next("run"), project_id, environment, organization_id, name, ...started };
       ours.add(run.id);

@@ -1,8 +1,8 @@
 import type { App, Crash, Instance, LogLine, Runtime } from "../../drivers/deployment/contract.ts";
 import { type AppKey, type Environment, nameOf } from "../../features/environments/live-apps.ts";
 import type { Protection } from "../../features/environments/protection.ts";
-import { systemTimer } from "../../kernel/clock.ts";
 import { type Log, reasonOf } from "../../kernel/log.ts";
+import { within } from "../../kernel/node/promises.ts";
 import type { AppsProxy } from "../proxy/proxy.ts";
 import { Unhealthy } from "../runtime/failure.ts";
 import { backoff_ms, pause } from "../runtime/pause.ts";
@@ -27,18 +27,7 @@ function comingUp() {
   const arrival = new Promise<boolean>((resolve) => {
     arrive = resolve;
   });
-  return {
-    port: undefined,
-    up: (within_ms: number) =>
-      new Promise<boolean>((resolve) => {
-        const cancel = systemTimer(within_ms, () => resolve(false));
-        void arrival.then((up) => {
-          cancel();
-          resolve(up);
-        });
-      }),
-    arrive,
-  };
+  return { port: undefined, up: (within_ms: number) => within(within_ms, arrival, false), arrive };
 }
 
 /** Answers requests for an app that was not started. */
@@ -201,7 +190,6 @@ export function createSupervisor({ log, runtime, proxy, appOf, output, crashed, 
       void proxy.route(nameOf(key), nothing);
     },
 
-    /** Whether its app is still stopped since a start without apps. */
     isLeft: (key: AppKey): boolean => entries.get(nameOf(key))?.isLeft ?? false,
 
     setAccess(key: AppKey, access: Access): void {

@@ -39,7 +39,7 @@ export function createPin({ log, signal }: LimitedRun, ports: BaseImagePorts): S
     const digest = await resolveDigest(reference, { outbound, credential, signal });
     log({ level: "info", message: `Resolved ${name} to ${digest}` });
     const headers = engineHeaders(reference, credential);
-    const pull = { log, signal, headers, most_bytes: limits.disk_bytes };
+    const pull = { log, signal, headers, max_bytes: limits.disk_bytes };
     const { triggers } = await images.pullBase(reference, digest, pull);
     for (const trigger of triggers) checkTrigger(trigger);
     const pinned = `${nameOf(reference)}@${digest}`;

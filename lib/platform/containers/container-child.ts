@@ -155,7 +155,7 @@ function followLog(id: string, since_s: number, { containers, take, hide, detach
         wait_ms = 0;
         frames(chunk);
         since = systemNow() / 1000;
-        // Read at once, the log of a container that floods it took 44 % of a processor.
+        // Reading a flooded log at once would keep a processor busy.
         if (wait_ms >= 1 && !draining.signal.aborted) await pause(wait_ms, draining.signal);
       }
     } finally {

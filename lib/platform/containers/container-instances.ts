@@ -54,7 +54,6 @@ function readOnlyAdvice(printed: readonly LogLine[]): string {
 /** The running containers, each as the instance of a release. */
 export function createEngineInstances({ engine, containers, names, detaching, data, left, ...limits }: Ports) {
   const all = new Set<Instance>();
-  /** The running commands of schedules. */
   const commands = new Set<Child>();
   const memory_bytes = limits.appMemory_bytes;
   const paced = createPacing();

@@ -75,7 +75,7 @@ const hidden = [
   ...["scsi", "pressure", "diskstats"],
 ].map((name) => `/proc/${name}`);
 /** The process limit of one user of the machine, such as root, across all apps. */
-const mostProcessesOfUser = 16_384;
+const maxProcessesOfUser = 16_384;
 const temporary = "rw,exec,nosuid,nodev,mode=1777,size=268435456";
 
 /** An app gets its memory, /tmp and the network, and no other resource of the machine. */
@@ -100,7 +100,7 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
     { Name: "nofile", Soft: openFiles, Hard: openFiles },
     { Name: "core", Soft: 0, Hard: 0 },
     // If a limit is missing, Podman raises it to the kernel's maximum. Not every root user may do that.
-    ...(isPodman ? [{ Name: "nproc", Soft: mostProcessesOfUser, Hard: mostProcessesOfUser }] : []),
+    ...(isPodman ? [{ Name: "nproc", Soft: maxProcessesOfUser, Hard: maxProcessesOfUser }] : []),
   ],
   Init: hasInit,
   RestartPolicy: { Name: "no" },

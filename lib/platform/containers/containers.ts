@@ -51,7 +51,7 @@ interface Begun {
 /** Runs images as containers of an engine. `folder` identifies this service's containers and holds its notes about them. */
 export function createEngineDriver(
   folder: string,
-  { codeHost, registries, outbound, limits, isLasting, buildVariables = {}, dataFolder, ...settings }: EngineSettings,
+  { codeHost, registries, outbound, limits, isLasting, buildVariables = {}, ...settings }: EngineSettings,
 ): RuntimeDriver {
   const names = namesOf(folder);
   const caches = createProjectCaches(join(folder, "engine/cache"));
@@ -59,7 +59,7 @@ export function createEngineDriver(
   const detaching = new AbortController();
   // Each running container adds several listeners to this signal.
   setMaxListeners(0, detaching.signal);
-  const data = createDataFolders(dataFolder ?? join(folder, "data"));
+  const data = createDataFolders(settings.dataFolder ?? join(folder, "data"));
   let begun: Begun | undefined;
 
   const ports = () => {

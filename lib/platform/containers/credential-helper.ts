@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import * as v from "valibot";
 import { systemTimer } from "../../kernel/clock.ts";
+import { parseJson } from "../../kernel/text/json.ts";
 
 const timeout = "10s";
-const largestAnswer = 64 * 1024;
+const maxAnswer = 64 * 1024;
 const helperName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const answer = v.object({ Username: v.string(), Secret: v.string() });
 
@@ -18,19 +19,11 @@ export async function askCredentialHelper(
     if (/credentials not found/i.test(text)) return undefined;
     throw new Error(`it ended with the exit code ${code}: ${text.trim().slice(0, 200)}`);
   }
-  const parsed = v.safeParse(answer, parse(text));
+  const parsed = v.safeParse(answer, parseJson(text));
   if (!parsed.success) throw new Error("its answer names no user and no secret");
   const { Username: username, Secret: password } = parsed.output;
   if (username === "<token>") throw new Error("it answered an identity token, which is not supported");
   return { username, password };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function run(file: string, input: string): Promise<{ code: number | null; text: string }> {
@@ -43,7 +36,7 @@ function run(file: string, input: string): Promise<{ code: number | null; text: 
     });
     let text = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      if (text.length < largestAnswer) text += chunk;
+      if (text.length < maxAnswer) text += chunk;
     });
     child.once("error", ({ message }) => {
       cancel();

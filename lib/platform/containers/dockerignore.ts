@@ -5,7 +5,7 @@ interface Pattern {
   readonly isException: boolean;
 }
 
-const most = 1_000;
+const maxPatterns = 1_000;
 
 /**
  * Whether the parts of a pattern match the parts of a path, or of a folder above it. `**` matches any number of parts.
@@ -31,7 +31,7 @@ export function contextFilter(text: string): (path: string) => boolean {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"))
-    .slice(0, most)
+    .slice(0, maxPatterns)
     .map((line): Pattern => {
       const isException = line.startsWith("!");
       const parts = line

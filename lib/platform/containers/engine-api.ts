@@ -2,6 +2,7 @@ import { type IncomingMessage, request } from "node:http";
 import type { Readable } from "node:stream";
 import * as v from "valibot";
 import { systemTimer } from "../../kernel/clock.ts";
+import { parseJson } from "../../kernel/text/json.ts";
 import { Failure } from "../runtime/failure.ts";
 
 /** A call that the engine refused, or that did not reach the engine (then without a status). */
@@ -26,7 +27,7 @@ export interface EngineCall {
 
 type Method = "GET" | "POST" | "DELETE";
 
-const longestAnswer = 16 * 1024 * 1024;
+const maxAnswer = 16 * 1024 * 1024;
 const problem = v.object({ message: v.string() });
 const isStream = (body: object): body is Readable => "pipe" in body;
 
@@ -115,7 +116,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > longestAnswer) throw new EngineError("the engine's answer is larger than 16 MiB");
+      if (size > maxAnswer) throw new EngineError("the engine's answer is larger than 16 MiB");
       chunks.push(chunk);
     }
   } catch (error) {
@@ -124,15 +125,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return text === "" ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const longestLine = 1024 * 1024;
+const maxLine = 1024 * 1024;
 
 /** The JSON lines of a pull or a build. Rejects if the response breaks off. */
 export async function* jsonLines(response: IncomingMessage): AsyncGenerator<unknown> {
@@ -141,7 +134,7 @@ export async function* jsonLines(response: IncomingMessage): AsyncGenerator<unkn
     for await (const chunk of response.setEncoding("utf8") as AsyncIterable<string>) {
       const parts = (rest + chunk).split("\n");
       rest = parts.pop() ?? "";
-      if (rest.length > longestLine) throw new EngineError("the engine wrote a line of more than 1 MiB");
+      if (rest.length > maxLine) throw new EngineError("the engine wrote a line of more than 1 MiB");
       for (const part of parts) if (part.trim() !== "") yield parseJson(part);
     }
   } catch (error) {

@@ -12,6 +12,7 @@ import type { BuildLimits, LimitedRun } from "../runtime/build-limits.ts";
 import { Declined, Failure } from "../runtime/failure.ts";
 import type { Git } from "../runtime/git.ts";
 import { createLineReader } from "../runtime/lines.ts";
+import { pause } from "../runtime/pause.ts";
 import type { Releases } from "../runtime/releases.ts";
 import { explainMissing, fetchSource, secretsIn } from "../runtime/source.ts";
 import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
@@ -78,7 +79,7 @@ export async function buildImage(order: Order, run: LimitedRun, ports: ImageBuil
 }
 
 /** In KiB. Each of its patterns is compared with each path. */
-const largestIgnore = 16;
+const maxIgnore = 16;
 
 async function make(order: Order, root: string, run: LimitedRun, ports: ImageBuildPorts): Promise<void> {
   const { deployment_id, secrets, project_id, environment } = order;
@@ -91,7 +92,7 @@ async function make(order: Order, root: string, run: LimitedRun, ports: ImageBui
     pin: createPin(run, ports),
   });
   writeFileSync(join(root, "Dockerfile"), pinned.text);
-  const ignored = readWithin(root, ".dockerignore", largestIgnore) ?? "";
+  const ignored = readWithin(root, ".dockerignore", maxIgnore) ?? "";
   const { health, port, schedules } = ownSettings(root);
   const query = {
     t: images.tagOf(deployment_id),
@@ -195,7 +196,7 @@ async function lateImageOf(api: EngineApi, container: string): Promise<string | 
       const { Container } = await api.call(origin, "GET", `/images/${Id}/json`);
       if (Container.startsWith(container)) return Id;
     }
-    await new Promise<void>((resolve) => void systemTimer(search.pause_ms, resolve));
+    await pause(search.pause_ms);
   }
   return undefined;
 }
@@ -204,7 +205,7 @@ async function lateImageOf(api: EngineApi, container: string): Promise<string | 
 function watchDisk(
   api: EngineApi,
   made: ReturnType<typeof createProgress>,
-  most_bytes: number,
+  max_bytes: number,
   end: (reason: string) => void,
 ): () => void {
   let isOver = false;
@@ -216,7 +217,7 @@ function watchDisk(
         ? { SizeRw: 0 }
         : await api.call(sizes, "GET", `/containers/${id}/json`, { query: { size: "1" } }).catch(() => ({ SizeRw: 0 }));
     if (isOver) return;
-    if (SizeRw > most_bytes) return end(`it wrote more than deployments.buildDisk (${byteSizeText(most_bytes)})`);
+    if (SizeRw > max_bytes) return end(`it wrote more than deployments.buildDisk (${byteSizeText(max_bytes)})`);
     cancel = systemTimer(watch_ms, () => void look());
   };
   cancel = systemTimer(watch_ms, () => void look());

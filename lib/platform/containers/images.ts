@@ -8,6 +8,7 @@ import { AbortController } from "../../kernel/node/web.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 import { type ImageReference, nameOf } from "../../kernel/text/image-reference.ts";
 import { Failure } from "../runtime/failure.ts";
+import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 import { type EngineApi, EngineError, jsonLines } from "./engine-api.ts";
 import { createPullProgress } from "./pull-progress.ts";
 
@@ -28,7 +29,6 @@ const inspected = v.object({
 });
 const listed = v.array(v.object({ RepoTags: v.nullish(v.array(v.string())) }));
 
-/** The run settings of an image. */
 export interface Image {
   readonly id: string;
   readonly platform: string;
@@ -44,11 +44,11 @@ export interface Pull {
   readonly log: (line: LogLine) => void;
   readonly signal: AbortSignal;
   readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly most_bytes: number;
+  readonly max_bytes: number;
 }
 
 /** A registry that sends no data for this long has stalled. */
-const longestSilence = "60s";
+const maxSilence = "60s";
 const plainHttp =
   "; give the registry TLS, or name it in the engine's settings: insecure-registries of Docker, registries.conf of Podman";
 const releaseName = /^dep_[0-9A-Z]{26}$/;
@@ -62,8 +62,8 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     if (!releaseName.test(release)) throw new Error(`${release} is not the name of a release`);
     return `${repository}:${release}`;
   };
-  /** The last pull of each image. A pull must not remove a name that another pull still needs. */
-  const inUse = new Map<string, Promise<unknown>>();
+  /** A pull of an image must not remove a name that another pull still needs. */
+  const oneAtATime = createOneAtATime();
 
   const inspect = async (name: string, signal?: AbortSignal): Promise<Image | undefined> => {
     const path = `/images/${encodeURIComponent(name)}/json`;
@@ -91,25 +91,14 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
    */
   const untag = (name: string) => api.tellIfThere("DELETE", `/images/${encodeURIComponent(name)}`);
 
-  const exclusively = <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    const result = (inUse.get(name) ?? Promise.resolve()).then(work, work);
-    const ended = result
-      .catch(() => {})
-      .then(() => {
-        if (inUse.get(name) === ended) inUse.delete(name);
-      });
-    inUse.set(name, ended);
-    return result;
-  };
-
-  const download = async (image: ImageReference, digest: string, { log, signal, headers, most_bytes }: Pull) => {
+  const download = async (image: ImageReference, digest: string, { log, signal, headers, max_bytes }: Pull) => {
     const silence = new AbortController();
     const abort = () => silence.abort();
     signal.addEventListener("abort", abort);
     if (signal.aborted) abort();
     let hasStalled = false;
     const watch = () =>
-      systemTimer(longestSilence, () => {
+      systemTimer(maxSilence, () => {
         hasStalled = true;
         silence.abort();
       });
@@ -117,7 +106,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     try {
       const query = { fromImage: nameOf(image), tag: digest };
       const call = { query, signal: silence.signal, timeout: null, ...(headers && { headers }) };
-      const progress = createPullProgress(log, most_bytes);
+      const progress = createPullProgress(log, max_bytes);
       const response = await api.open("POST", "/images/create", call);
       for await (const line of jsonLines(response)) {
         cancel();
@@ -125,7 +114,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
         progress(line);
       }
     } catch (error) {
-      if (hasStalled) throw new Failure(`the registry sent nothing for ${longestSilence}`);
+      if (hasStalled) throw new Failure(`the registry sent nothing for ${maxSilence}`);
       if (!(error instanceof EngineError)) throw error;
       const hint = /server gave HTTP response to HTTPS client/.test(error.message) ? plainHttp : "";
       throw new EngineError(`the image cannot be pulled: ${error.message}${hint}`, error.status);
@@ -148,7 +137,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     pull(image: ImageReference, digest: string, release: string, pull: Pull): Promise<void> {
       const name = `${nameOf(image)}@${digest}`;
       const note = join(pullsFolder, release);
-      return exclusively(name, async () => {
+      return oneAtATime(name, async () => {
         if (pull.signal.aborted) throw new Failure("it was ended");
         const isOthers = (await inspect(name, pull.signal)) !== undefined;
         if (!isOthers) {
@@ -171,7 +160,7 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
     /** Pulls a base image by its digest. It stays in the engine as a cache. */
     pullBase(image: ImageReference, digest: string, pull: Pull): Promise<Image> {
       const name = `${nameOf(image)}@${digest}`;
-      return exclusively(name, async () => {
+      return oneAtATime(name, async () => {
         const stored = await inspect(name, pull.signal);
         if (stored) return stored;
         await download(image, digest, pull);
@@ -208,11 +197,11 @@ export function createImages(api: EngineApi, repository: string, pullsFolder: st
 export type Images = ReturnType<typeof createImages>;
 
 /** Throws if the engine cannot run an image, or if the image is too large. */
-export function checkImage({ platform, bytes }: Image, own: string, most_bytes: number): void {
+export function checkImage({ platform, bytes }: Image, own: string, max_bytes: number): void {
   const runs = [own, ...(own === "linux/amd64" ? ["linux/386"] : own === "linux/arm64" ? ["linux/arm"] : [])];
   if (!runs.includes(platform)) throw new Failure(`the image is for ${platform}, and the engine runs ${own}`);
-  if (bytes > most_bytes)
+  if (bytes > max_bytes)
     throw new Failure(
-      `the image is larger than deployments.buildDisk (${byteSizeText(most_bytes)}): ${byteSizeText(bytes)}`,
+      `the image is larger than deployments.buildDisk (${byteSizeText(max_bytes)}): ${byteSizeText(bytes)}`,
     );
 }

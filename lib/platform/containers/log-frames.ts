@@ -1,5 +1,5 @@
 /** The largest accepted frame. Engines split lines far below this size. */
-const longestFrame = 16 * 1024 * 1024;
+const maxFrame = 16 * 1024 * 1024;
 
 /**
  * Splits a container log into the chunks of its two streams. Each chunk follows an eight-byte header with the stream
@@ -10,7 +10,7 @@ export function createFrameReader(take: (stream: "stdout" | "stderr", chunk: Buf
   return (chunk: Buffer): void => {
     rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     while (rest.length >= 8) {
-      const size = Math.min(rest.readUInt32BE(4), longestFrame);
+      const size = Math.min(rest.readUInt32BE(4), maxFrame);
       if (rest.length < 8 + size) return;
       take(rest[0] === 2 ? "stderr" : "stdout", rest.subarray(8, 8 + size));
       rest = rest.subarray(8 + size);

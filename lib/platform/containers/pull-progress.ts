@@ -15,7 +15,7 @@ const line = v.object({
 const pause_ms = 2_000;
 
 /** Turns the progress of a pull into a few log lines. Throws if the engine reports an error or the image is too large. */
-export function createPullProgress(log: (line: LogLine) => void, most_bytes: number) {
+export function createPullProgress(log: (line: LogLine) => void, max_bytes: number) {
   const layers = new Map<string, { got: number; total: number; isDone: boolean }>();
   let next_at = monotonicNow() + pause_ms;
   const sum = (of: (layer: { got: number; total: number }) => number) =>
@@ -35,8 +35,8 @@ export function createPullProgress(log: (line: LogLine) => void, most_bytes: num
     } else if (/complete|exists/.test(status)) layer.got = layer.total;
     layer.isDone ||= /^(Pull complete|Already exists)/.test(status);
     const total = sum((one) => one.total);
-    if (total > most_bytes)
-      throw new EngineError(`the image is larger than deployments.buildDisk (${byteSizeText(most_bytes)})`);
+    if (total > max_bytes)
+      throw new EngineError(`the image is larger than deployments.buildDisk (${byteSizeText(max_bytes)})`);
     if (monotonicNow() < next_at) return;
     next_at = monotonicNow() + pause_ms;
     const done = [...layers.values()].filter(({ isDone }) => isDone).length;

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { BackendResponse } from "../../drivers/outbound/backend-request.ts";
 import type { Outbound } from "../../drivers/outbound/outbound.ts";
 import { defaultRegistry, type ImageReference, isLoopbackRegistry } from "../../kernel/text/image-reference.ts";
+import { parseJson } from "../../kernel/text/json.ts";
 import { parseUrl } from "../../kernel/text/url.ts";
 import { Failure } from "../runtime/failure.ts";
 import type { Credential } from "./credentials.ts";
@@ -17,7 +18,7 @@ const accept = [
 
 const digestForm = /^sha256:[0-9a-f]{64}$/;
 const timeout_ms = 20_000;
-const largestManifest = 4 * 1024 * 1024;
+const maxManifest = 4 * 1024 * 1024;
 
 interface Ports {
   readonly outbound: Pick<Outbound, "callBackend">;
@@ -40,16 +41,8 @@ const parametersOf = (challenge: string) =>
     ]),
   );
 
-const token = v.union([
-  v.pipe(
-    v.object({ token: v.pipe(v.string(), v.nonEmpty()) }),
-    v.transform((body) => body.token),
-  ),
-  v.pipe(
-    v.object({ access_token: v.pipe(v.string(), v.nonEmpty()) }),
-    v.transform((body) => body.access_token),
-  ),
-]);
+const text = v.fallback(v.string(), "");
+const token = v.object({ token: text, access_token: text });
 
 /**
  * The current digest of an image in its registry. The engine never resolves a tag, because it may hold an older image.
@@ -60,7 +53,7 @@ export async function resolveDigest(image: ImageReference, ports: Ports): Promis
   const scheme = isLoopbackRegistry(image) ? "http" : "https";
   const host = registry === defaultRegistry ? "registry-1.docker.io" : registry;
   const url = `${scheme}://${host}/v2/${repository}/manifests/${image.digest ?? tagOf(image)}`;
-  const asked = { headers: { accept }, url, max_bytes: largestManifest };
+  const asked = { headers: { accept }, url, max_bytes: maxManifest };
   const first = await ask(image, ports, { ...asked, method: "HEAD" });
   const authorization = first.status === 401 ? await authorize(image, first, ports) : undefined;
   const headers = { accept, ...(authorization && { authorization }) };
@@ -127,13 +120,13 @@ async function authorize(image: ImageReference, answer: BackendResponse, ports: 
   const challenge = String(answer.headers?.["www-authenticate"] ?? "");
   if (/^basic\b/i.test(challenge)) return credential && basic(credential);
   if (!/^bearer\b/i.test(challenge)) return undefined;
-  const given = parametersOf(challenge);
-  const realm = parseUrl(given.get("realm") ?? "");
+  const asked = parametersOf(challenge);
+  const realm = parseUrl(asked.get("realm") ?? "");
   const isHere = isLoopbackRegistry(image) && realm !== undefined && isLoopbackRegistry({ registry: realm.host });
   const isSafe = realm?.protocol === "https:" || (realm?.protocol === "http:" && isHere);
   if (!realm || !isSafe || realm.username !== "")
     throw new Failure(`the registry ${image.registry} names no https URL for its tokens`);
-  const service = given.get("service");
+  const service = asked.get("service");
   if (service !== undefined) realm.searchParams.set("service", service);
   realm.searchParams.set("scope", `repository:${image.repository}:pull`);
   const got = await ask(image, ports, {
@@ -143,15 +136,8 @@ async function authorize(image: ImageReference, answer: BackendResponse, ports: 
     max_bytes: 256 * 1024,
   });
   refuse(image, got, ports);
-  const parsed = v.safeParse(token, parseBody(got.bytes));
-  if (parsed.success && /^[\x21-\x7e]+$/.test(parsed.output)) return `Bearer ${parsed.output}`;
+  const parsed = v.safeParse(token, parseJson(got.bytes.toString()));
+  const given = parsed.success ? parsed.output.token || parsed.output.access_token : "";
+  if (/^[\x21-\x7e]+$/.test(given)) return `Bearer ${given}`;
   throw new Failure(`the registry ${image.registry} gives no token`);
-}
-
-function parseBody(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return undefined;
-  }
 }

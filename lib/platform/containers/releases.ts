@@ -45,7 +45,7 @@ async function pull({ deployment_id, source, pin }: Order, { log, signal }: Run,
   const digest = pin ?? (await resolveDigest(reference, { outbound, credential, signal }));
   log({ level: "info", message: `Resolved the image to ${digest}` });
   const headers = engineHeaders(reference, credential);
-  await images.pull(reference, digest, deployment_id, { log, signal, headers, most_bytes: limits.disk_bytes });
+  await images.pull(reference, digest, deployment_id, { log, signal, headers, max_bytes: limits.disk_bytes });
   return digest;
 }
 

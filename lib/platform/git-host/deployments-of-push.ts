@@ -30,7 +30,6 @@ interface Ports {
   readonly log: Log;
 }
 
-/** A pushed branch. */
 interface Branch {
   readonly repo: string;
   readonly branch: string;
@@ -39,14 +38,13 @@ interface Branch {
   readonly paths: readonly string[] | undefined;
 }
 
-/** A deployment that a push created. */
 interface Begun {
   readonly id: string;
   readonly what: string;
 }
 
 /** A push is one request, so the rate limit of its key does not limit its deployments. */
-const mostBranches = 20;
+const maxBranches = 20;
 const defaultEnvironment = "production";
 const target = v.object({ environment: environmentName });
 const ends: Readonly<Record<string, string>> = {
@@ -193,8 +191,8 @@ export function createDeploymentsOfPush({ apps, deployments, projects, pushes, c
     const begun: Begun[] = [];
     let deployed = 0;
     for (const [i, one] of branches.entries()) {
-      if (deployed === mostBranches) {
-        yield `The push is stored, but its other branches (${branches.length - i}) are not deployed: a push deploys at most ${mostBranches} branches`;
+      if (deployed === maxBranches) {
+        yield `The push is stored, but its other branches (${branches.length - i}) are not deployed: a push deploys at most ${maxBranches} branches`;
         break;
       }
       const pushed = { repo, ...one };

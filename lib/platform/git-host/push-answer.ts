@@ -1,11 +1,11 @@
-import { systemTimer } from "../../kernel/clock.ts";
+import { within } from "../../kernel/node/promises.ts";
 import { shownLine, stillHere } from "../repositories/push-request.ts";
 
 /** Shorter than the half minute after which some proxies drop an idle connection. */
 const heartbeat = "15s";
 const end = "0000";
 /** The report of a push is short. What is longer has been pushed all the same; only its overtaken branches are not seen. */
-const mostReport_bytes = 1024 * 1024;
+const maxReport_bytes = 1024 * 1024;
 
 /** The refs that git says it has changed: each in a line of its own, which may begin with the length of its packet. */
 const refsIn = (report: readonly Buffer[]): ReadonlySet<string> =>
@@ -33,7 +33,7 @@ export async function* pushAnswer(
   try {
     for await (const chunk of answer) {
       length += chunk.length;
-      if (length <= mostReport_bytes) report.push(chunk);
+      if (length <= maxReport_bytes) report.push(chunk);
       const bytes = Buffer.concat([held, chunk]);
       const cut = Math.max(0, bytes.length - end.length);
       if (cut > 0) yield bytes.subarray(0, cut);
@@ -54,13 +54,12 @@ export async function* pushAnswer(
   }
 }
 
-async function isSlow(next: Promise<unknown>): Promise<boolean> {
-  let cancel = () => {};
-  const beat = new Promise<true>((resolve) => {
-    cancel = systemTimer(heartbeat, () => resolve(true));
-  });
-  return Promise.race([next.then(() => false), beat]).finally(() => cancel());
-}
+const isSlow = (next: Promise<unknown>): Promise<boolean> =>
+  within(
+    heartbeat,
+    next.then(() => false),
+    true,
+  );
 
 async function runToEnd(lines: AsyncGenerator<string, void> | undefined): Promise<void> {
   for await (const _ of lines ?? []);

@@ -49,13 +49,13 @@ const reasonOf = (child: Child, limits: BuildLimits) => () => {
   return memoryOf(below) > limits.memory_bytes ? memoryReason(limits) : undefined;
 };
 
-const longestPrint = 64 * 1024;
+const maxPrint = 64 * 1024;
 
 /** Runs a script that inspects the result of a build, and returns its output. */
 export async function printed(script: string, box: Box, { sandbox, signal }: Pick<Build, "sandbox" | "signal">) {
   let text = "";
   const child = sandbox.start(script, box, (chunk) => {
-    if (text.length < longestPrint) text += chunk;
+    if (text.length < maxPrint) text += chunk;
     return 0;
   });
   signal.addEventListener("abort", child.kill);

@@ -21,7 +21,6 @@ import type { Box } from "./sandbox.ts";
 import { fallbackOf, keepFolder, served, siteProgram } from "./static-folder.ts";
 import { provideTools, toolsFolder } from "./tools.ts";
 
-/** The components that a build needs. */
 export interface BuildPorts {
   readonly git: Git;
   readonly releases: Releases;

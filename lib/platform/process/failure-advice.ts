@@ -36,7 +36,6 @@ const missing = /Cannot find (?:module|package) '((?:@[^'/]+\/)?[^'/.][^'/]*)/;
 interface About {
   readonly reachesLoopback: boolean;
   readonly isPruned: boolean;
-  /** The variables of the environment. Their values are not shown. */
   readonly variables: Readonly<Record<string, string>>;
 }
 

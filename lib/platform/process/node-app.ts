@@ -42,7 +42,6 @@ function scriptOf(scripts: Readonly<Record<string, string>>, name: string): stri
   return hasHooks ? `npm run --silent ${name}` : scripts[name];
 }
 
-/** The script that builds. */
 const buildOf = (scripts: Readonly<Record<string, string>>) =>
   ["svc-build", "heroku-postbuild", "build"].find((name) => name in scripts);
 

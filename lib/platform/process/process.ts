@@ -41,7 +41,7 @@ export function createProcessDriver(
   const files = () => begun?.machine.files ?? plainFiles;
   const releases = createReleases(join(folder, "releases"), files);
   const caches = createProjectCaches(join(folder, "cache"), files);
-  const data = createDataFolders(dataFolder ?? join(folder, "data"), files);
+  const data = createDataFolders(dataFolder, files);
 
   const ports = () => {
     if (!begun) throw new Error("the runtime has not started");

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readlinkSync, readSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { descendantsOf } from "../../kernel/node/process-table.ts";
@@ -6,22 +6,16 @@ import { monotonicNow } from "../../kernel/node/system.ts";
 import { connectedTo } from "../runtime/listening-ports.ts";
 
 const silence_ms = 120_000;
-const longest = 120;
+const maxShown = 120;
 /** Of many processes, only the last two are named; a few more are read, because some may have ended. */
-const mostRead = 8;
+const maxRead = 8;
 
-/** A command line may have 2 MB. Nothing is shown beyond `longest`, but a secret that begins there has to be whole. */
-const commandBytes = 64 * 1024;
+/** A command line may have 2 MB. A secret that begins in what is shown has to be whole. */
+const maxSearched = 64 * 1024;
 
 const commandOf = (pid: number) => {
   try {
-    const file = openSync(`/proc/${pid}/cmdline`, "r");
-    try {
-      const bytes = Buffer.alloc(commandBytes);
-      return bytes.toString("utf8", 0, readSync(file, bytes)).replaceAll("\0", " ").trim();
-    } finally {
-      closeSync(file);
-    }
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").slice(0, maxSearched).replaceAll("\0", " ").trim();
   } catch {
     return ""; // The process has ended.
   }
@@ -43,12 +37,12 @@ function waitsFor(pid: number, hide: (text: string) => string): string {
   const isOwn = boxed.length > 0;
   const innermost = isOwn ? boxed : leaves;
   const commands = innermost
-    .slice(-mostRead)
+    .slice(-maxRead)
     .map((one) => commandOf(one.pid))
     .filter((text) => text !== "");
   // The machine's network also contains connections of other programs.
   const places = [...new Set(boxed.slice(-1).flatMap((one) => connectedTo(one.pid)))].slice(0, 3);
-  const runs = commands.slice(-2).map((text) => `"${hide(text).slice(0, longest)}"`);
+  const runs = commands.slice(-2).map((text) => `"${hide(text).slice(0, maxShown)}"`);
   const network = places.length > 0 ? `, connected to ${places.join(" and ")}` : ", connected to nothing";
   return `it waits for ${runs.join(" and ") || "a process that has ended"}${isOwn ? network : ""}`;
 }

@@ -38,7 +38,6 @@ const ofTools =
 const byLine = (read: (line: string) => string | undefined) => (text: string) =>
   text.split("\n").map(read).find(Boolean);
 
-/** Each file that may name a Node version, and how to read it. */
 const files = [
   [".nvmrc", byLine(firstWord)],
   [".node-version", byLine(firstWord)],
@@ -75,7 +74,6 @@ const inTable = (table: string) =>
     : /^requires-python\s*=\s*["']([^"']+)["']/m
   ).exec(table)?.[1];
 
-/** Each file that may name a Python version, and how to read it. */
 const filesOfPython = [
   [".python-version", byLine((line) => firstWord(line)?.replace(/^(cpython|python)-?/, ""))],
   ["runtime.txt", byLine((line) => /^python-(\S+)/.exec(line.trim())?.[1])],

@@ -107,7 +107,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
     let interim = 0;
     asked.on("information", ({ statusCode, rawHeaders }) => {
       if (++interim > mostInterim) return fail(asked);
-      if (statusCode !== 103 || rawHeaders.length === 0 || interim > mostHints) return;
+      if (statusCode !== 103 || rawHeaders.length === 0 || interim > maxHints) return;
       try {
         response.writeEarlyHints(pairs(rawHeaders));
       } catch {
@@ -127,7 +127,7 @@ export function forward(request: IncomingMessage, response: ServerResponse, upst
 }
 
 /** How many early hints reach the client. They have no backpressure: an app could fill the memory with them. */
-const mostHints = 16;
+const maxHints = 16;
 
 /**
  * Begins the response to the client. Returns false if Node cannot write it: an app may send any status and any reason.
@@ -153,7 +153,7 @@ function pairs(raw: readonly string[]): Record<string, string[]> {
 }
 
 /** A client should wait for the answer (RFC 6455). Some send their first frames at once. */
-const mostEarly = 65_536;
+const maxEarly = 65_536;
 
 /**
  * Reads from a client that waits for an answer, because only a reader learns that the client has left. Then, or if the
@@ -166,7 +166,7 @@ function untilAnswered(socket: Duplex): () => void {
   const keep = (chunk: Buffer) => {
     early.push(chunk);
     size += chunk.length;
-    if (size > mostEarly) leave();
+    if (size > maxEarly) leave();
   };
   socket.on("data", keep).once("end", leave).resume();
   return () => {

@@ -10,7 +10,7 @@ export type Guard = ReturnType<typeof createGuard>;
 /** How many right and how many wrong credentials are remembered, so that attackers cannot fill the memory. */
 const remembered = 256;
 /** A check keeps a processor busy for a while. Each app runs one at a time, and at most this many wait. */
-const mostWaiting = 16;
+const maxWaiting = 16;
 
 function credentialsOf(header: string): { user: string; password: string } | undefined {
   const [, coded] = /^basic +([A-Za-z0-9+/]+=*) *$/i.exec(header) ?? [];
@@ -55,7 +55,7 @@ export function createGuard({ user, hash }: Protection, { isPassword }: Pick<Pas
       const given = credentialsOf(header);
       if (!given) return "refused";
       const running = checks.get(name);
-      if (!running && checks.size >= mostWaiting) return "busy";
+      if (!running && checks.size >= maxWaiting) return "busy";
       // Check the password even if the user is wrong, so that both cases take equally long.
       const checking = running ?? check(name, given.password, given.user === user);
       return checking.then((isRight) => (isRight ? "passed" : "refused"));

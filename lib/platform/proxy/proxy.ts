@@ -1,10 +1,10 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Protection } from "../../features/environments/protection.ts";
 import { mostHeaders } from "../../kernel/answers-of-apps.ts";
-import { systemTimer } from "../../kernel/clock.ts";
 import { createChunkJoiner } from "../../kernel/node/small-chunks.ts";
 import type { PasswordHashes } from "../../kernel/secrets/password-hash.ts";
+import { pause } from "../runtime/pause.ts";
 import { forward, forwardUpgrade, isRepeatable, type Result } from "./forward.ts";
 import { createGuard, type Guard } from "./guard.ts";
 import { framingFault, hasBody } from "./headers.ts";
@@ -31,40 +31,26 @@ const texts = {
   503: "The app is down\n",
 } as const;
 
-const phrases = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  404: "Not Found",
-  421: "Misdirected Request",
-  429: "Too Many Requests",
-  502: "Bad Gateway",
-  503: "Service Unavailable",
-} as const;
-
 const challenge = 'Basic realm="protected", charset="UTF-8"';
 
-const overflow = {
-  status: 502,
-  text: `The headers of the app's answer have more than ${mostHeaders / 1024} KiB\n`,
-} as const;
+const overflow = { status: 502, text: `The headers of the app's answer have more than ${mostHeaders / 1024} KiB\n` };
 /** Why a client got no response of an app. */
 type Reason = keyof typeof texts | "overflow";
 
 interface Refusal {
-  readonly status: keyof typeof phrases;
+  readonly status: number;
   readonly text: string;
+}
+
+interface ProxySettings {
+  readonly behindProxy: boolean;
+  readonly passwords: PasswordHashes;
 }
 
 export type AppsProxy = ReturnType<typeof createProxy>;
 
 /** The reverse proxy of the apps. Maps hosts to apps, and each app to the backend that serves it. */
-export function createProxy({
-  behindProxy,
-  passwords,
-}: {
-  readonly behindProxy: boolean;
-  readonly passwords: PasswordHashes;
-}) {
+export function createProxy({ behindProxy, passwords }: ProxySettings) {
   const joinSmallChunks = createChunkJoiner();
   const apps = new Map<string, string>();
   const targets = new Map<string, Target>();
@@ -98,7 +84,7 @@ export function createProxy({
 
   const refuseUpgrade = (socket: Duplex, { status, text }: Refusal): void => {
     const lines = [
-      `HTTP/1.1 ${status} ${phrases[status]}`,
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
       "content-type: text/plain; charset=utf-8",
       `content-length: ${Buffer.byteLength(text)}`,
       ...(status === 401 ? [`www-authenticate: ${challenge}`] : []),
@@ -143,7 +129,7 @@ export function createProxy({
       if (!mayRepeat) return 502;
       const pause_ms = pauses_ms[number - 1];
       if (pause_ms === undefined) return target.backend.port === undefined ? 503 : 502;
-      await new Promise<void>((done) => void systemTimer(pause_ms, done));
+      await pause(pause_ms);
     }
   };
 

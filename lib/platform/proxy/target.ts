@@ -1,6 +1,6 @@
 import { Agent, type ClientRequestArgs } from "node:http";
 import { Socket } from "node:net";
-import { systemTimer } from "../../kernel/clock.ts";
+import { within } from "../../kernel/node/promises.ts";
 
 /** The backend of an app: a running instance, or one that is starting. */
 export interface Backend {
@@ -60,15 +60,10 @@ export function createTarget(backend: Backend) {
     /** Closes the WebSockets, whose clients reconnect, and waits for open requests, at most `within_ms`. */
     async drain(within_ms: number): Promise<void> {
       for (const end of sockets) end();
-      if (inHand > 0) {
-        await new Promise<void>((resolve) => {
-          const cancel = systemTimer(within_ms, resolve);
-          isEmpty = () => {
-            cancel();
-            resolve();
-          };
-        });
-      }
+      const empty = new Promise<void>((resolve) => {
+        isEmpty = resolve;
+      });
+      if (inHand > 0) await within(within_ms, empty, undefined);
       agent.destroy();
     },
   };

@@ -4,10 +4,10 @@ import { Problem } from "../../kernel/errors.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
 
 /** The most that a fetch may send, decompressed: 160,000 commits. Git's own limit, 10 MiB, is for compressed bytes. */
-const most_bytes = 8 * 1024 * 1024;
+const max_bytes = 8 * 1024 * 1024;
 
 const tooLarge = () =>
-  new Problem("body_too_large", `a fetch may send at most ${byteSizeText(most_bytes)}, decompressed`);
+  new Problem("body_too_large", `a fetch may send at most ${byteSizeText(max_bytes)}, decompressed`);
 const notZipped = () =>
   new Problem("unsupported_media_type", "the body must be gzip, which its Content-Encoding names, or have no encoding");
 
@@ -21,7 +21,7 @@ export async function* fetchBody(
   try {
     for await (const chunk of isZipped ? pipeline(unclosed(body), createGunzip(), () => {}) : unclosed(body)) {
       bytes += chunk.length;
-      if (bytes > most_bytes) throw tooLarge();
+      if (bytes > max_bytes) throw tooLarge();
       yield chunk;
     }
   } catch (error) {

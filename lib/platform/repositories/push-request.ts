@@ -22,7 +22,7 @@ export interface PushRequest {
 
 const command = /^([0-9a-f]{40}) ([0-9a-f]{40}) ([^\0\n]+)(?:\0([^\n]*))?\n?$/;
 /** The commands of a push are short. A longer first part is not parsed. */
-const mostBytes = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 
 const idOf = (id: string) => (/^0+$/.test(id) ? undefined : id);
 
@@ -71,7 +71,7 @@ export function createPushReader() {
         line(bytes.toString("utf8", at + 4, at + length));
         at += length;
       }
-      if (bytes.length > mostBytes) section = "done";
+      if (bytes.length > maxBytes) section = "done";
     },
     get request(): PushRequest {
       return { updates, options, isShallow, showsText: / side-band-64k( |$)/.test(` ${capabilities}`) };

@@ -12,11 +12,8 @@ type Read = (...args: string[]) => Promise<string | undefined>;
 
 const branchOf = (ref: string | undefined) => /^refs\/heads\/(.+)$/.exec(ref ?? "")?.[1];
 
-/**
- * The most characters of names that are kept for a push; git's output is cut at 1 MiB. With 500 branches, the names of
- * all took gigabytes.
- */
-const mostNames = 256 * 1024;
+/** The characters of names that are kept for a push: it may have many branches, each with the names of all files. */
+const maxNames = 256 * 1024;
 
 async function changed(read: Read, { before, commit }: RefUpdate): Promise<string | undefined> {
   if (before === undefined || commit === undefined) return undefined;
@@ -39,7 +36,7 @@ export async function pushedBranches(read: Read, updates: readonly RefUpdate[]) 
   const branches: PushedBranch[] = [];
   const changes: BranchChange[] = [];
   const tags: string[] = [];
-  let left = mostNames;
+  let left = maxNames;
   for (const update of updates) {
     const { ref, commit } = update;
     const branch = branchOf(ref);

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import type { RepositoryName } from "../../features/repositories/service.ts";
 import { Problem } from "../../kernel/errors.ts";
 import { AbortController } from "../../kernel/node/web.ts";
+import { createRandom } from "../../kernel/random.ts";
 import { lackOfDisk } from "../runtime/disk.ts";
 import { createGitCommand } from "../runtime/git-command.ts";
 import type { GitGroup } from "../runtime/limited-git.ts";
@@ -15,9 +16,9 @@ import { storedRepositories } from "./stored-repositories.ts";
 /** Leftovers of a killed git: locks, which block the next push, and partial packs. */
 const leftover = /\.lock$|^(tmp_|\.tmp-)/;
 /** Each push adds a pack. Above this number, packs are merged. */
-const mostPacks = 20;
+const maxPacks = 20;
 /** The concurrent git requests per organization. Each takes several processes. */
-const mostRequests = 16;
+const maxRequests = 16;
 const refusedEnd = /\.lock$|\.$/;
 
 export type Repositories = ReturnType<typeof createRepositories>;
@@ -34,7 +35,6 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const serving = new Map<string, number>();
   /** The cleanup by the first of several concurrent pushes. The others wait for it. */
   const tidied = new Map<string, Promise<void>>();
-  let halves = 0;
   /** The settings of a new repository. */
   let newSettings: Buffer;
   let begun: Promise<ReturnType<typeof createGitCommand>> | undefined;
@@ -57,13 +57,8 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     writeFileSync(settings, gitSettings(pushLimit));
     const git = createGitCommand(join(own, "git"), { url: "file:" }, group);
     await rm(template, { recursive: true, force: true });
-    const made = await git(
-      [...formats, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template],
-      {
-        signal: closing.signal,
-        timeout: "30s",
-      },
-    );
+    const init = ["init", "--quiet", "--bare", "--template=", "--initial-branch=main", "--", template];
+    const made = await git([...formats, ...init], { signal: closing.signal, timeout: "30s" });
     if (!made.ok) throw new Error(`git cannot make a repository: ${made.reason}`);
     newSettings = await readFile(join(template, "config"));
     return git;
@@ -88,8 +83,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const make = async (name: RepositoryName): Promise<string> => {
     const path = pathOf(name);
     if (existsSync(path)) return path;
-    halves += 1;
-    const half = `${path}.${process.pid}-${halves}.half`;
+    const half = `${path}.${createRandom().alphanumeric(16)}.half`;
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
     await cp(template, half, { recursive: true });
     await rename(half, path).catch((error) => {
@@ -134,7 +128,7 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
   const repack = async (path: string): Promise<void> => {
     if (pushing.get(path) !== 1) return;
     const files = await readdir(join(path, "objects/pack")).catch(() => []);
-    if (files.filter((name) => name.endsWith(".pack")).length < mostPacks) return;
+    if (files.filter((name) => name.endsWith(".pack")).length < maxPacks) return;
     const git = await ready();
     const limits = ["-c", "pack.windowMemory=64m", "-c", "pack.threads=1"];
     const args = ["--git-dir", path, ...limits, "repack", "--geometric=2", "-d", "--quiet"];
@@ -167,10 +161,10 @@ export function createRepositories(folder: string, { pushLimit }: { readonly pus
     ): Promise<BackendAnswer | undefined> {
       await ready();
       const { organization_id } = name;
-      if ((serving.get(organization_id) ?? 0) >= mostRequests)
+      if ((serving.get(organization_id) ?? 0) >= maxRequests)
         throw new Problem(
           "rate_limited",
-          `${mostRequests} git requests of this organization run already; try again later`,
+          `${maxRequests} git requests of this organization run already; try again later`,
           { headers: { "retry-after": "5" } },
         );
       const leaves = [count(serving, organization_id)];

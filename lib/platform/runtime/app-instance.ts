@@ -22,7 +22,6 @@ export interface Ports {
   readonly isOnlyIpv6: boolean;
 }
 
-/** A program to run, with its health check. */
 export interface Program {
   readonly deployment_id: string;
   start(ports: Ports, take: (line: LogLine) => void): Child;

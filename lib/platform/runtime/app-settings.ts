@@ -11,7 +11,7 @@ import { Failure } from "./failure.ts";
 
 const command = textOf(1, 4096);
 const relativePath = (what: string) => textLike(255, /^(?!\/)(?!.*(^|\/)\.\.(\/|$))[^\0]+$/, `must be ${what}`);
-const longestRun_s = 86_400;
+const maxRun_s = 86_400;
 const schedule = v.pipe(
   record({
     name: textLike(64, /^[A-Za-z0-9._-]{1,64}$/, "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen"),
@@ -22,7 +22,7 @@ const schedule = v.pipe(
         durationText(),
         v.check((text) => {
           const ms = parseDuration(text);
-          return ms === undefined || (ms >= 1_000 && ms <= longestRun_s * 1_000);
+          return ms === undefined || (ms >= 1_000 && ms <= maxRun_s * 1_000);
         }, "must be between 1s and 24h"),
       ),
       "1h",
@@ -61,9 +61,9 @@ export function rootWithin(
   throw new Failure(`the repository has no folder ${root}, ${from}`);
 }
 
-/** In KiB. To check 1 MiB of settings took up to 0.3 s. */
-const largestSettings = 256;
-const largestFile = 1024;
+/** In KiB. The server waits while settings are checked. */
+const maxSettings = 256;
+const maxFile = 1024;
 
 /** The real path of a file of the repository; undefined for a link that leads out of it, whether or not to a file. */
 function pathWithin(root: string, name: string): string | undefined {
@@ -94,7 +94,7 @@ function decoded(bytes: Buffer): string {
 }
 
 /** Reads a text file of the repository, of at most `most` KiB. A link that leads out of it counts as missing. */
-export function readWithin(root: string, name: string, most = largestFile): string | undefined {
+export function readWithin(root: string, name: string, most = maxFile): string | undefined {
   const real = fileWithin(root, name);
   if (real === undefined) return undefined;
   if (statSync(real).size > most * 1024) throw new Failure(`${name} is larger than ${most} KiB`);
@@ -102,7 +102,7 @@ export function readWithin(root: string, name: string, most = largestFile): stri
 }
 
 /** Reads a file of settings. */
-export const settingsWithin = (root: string, name: string) => readWithin(root, name, largestSettings);
+export const settingsWithin = (root: string, name: string) => readWithin(root, name, maxSettings);
 
 /** Reads the beginning of a file of any size, such as a lock file or a program. */
 export function beginningWithin(root: string, name: string): string {
@@ -110,7 +110,7 @@ export function beginningWithin(root: string, name: string): string {
   if (real === undefined) return "";
   const file = openSync(real, "r");
   try {
-    const bytes = Buffer.alloc(largestSettings * 1024);
+    const bytes = Buffer.alloc(maxSettings * 1024);
     return decoded(bytes.subarray(0, readSync(file, bytes)));
   } finally {
     closeSync(file);
@@ -125,7 +125,7 @@ export function parseFile<S extends v.GenericSchema>(schema: S, name: string, te
   } catch (error) {
     throw new Failure(`${name} is not JSON: ${(error as Error).message}`);
   }
-  // Only the first mistake is reported, and to look for the next date of 50 schedules that never fire takes 0.6 s.
+  // Only the first mistake is reported, and to look for the next date of a schedule that never fires is slow.
   const result = v.safeParse(schema, given, { abortEarly: true });
   if (result.success) return result.output;
   const { path, message } = detailOf(result.issues[0]);

@@ -4,7 +4,6 @@ import { AbortController } from "../../kernel/node/web.ts";
 import { Declined, Failure, Unhealthy } from "./failure.ts";
 import { createTask, type Task } from "./task.ts";
 
-/** The log and the abort signal of background work. */
 export interface Run {
   readonly log: (line: LogLine) => void;
   /** Whether the log is full. */
@@ -25,7 +24,6 @@ interface Release {
 }
 
 interface Work<R extends Release> {
-  /** The kind of a release's pin. */
   readonly pinned: "commit" | "image";
   /** The wanted release if it is still stored; otherwise it is rebuilt from its pin. */
   releaseOf(order: Order, wanted: string | null, run: Run): Promise<R>;
@@ -62,6 +60,8 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
   const started = new Map<string, Instance>();
   const closing = new AbortController();
   const { signal }: Pick<Run, "signal"> = closing;
+  /** Of work outside of deployments, nothing is logged. */
+  const quietRun: Run = { log: () => {}, isFull: () => true, signal };
   // Each restarted app keeps a listener while it runs.
   setMaxListeners(0, closing.signal);
 
@@ -130,13 +130,12 @@ export function createBackgroundSteps<R extends Release>({ pinned, releaseOf, wa
     },
 
     async start(app: App): Promise<Instance> {
-      const run = { log: () => {}, isFull: () => true, signal: closing.signal };
-      const release = await releaseOf(app, app.release, run);
-      return start({ ...app, release: release.name }, release, run);
+      const release = await releaseOf(app, app.release, quietRun);
+      return start({ ...app, release: release.name }, release, quietRun);
     },
 
     /** The stored release for a command; rebuilt if it is no longer stored. */
-    release: (app: App) => releaseOf(app, app.release, { log: () => {}, isFull: () => true, signal: closing.signal }),
+    release: (app: App) => releaseOf(app, app.release, quietRun),
     signal,
 
     /** Aborts all tasks at once. Resolves when the instances are `drained` too. */

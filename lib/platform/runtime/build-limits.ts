@@ -18,7 +18,6 @@ export interface BuildLimits {
 /** Counts the bytes that a build has written so far. Stops counting at `most`. */
 export type Written = (most: number) => Promise<number>;
 
-/** The limits of a build, and the count of its written bytes. */
 interface Watched {
   readonly limits: BuildLimits;
   readonly written: Written;

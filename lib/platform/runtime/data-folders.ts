@@ -1,14 +1,9 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
+import type { Environment } from "../../features/environments/live-apps.ts";
 import { createRandom } from "../../kernel/random.ts";
 import { plainFiles } from "../box/tenant-files.ts";
-
-/** An environment of a project. */
-export interface DataKey {
-  readonly project_id: string;
-  readonly environment: string;
-}
 
 /** Needed because an environment may be named `..`. */
 const prefix = "of-";
@@ -19,10 +14,10 @@ export type DataFolders = ReturnType<typeof createDataFolders>;
 
 /** The data folders of apps. Each lasts as long as its environment. */
 export function createDataFolders(folder: string, files = () => plainFiles) {
-  const pathOf = ({ project_id, environment }: DataKey) => join(folder, project_id, prefix + environment);
+  const pathOf = ({ project_id, environment }: Environment) => join(folder, project_id, prefix + environment);
   return {
     /** Opens the data folder of an environment for the user of its organization. */
-    async open(key: DataKey, user: number | undefined): Promise<string> {
+    async open(key: Environment, user: number | undefined): Promise<string> {
       const path = pathOf(key);
       await mkdir(path, { recursive: true, mode: 0o700 });
       await files().own(path, user);
@@ -30,14 +25,14 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
     },
 
     /** Undefined if the environment has not stored anything. */
-    bytes: async (key: DataKey): Promise<number | undefined> =>
+    bytes: async (key: Environment): Promise<number | undefined> =>
       existsSync(pathOf(key)) ? files().bytes(pathOf(key)) : undefined,
 
     /**
      * Moves a deleted environment's folder aside, so a new environment of that name starts empty. Apps that still run
      * keep it as `/data`.
      */
-    async retire(key: DataKey): Promise<void> {
+    async retire(key: Environment): Promise<void> {
       await rename(pathOf(key), join(folder, key.project_id, retired + createRandom().alphanumeric(16))).catch(
         (error) => {
           if (error.code !== "ENOENT") throw error;
@@ -54,7 +49,7 @@ export function createDataFolders(folder: string, files = () => plainFiles) {
     },
 
     /** Removes the data of deleted environments that crashes left behind. */
-    async removeGone(isKept: (key: DataKey) => Promise<boolean>): Promise<void> {
+    async removeGone(isKept: (key: Environment) => Promise<boolean>): Promise<void> {
       if (!existsSync(folder)) return;
       for (const project_id of await readdir(folder))
         for (const name of await readdir(join(folder, project_id))) {

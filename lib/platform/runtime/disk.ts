@@ -36,11 +36,11 @@ async function freeBytes(folder: string): Promise<number> {
 }
 
 /** The free disk space that builds and pushes need to start. The database needs space too. */
-const leastFree_bytes = 1024 ** 3;
+const minFree_bytes = 1024 ** 3;
 
 /** Why something cannot start on the disk of a folder; undefined if it can. */
 export async function lackOfDisk(folder: string, what: "a build" | "a push"): Promise<string | undefined> {
   const free = await freeBytes(folder);
-  if (free >= leastFree_bytes) return undefined;
-  return `only ${byteSizeText(free)} of disk is free, and ${what} needs ${byteSizeText(leastFree_bytes)}`;
+  if (free >= minFree_bytes) return undefined;
+  return `only ${byteSizeText(free)} of disk is free, and ${what} needs ${byteSizeText(minFree_bytes)}`;
 }

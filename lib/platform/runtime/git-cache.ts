@@ -3,17 +3,17 @@ import { readdir, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { folderBytes } from "./disk.ts";
 import { Failure } from "./failure.ts";
+import { createOneAtATime } from "./one-at-a-time.ts";
 
 /** A cache with more commits is recreated: each fetch adds a pack, and git searches all packs. */
-export const mostCommits = 100;
+export const maxCommits = 100;
 
 /** Leftovers of a killed git: locks, which block the next run, and partial packs as large as the fetch. */
 const leftover = /\.lock$|^tmp_/;
 
 /** The caches of fetched commits: bare repositories, one per project and URL. */
 export function createGitCaches() {
-  /** The last use of each cache. */
-  const uses = new Map<string, Promise<unknown>>();
+  const oneAtATime = createOneAtATime();
   /** Caches that this process has cleaned up. */
   const tidy = new Set<string>();
 
@@ -33,45 +33,34 @@ export function createGitCaches() {
      * Runs `work` with exclusive use of the cache. Otherwise concurrent fetches would fail on locks, and shrinking
      * would remove files during a checkout. If `signal` aborts, waiting ends.
      */
-    async alone<T>(cache: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-      const before = uses.get(cache) ?? Promise.resolve();
-      let free = () => {};
-      const own = new Promise<void>((resolve) => {
-        free = resolve;
-      });
-      const use = before.then(() => own);
-      uses.set(cache, use);
-      void use.then(() => uses.get(cache) === use && uses.delete(cache));
+    alone<T>(cache: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       let leave = () => {};
-      const ended = new Promise<void>((resolve) => {
-        leave = resolve;
+      const ended = new Promise<never>((_, reject) => {
+        leave = () => reject(new Failure("it was ended"));
         signal.addEventListener("abort", leave);
       });
-      await Promise.race([before, ended]);
-      signal.removeEventListener("abort", leave);
-      try {
+      const use = oneAtATime(cache, async () => {
+        signal.removeEventListener("abort", leave);
         if (signal.aborted) throw new Failure("it was ended");
-        const isTidy = tidy.delete(cache);
         // An earlier process may have been killed during its work.
-        if (!isTidy) await removeLeftovers(cache);
+        if (!tidy.delete(cache)) await removeLeftovers(cache);
         try {
           return await work();
         } finally {
           await removeLeftovers(cache);
           tidy.add(cache);
         }
-      } finally {
-        free();
-      }
+      });
+      return Promise.race([use, ended]);
     },
 
     /**
      * Empties a cache that is too large, and returns its size in bytes. Stored releases do not need the cache; a
      * rebuild fetches its commit again.
      */
-    async shrink(cache: string, largest_bytes: number): Promise<number> {
-      const bytes = await folderBytes(cache, largest_bytes);
-      if (bytes <= largest_bytes && (await commitsIn(cache)) < mostCommits) return bytes;
+    async shrink(cache: string, max_bytes: number): Promise<number> {
+      const bytes = await folderBytes(cache, max_bytes);
+      if (bytes <= max_bytes && (await commitsIn(cache)) < maxCommits) return bytes;
       await rm(cache, { recursive: true, force: true, maxRetries: 3 });
       return 0;
     },

@@ -37,7 +37,7 @@ export interface GitOptions {
 
 /** Environment variables of the server that git may need to reach the code host. */
 const passed = /^(https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|SSH_AUTH_SOCK)$/i;
-const largestOutput = 1024 * 1024;
+const maxOutput = 1024 * 1024;
 
 /**
  * Git reads only these settings: repositories may belong to any user, hooks never run, and only the code host's
@@ -129,7 +129,7 @@ function run(
   let stdout = "";
   let stderr = "";
   child.stdout.on("data", (chunk: Buffer) => {
-    if (stdout.length < largestOutput) stdout += chunk;
+    if (stdout.length < maxOutput) stdout += chunk;
   });
   child.stderr.on("data", (chunk: Buffer) => {
     stderr = (stderr + chunk).slice(-4096);

@@ -11,10 +11,9 @@ import type { GitGroup } from "./limited-git.ts";
 import { repositoryIn } from "./local-repositories.ts";
 import { type Submodule, sourceAt, submoduleUrls } from "./submodules.ts";
 
-const mostSubmodules = 50;
+const maxSubmodules = 50;
 const commitId = /^[0-9a-f]{40}$/;
 
-/** A source, resolved to a commit. */
 export interface Resolved {
   readonly url: string;
   /** The folder that caches the project's fetches from this URL. */
@@ -146,8 +145,8 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     },
 
     /** Runs `work` with exclusive use of a repository's cache and passes the size of the cache. */
-    alone: ({ cache }: Resolved, largest_bytes: number, signal: AbortSignal, work: (bytes: number) => Promise<void>) =>
-      caching.alone(cache, signal, async () => work(await caching.shrink(cache, largest_bytes))),
+    alone: ({ cache }: Resolved, max_bytes: number, signal: AbortSignal, work: (bytes: number) => Promise<void>) =>
+      caching.alone(cache, signal, async () => work(await caching.shrink(cache, max_bytes))),
 
     /** Fetches a commit into its repository's cache, unless the cache has it. */
     async fetch(of: Resolved, repo: string | null, signal: AbortSignal): Promise<void> {
@@ -182,7 +181,7 @@ export function createGit(folder: string, caches: string, host: CodeHost, group?
     async submodules({ cache, commit }: Resolved, app: string, signal: AbortSignal): Promise<Submodule[]> {
       const urls = submoduleUrls(app);
       if (urls.size === 0) return [];
-      const paths = [...urls.keys()].slice(0, mostSubmodules).map((path) => `:(literal)${path}`);
+      const paths = [...urls.keys()].slice(0, maxSubmodules).map((path) => `:(literal)${path}`);
       const listed = await git(["--git-dir", cache, "ls-tree", "-z", commit, "--", ...paths], {
         signal,
         timeout: "30s",

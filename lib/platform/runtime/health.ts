@@ -22,7 +22,7 @@ export function freePort(): Promise<number> {
 
 const probe_ms = 5_000;
 const firstPause_ms = 15;
-const longestPause_ms = 500;
+const maxPause_ms = 500;
 
 interface Place {
   readonly port: number;
@@ -115,7 +115,7 @@ export async function waitUntilHealthy(
     if (signal.aborted) return "it was ended";
     if (typeof answer === "number" && answer < below) return answer;
     // The last request may have a shorter timeout, which then proves nothing.
-    if (answer !== undefined || now - asked > longestPause_ms) {
+    if (answer !== undefined || now - asked > maxPause_ms) {
       last = typeof answer === "number" ? `GET ${path} answered ${answer}` : (answer ?? silent);
       advice = typeof answer === "number" ? help : "";
     }
@@ -126,7 +126,7 @@ export async function waitUntilHealthy(
       log({ level: "info", message: `The health check waits for ${place_url}, ${left_s} s more at most: ${last}` });
       notice_ms = 3 * (now - begun);
     }
-    await pause(Math.min(pause_ms, longestPause_ms), signal);
+    await pause(Math.min(pause_ms, maxPause_ms), signal);
     // Pauses grow by 15 %, so an app is noticed late by at most a seventh of its start time.
     pause_ms *= 1.15;
   }

@@ -3,26 +3,26 @@ import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import { withoutEscapeSequences } from "../../kernel/text/escape-sequences.ts";
 
-const longestLine = 8 * 1024;
-const longestBuffer = 32 * 1024;
+const maxLine = 8 * 1024;
+const maxBuffer = 32 * 1024;
 /** The average read rate in lines and bytes. Faster reading is useless: no log keeps more than 10,000 lines. */
 const lines_perMs = 5;
 const bytes_perMs = 8 * 1024;
 
-/** For how many milliseconds to stop reading a program whose log is full. Reading at once took a third of a processor. */
+/** For how many milliseconds to stop reading a program whose log is full: reading at once would keep a processor busy. */
 export const pauseUnread = (chunk: Buffer): number => chunk.length / (4 * bytes_perMs);
 
 /** A program whose output is not read, until a time. */
 interface Pause {
   until: number;
 }
-const longestPause_ms = 60_000;
+const maxPause_ms = 60_000;
 
 export type Pacing = ReturnType<typeof createPacing>;
 
 /**
- * Slows a program down by the number of its organization's programs that flood their logs: 21 of them brought the 99th
- * percentile of others to 0.2 s. Each waits for what it printed itself, so a quiet one is still read at once.
+ * Slows a program down by the number of its organization's programs that flood their logs, so that many of them take no
+ * more of the server than one. Each waits for what it printed itself, so a quiet one is still read at once.
  */
 export function createPacing() {
   /** The programs of each organization that pause. */
@@ -34,12 +34,12 @@ export function createPacing() {
       const begun = monotonicNow();
       const least_ms = write(chunk);
       const now = monotonicNow();
-      // Secrets of many lines make the search for them slow.
+      // The search for secrets takes longer in some lines.
       const cost_ms = Math.max(least_ms, 4 * (now - begun));
       const all = pausing.get(organization_id) ?? new Set();
       for (const one of all) if (one.until <= now) all.delete(one);
       pausing.set(organization_id, all.add(own));
-      own.until = Math.min(Math.max(own.until, now) + cost_ms * all.size, now + longestPause_ms);
+      own.until = Math.min(Math.max(own.until, now) + cost_ms * all.size, now + maxPause_ms);
       return own.until - now;
     };
   };
@@ -71,7 +71,7 @@ export function createLineReader(take: (line: LogLine) => void, hide: (text: str
   let rest = "";
   const emit = (line: string) => {
     const shown = hide(line.split("\r").findLast((state) => state !== "") ?? "");
-    take(entryOf(shown.length > longestLine ? `${shown.slice(0, longestLine)}…` : shown));
+    take(entryOf(shown.length > maxLine ? `${shown.slice(0, maxLine)}…` : shown));
   };
   return {
     /** Returns for how many milliseconds to stop reading, so a program that floods its log has to wait. */
@@ -79,7 +79,7 @@ export function createLineReader(take: (line: LogLine) => void, hide: (text: str
       const parts = (rest + decoder.write(chunk)).split("\n");
       rest = parts.pop() ?? "";
       for (const part of parts) emit(part);
-      if (rest.length > longestBuffer) {
+      if (rest.length > maxBuffer) {
         emit(rest);
         rest = "";
       }

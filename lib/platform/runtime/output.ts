@@ -3,7 +3,7 @@ import { systemTimer } from "../../kernel/clock.ts";
 
 const batch_ms = 100;
 /** The log of an environment keeps no more, so older lines are dropped. */
-const most = 10_000;
+const maxLines = 10_000;
 const perBatch = 1_000;
 const shown = 20;
 
@@ -27,7 +27,7 @@ export function createOutput() {
     add(line: LogLine): void {
       waiting.push(line);
       // Dropped in bulk, because removing one line from the front moves all others.
-      if (waiting.length > 2 * most) waiting = waiting.slice(-most);
+      if (waiting.length > 2 * maxLines) waiting = waiting.slice(-maxLines);
       schedule();
     },
     listen(given: (lines: LogLine[]) => void): void {

@@ -1,8 +1,8 @@
 import { Failure } from "./failure.ts";
 
-const longestCommand = 4096;
+const maxCommand = 4096;
 /** Each is a process that stays, with a box of its own. */
-const mostWorkers = 20;
+const maxWorkers = 20;
 
 /** The processes of a Procfile by name. */
 export const processesIn = (procfile: string) =>
@@ -10,7 +10,7 @@ export const processesIn = (procfile: string) =>
     procfile.split(/\r?\n/).flatMap((line) => {
       const [, name, text] = /^([A-Za-z0-9_-]+):\s*(\S.*)$/.exec(line) ?? [];
       if (!name || !text) return [];
-      if (text.length > longestCommand || text.includes("\0"))
+      if (text.length > maxCommand || text.includes("\0"))
         throw new Failure(`the Procfile's ${name.slice(0, 64)} must have at most 4,096 characters, and no NUL`);
       return [[name, text.trim()] as const];
     }),
@@ -21,8 +21,8 @@ export function workersIn(processes: ReadonlyMap<string, string>) {
   const workers = [...processes].flatMap(([name, command]) =>
     ["web", "release"].includes(name) ? [] : [{ name, command }],
   );
-  if (workers.length > mostWorkers)
-    throw new Failure(`the Procfile has ${workers.length} workers, and ${mostWorkers} are the most`);
+  if (workers.length > maxWorkers)
+    throw new Failure(`the Procfile has ${workers.length} workers, and ${maxWorkers} are the most`);
   return workers;
 }
 

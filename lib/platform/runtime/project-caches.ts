@@ -3,6 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { plainFiles } from "../box/tenant-files.ts";
 import { folderBytes } from "./disk.ts";
+import { createOneAtATime } from "./one-at-a-time.ts";
 
 export type ProjectCaches = ReturnType<typeof createProjectCaches>;
 
@@ -12,17 +13,18 @@ export type ProjectCaches = ReturnType<typeof createProjectCaches>;
  */
 export function createProjectCaches(folder: string, files = () => plainFiles) {
   const packagesOf = (project_id: string, environment: string) => join(folder, project_id, `packages-${environment}`);
-  /** For each packages folder, the number of builds that use it and the latest start. */
-  const builds = new Map<string, { count: number; last: Promise<unknown> }>();
+  /** The number of builds that use each packages folder. */
+  const builds = new Map<string, number>();
+  const oneAtATime = createOneAtATime();
 
   /** Empties a full packages folder, unless another build uses it. */
-  const begin = async (packages: string, most_bytes: number, isAlone: () => boolean): Promise<number> => {
-    const stored = await folderBytes(packages, most_bytes);
-    const empties = stored > most_bytes && isAlone();
+  const begin = async (packages: string, max_bytes: number): Promise<number> => {
+    const stored = await folderBytes(packages, max_bytes);
+    const empties = stored > max_bytes && builds.get(packages) === 1;
     if (empties) await files().remove(packages);
     await mkdir(packages, { recursive: true });
     if (empties) return 0;
-    return stored > most_bytes ? folderBytes(packages) : stored;
+    return stored > max_bytes ? folderBytes(packages) : stored;
   };
 
   return {
@@ -32,27 +34,24 @@ export function createProjectCaches(folder: string, files = () => plainFiles) {
     remove: (project_id: string, environment?: string) =>
       files().remove(environment === undefined ? join(folder, project_id) : packagesOf(project_id, environment)),
 
-    /** The projects that have caches. */
     names: async () => (existsSync(folder) ? readdir(folder) : []),
 
     /** Runs a build with the packages folder of its environment. Passes the folder's current size in bytes. */
     async withPackages<T>(
       { project_id, environment }: { readonly project_id: string; readonly environment: string },
-      most_bytes: number,
+      max_bytes: number,
       build: (packages: string, stored_bytes: number) => Promise<T>,
     ): Promise<T> {
       const packages = packagesOf(project_id, environment);
-      const its = builds.get(packages) ?? { count: 0, last: Promise.resolve() };
-      builds.set(packages, its);
-      its.count += 1;
+      const count = (change: 1 | -1) => builds.set(packages, (builds.get(packages) ?? 0) + change);
+      count(1);
       try {
-        // Serialized: a build waits while the folder is being emptied.
-        const begun = its.last.then(() => begin(packages, most_bytes, () => its.count === 1));
-        its.last = begun.catch(() => {});
-        return await build(packages, await begun);
+        // A build waits while the folder is being emptied.
+        const stored_bytes = await oneAtATime(packages, () => begin(packages, max_bytes));
+        return await build(packages, stored_bytes);
       } finally {
-        its.count -= 1;
-        if (its.count === 0) builds.delete(packages);
+        count(-1);
+        if (builds.get(packages) === 0) builds.delete(packages);
       }
     },
   };

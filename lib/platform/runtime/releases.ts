@@ -78,7 +78,6 @@ export function createReleases(folder: string, files = () => plainFiles) {
 
     remove,
 
-    /** The names of all releases, complete or not. */
     names: async () => (existsSync(folder) ? (await readdir(folder)).filter((name) => nameOf.test(name)) : []),
   };
 }

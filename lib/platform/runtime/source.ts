@@ -46,7 +46,7 @@ export function explainMissing(missing: readonly string[], error: unknown): unkn
 }
 
 /** Submodules may have submodules. */
-const mostLevels = 3;
+const maxLevels = 3;
 
 /** Fetches the commit of a source and writes its files, with those of its submodules, into the release's folder. */
 export async function fetchSource(order: Order, run: LimitedRun, ports: SourcePorts): Promise<FetchedSource> {
@@ -57,7 +57,7 @@ export async function fetchSource(order: Order, run: LimitedRun, ports: SourcePo
   log({ level: "info", message: `Fetching ${source.repo}, ${pin === null ? what : `commit ${pin}`}` });
   const commit = await fetchInto(app, order, run, ports, run.resolved);
   log({ level: "info", message: `Checked out commit ${commit.id}` });
-  const missing = await fetchSubmodules(app, commit.submodules, order, run, ports, mostLevels);
+  const missing = await fetchSubmodules(app, commit.submodules, order, run, ports, maxLevels);
   const usesLfs = /filter=lfs/.test(readWithin(app, ".gitattributes") ?? "");
   const lfs = usesLfs ? ["Files of Git LFS are not fetched: the release has only their pointers"] : [];
   for (const message of [...missing, ...lfs]) log({ level: "warn", message });

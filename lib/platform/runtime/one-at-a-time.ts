@@ -1,0 +1,14 @@
+/** Makes a function that runs the works of each name one after another. */
+export function createOneAtATime() {
+  const last = new Map<string, Promise<void>>();
+  return <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const result = (last.get(name) ?? Promise.resolve()).then(work);
+    const over = result
+      .catch(() => {})
+      .then(() => {
+        if (last.get(name) === over) last.delete(name);
+      });
+    last.set(name, over);
+    return result;
+  };
+}
