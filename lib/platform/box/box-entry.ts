@@ -4,7 +4,7 @@ import { holdLayer, type Layers, layer, layerOver } from "./layers.ts";
 import { closedRoutes, openedRoutes, pastaOptions, type Reach, resolverSettings } from "./network.ts";
 
 /** The protections that this machine offers for a box. */
-export interface Means {
+export interface Capabilities {
   /** The command prefix that gives a box its own folders: as root, or in a user namespace. */
   readonly as: readonly string[];
   /** The networks and ports that the box may reach; undefined if it shares the machine's network. */
@@ -16,7 +16,7 @@ export interface Means {
 }
 
 /** The settings that differ from box to box. */
-export interface Visit {
+export interface BoxSettings {
   /** The `cgroup.procs` files of the box's control group. */
   readonly entries: readonly string[];
   /** The user id of the box; undefined if it runs as the server's user. */
@@ -30,7 +30,7 @@ export interface Visit {
 }
 
 /** The paths and descriptors that the command of a box can use. */
-export interface Places {
+export interface MountPaths {
   /** A path to a file or folder of the machine. It works even if the box's user may not enter the parent folders. */
   of(path: string): string;
   /** The same, but what is written there ends with the box, and the folder itself does not change. */
@@ -64,7 +64,6 @@ const closing = "3<&- 6<&- 7<&- 8<&- 9<&-";
 /** Says at the end of a box whether something is in its layer. */
 export const layerOf = (pid: number | undefined) => holdLayer(place, pid);
 
-/** Opens a shell descriptor with a text. */
 const text = (to: number, lines: string) => `exec ${to}<<'END'\n${lines}END`;
 
 /** A line of an fstab file. One `mount` then mounts everything, because each program start takes milliseconds. */
@@ -75,10 +74,10 @@ const bound = (path: string, to: string) =>
  * The kernel has one number of pseudo terminals for the whole machine, by default 4096. This is how many of them a box
  * can open.
  */
-const mostTerminals = 32;
+const maxTerminals = 32;
 const terminals = `${place}/pts`;
 const nothing = { folder: `${place}/none`, file: `${place}/empty` } as const;
-const terminalsMount = `pts ${terminals} devpts newinstance,mode=620,ptmxmode=666,max=${mostTerminals} 0 0\n`;
+const terminalsMount = `pts ${terminals} devpts newinstance,mode=620,ptmxmode=666,max=${maxTerminals} 0 0\n`;
 
 /** Writes a file with a shell builtin, without starting a program. */
 const file = (name: string, lines: string) => `printf %s ${quoted(lines)} > ${name}`;
@@ -93,7 +92,7 @@ const tunnel = { device: "/dev/net/tun", make: "mknod -m 666 tun c 10 200" } as 
  * a user namespace around the sandbox, so code inside cannot change it. pasta connects it from outside while the
  * sandbox starts. The blocked routes are set before that, because app variables such as LD_PRELOAD run code at once.
  */
-function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): string {
+function withNetwork(settings: BoxSettings, reach: Reach, command: readonly string[]): string {
   const connecting = [
     `read -r answer <&${descriptor.ready}`,
     `if [ "$answer" != failed ] && ip -batch opened; then echo made 1<>made; exit; fi`,
@@ -109,7 +108,7 @@ function withNetwork(visit: Visit, reach: Reach, command: readonly string[]): st
     `{ ${connecting}; } ${closing} &`,
     `exec ${shellCommand(command)} ${descriptor.ready}<&- ${descriptor.go}<&-`,
   ].join("\n");
-  const pasta = shellCommand(["pasta", ...pastaOptions(visit.port, visit.inside, reach), "-P", "ready"]);
+  const pasta = shellCommand(["pasta", ...pastaOptions(settings.port, settings.inside, reach), "-P", "ready"]);
   return [
     `{ read -r _ <&${descriptor.go}; ${pasta} $$ || echo failed >&${descriptor.ready}; } ${closing} > said 2>&1 &`,
     `exec unshare --user --map-root-user --net -- sh -ec ${quoted(inside)}`,
@@ -127,8 +126,12 @@ const networkFiles = (reach: Reach): string[] => [
 ];
 
 /** Builds the shell script that sets up a box and then becomes the command from `write`. */
-export function entrance({ as, reach, filter, layers }: Means, visit: Visit, write: (at: Places) => string[]) {
-  const { entries, user, within } = visit;
+export function boxEntry(
+  { as, reach, filter, layers }: Capabilities,
+  settings: BoxSettings,
+  write: (at: MountPaths) => string[],
+) {
+  const { entries, user, within } = settings;
   const known: string[] = [];
   const nameOf = (path: string) => `at${known.indexOf(path)}`;
   const of = (path: string) => {
@@ -153,7 +156,7 @@ export function entrance({ as, reach, filter, layers }: Means, visit: Visit, wri
       filter: filter && String(descriptor.filter),
     },
   });
-  const last = reach ? withNetwork(visit, reach, command) : `exec ${shellCommand(command)}`;
+  const last = reach ? withNetwork(settings, reach, command) : `exec ${shellCommand(command)}`;
   const asUser = ["setpriv", `--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--", "sh", "-ec"];
   const isFolder = (path: string) => statSync(path).isDirectory();
   const folders = known.filter(isFolder).map(nameOf);

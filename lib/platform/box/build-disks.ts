@@ -80,7 +80,6 @@ done
 if [ "$empty" ]; then rm "$own"; else mv -T "$own" "$packages/disk"; fi
 `;
 
-/** Runs a program. Rejects with its error output if it fails. */
 function run([file = "", ...args]: readonly string[], signal: AbortSignal): Promise<void> {
   const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "ignore", "pipe"], signal, killSignal: "SIGKILL" });
   const said = lastWords(child.stderr);

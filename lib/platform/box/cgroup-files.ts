@@ -28,7 +28,6 @@ export const foldersOf = ({ memory, pids, cpu }: Hierarchies): string[] => [
 
 const period_us = 100_000;
 
-/** The text of a file; empty without the file or its group. */
 function read(file: string): string {
   try {
     return readFileSync(file, "latin1");

@@ -16,7 +16,7 @@ import {
   writeLimits,
   writeShare,
 } from "./cgroup-files.ts";
-import { shareOfBoxes } from "./counted-by-user.ts";
+import { shareOfBoxes } from "./namespace-limits.ts";
 
 export interface Groups {
   make(limits: Omit<GroupLimits, "processors">): Group;

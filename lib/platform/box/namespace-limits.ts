@@ -6,7 +6,7 @@ import { quoted } from "../../kernel/text/shell-words.ts";
  * server that is not root. A namespace keeps its creator's limits. These are lowered first, so all boxes together reach
  * theirs before the server reaches its own.
  */
-const counted = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
+const limitNames = { nproc: "Max processes", sigpending: "Max pending signals" } as const;
 /** The share of a limit that all boxes together may use. */
 export const shareOfBoxes = 0.75;
 /** Limits per box: each box has a namespace of its own, and the kernel counts these there. */
@@ -22,26 +22,26 @@ const read = (file: string) => {
 };
 
 /** A soft limit of this process; Infinity if it has none. */
-function ownLimit(name: keyof typeof counted): number {
-  const [, soft] = new RegExp(`^${counted[name]}\\s+(\\d+)\\s`, "m").exec(read("/proc/self/limits")) ?? [];
+function ownLimit(name: keyof typeof limitNames): number {
+  const [, soft] = new RegExp(`^${limitNames[name]}\\s+(\\d+)\\s`, "m").exec(read("/proc/self/limits")) ?? [];
   return Number(soft ?? Number.POSITIVE_INFINITY);
 }
 
 /** The `prlimit` option that lowers a limit. It never exceeds the limit of this process. */
-export const lowered = (name: keyof typeof counted, most: number) => `--${name}=${Math.min(most, ownLimit(name))}`;
+export const limitOption = (name: keyof typeof limitNames, max: number) => `--${name}=${Math.min(max, ownLimit(name))}`;
 
 /**
  * A command prefix that runs a program in a new user namespace. This process keeps a share of each limit for itself.
  */
-export function withinCounts(makesNamespace: readonly string[]): string[] {
+export function limitedNamespace(makesNamespace: readonly string[]): string[] {
   const limits = (["nproc", "sigpending"] as const).flatMap((name) => {
     const own = ownLimit(name);
     return Number.isFinite(own) ? [`--${name}=${Math.ceil(own * shareOfBoxes)}:`] : [];
   });
   const settings = ofNamespace.flatMap((name) => {
     const file = `/proc/sys/user/${name}`;
-    const most = Math.ceil(Number(read(file)) * shareOfOne);
-    return most > 0 ? [`echo ${most} > ${quoted(file)}`] : [];
+    const max = Math.ceil(Number(read(file)) * shareOfOne);
+    return max > 0 ? [`echo ${max} > ${quoted(file)}`] : [];
   });
   const inNamespace = [...settings, 'exec "$@"'].join("; ");
   return ["prlimit", ...limits, ...makesNamespace, "--", "sh", "-ec", inNamespace, "sh"];

@@ -3,6 +3,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as v from "valibot";
 import type { UserRange } from "../../kernel/text/user-range.ts";
+import { createOneAtATime } from "../runtime/one-at-a-time.ts";
 
 const stored = v.record(v.string(), v.pipe(v.number(), v.integer(), v.minValue(0)));
 
@@ -32,7 +33,7 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
   );
   /** The writes of ids that the file does not contain yet. */
   const unwritten = new Map<string, Promise<void>>();
-  let last: Promise<unknown> = Promise.resolve();
+  const oneAtATime = createOneAtATime();
   const write = async () => {
     await writeFile(`${file}.new`, JSON.stringify(Object.fromEntries(places)), { mode: 0o600 });
     await rename(`${file}.new`, file);
@@ -45,8 +46,7 @@ export function createOrganizationUsers(folder: string, { first, count }: UserRa
         place = Math.max(-1, ...places.values()) + 1;
         if (place >= count) throw new Error(`deployments.users has room for ${count} organizations only`);
         places.set(organization_id, place);
-        const mine = last.catch(() => {}).then(write);
-        last = mine;
+        const mine = oneAtATime(file, write);
         unwritten.set(organization_id, mine);
         // If the write failed, the id is free for the next organization.
         mine.catch(() => places.delete(organization_id)).finally(() => unwritten.delete(organization_id));

@@ -14,7 +14,6 @@ export interface TenantFiles {
   bytes(path: string): Promise<number>;
 }
 
-/** Resolves with the program's output. */
 function run([file = "", ...args]: readonly string[], signal?: AbortSignal): Promise<string> {
   const child = spawn(file, args, { cwd: "/", stdio: ["ignore", "pipe", "pipe"], signal, killSignal: "SIGKILL" });
   let [printed, said] = ["", ""];

@@ -4,11 +4,10 @@ import { join } from "node:path";
 import type { Protection } from "../../drivers/deployment/protections.ts";
 import { type Child, startChild } from "../../kernel/node/child-process.ts";
 import type { UserRange } from "../../kernel/text/user-range.ts";
-import type { Means } from "../box/box-entry.ts";
 import { type BuildDisks, createBuildDisks } from "../box/build-disks.ts";
 import { createGroups, type Groups } from "../box/cgroups.ts";
-import { withinCounts } from "../box/counted-by-user.ts";
 import type { Layers } from "../box/layers.ts";
+import { limitedNamespace } from "../box/namespace-limits.ts";
 import type { Reach } from "../box/network.ts";
 import { collision, createOrganizationUsers } from "../box/organization-users.ts";
 import { createPreparedDisks, lackOf, type PreparedDisks } from "../box/prepared-disks.ts";
@@ -45,7 +44,7 @@ export interface IsolationSettings {
   readonly scratch_bytes: number;
 }
 
-const mostGitProcesses = 1024;
+const maxGitProcesses = 1024;
 
 /** Runs a command; returns its output and whether it succeeded. */
 async function tryOut(start: (take: (chunk: Buffer) => number) => Child): Promise<{ ok: boolean; output: string }> {
@@ -76,7 +75,8 @@ async function requireTools(): Promise<void> {
 function waysToUsers(range: UserRange): { as: readonly string[]; filesAs: readonly string[]; range: UserRange } {
   if (process.getuid?.() === 0) return { as: ["unshare", "--mount", "--"], filesAs: [], range };
   const mapped = ["unshare", "--user", "--map-root-user", "--map-auto"];
-  return { as: withinCounts([...mapped, "--mount"]), filesAs: [...mapped, "--"], range: { first: 1, count: 65_000 } };
+  const as = limitedNamespace([...mapped, "--mount"]);
+  return { as, filesAs: [...mapped, "--"], range: { first: 1, count: 65_000 } };
 }
 
 const withoutUsers = ["unshare", "--user", "--map-root-user", "--mount", "--"];
@@ -154,10 +154,10 @@ async function tryBox(
   const program = systemCallFilter();
   const filter = program && join(folder, "system-calls.bpf");
   if (program && filter) writeFileSync(filter, program);
-  const tryMeans = (means: Omit<Means, "filter" | "layers">, user: number | undefined, layers?: Layers) => {
+  const tryBoxAs = (as: readonly string[], user: number | undefined, reach?: Reach, layers?: Layers) => {
     const box: Box = { app, env: {}, memory_bytes: 1024 ** 3, user, hasLayer: layers !== undefined };
-    const script = layers ? writing : "node --version";
-    return tryOut((take) => bubblewrap({ ...means, filter, layers }, groups).start(script, box, take));
+    const sandbox = bubblewrap({ as, reach, filter, layers }, groups);
+    return tryOut((take) => sandbox.start(layers ? writing : "node --version", box, take));
   };
   const way = waysToUsers(range);
   const taken = way.filesAs.length === 0 ? collision(range) : undefined;
@@ -165,8 +165,8 @@ async function tryBox(
     throw new Error(
       `deployments.users must be ids that nobody has, and ${taken} has some of ${range.first}:${range.count}`,
     );
-  const separate = await tryMeans({ as: way.as, reach: undefined }, way.range.first);
-  const together = separate.ok ? separate : await tryMeans({ as: withoutUsers, reach: undefined }, undefined);
+  const separate = await tryBoxAs(way.as, way.range.first);
+  const together = separate.ok ? separate : await tryBoxAs(withoutUsers, undefined);
   if (!together.ok)
     throw new Error(
       `bubblewrap does not work here (${together.output}); ${unitAdvice("bubblewrap") ?? "install it (apt-get install bubblewrap) and allow user namespaces"}, or choose the option deployments.isolation "none", with which deployed code can read what this user can read`,
@@ -175,8 +175,8 @@ async function tryBox(
   const user = separate.ok ? way.range.first : undefined;
   if (user !== undefined) await createTenantFiles(way.filesAs).own(app, user);
   const [connected, layered] = await Promise.all([
-    tryMeans({ as, reach }, user),
-    tryMeans({ as, reach: undefined }, user, { kind: "overlay", bytes }),
+    tryBoxAs(as, user, reach),
+    tryBoxAs(as, user, undefined, { kind: "overlay", bytes }),
   ]);
   const layers: Layers = { kind: layered.ok ? "overlay" : "copy", bytes };
   const lack = prepared && lackOf(prepared);
@@ -211,7 +211,7 @@ export async function probeMachine(folder: string, settings: IsolationSettings):
   const groups = typeof made === "string" ? undefined : made;
   const close = async () => groups?.close();
   const limits = limitsOf(made);
-  const ofGit = { memory_bytes: gitMemory_bytes, processes: mostGitProcesses, endsTogether: false };
+  const ofGit = { memory_bytes: gitMemory_bytes, processes: maxGitProcesses, endsTogether: false };
   const gitEntries = groups?.make(ofGit).entries ?? [];
   if (settings.isolation === "none") {
     const missing = "deployments.isolation is none";

@@ -2,10 +2,10 @@ import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join } from "node:path";
 import { type Child, type Command, type Group, startChild, type TakeOutput } from "../../kernel/node/child-process.ts";
 import { quoted, shellCommand } from "../../kernel/text/shell-words.ts";
-import { entrance, layerOf, type Means, type Places } from "../box/box-entry.ts";
+import { boxEntry, type Capabilities, layerOf, type MountPaths } from "../box/box-entry.ts";
 import type { Groups } from "../box/cgroups.ts";
-import { lowered } from "../box/counted-by-user.ts";
 import { hiddenFiles } from "../box/machine-files.ts";
+import { limitOption } from "../box/namespace-limits.ts";
 import { type Listener, listeningPorts } from "../runtime/listening-ports.ts";
 import { installVariables } from "./installs.ts";
 
@@ -55,7 +55,7 @@ export const maxProcesses = 1024;
  * the number bounds the work that is left then.
  */
 const openFiles = { build: 2048, app: 1024 } as const;
-const largestFile = 1024 ** 3;
+const maxFile = 1024 ** 3;
 const temporaryBytes = 256 * 1024 ** 2;
 const hostPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -71,11 +71,11 @@ const reserved = 576 * 1024 ** 2;
 const limits = ({ memory_bytes, data, build }: Box, group: Group | undefined) => [
   "prlimit",
   ...(group ? [] : [`--data=${Math.ceil(memory_bytes * 1.25) + reserved}`]),
-  `--fsize=${Math.max(largestFile, data?.bytes ?? 0)}`,
+  `--fsize=${Math.max(maxFile, data?.bytes ?? 0)}`,
   `--nofile=${build ? openFiles.build : openFiles.app}`,
   // The kernel exempts root from this limit; the watch counts processes in any case.
-  lowered("nproc", 2 * maxProcesses),
-  lowered("sigpending", maxProcesses),
+  limitOption("nproc", 2 * maxProcesses),
+  limitOption("sigpending", maxProcesses),
   "--core=0",
 ];
 
@@ -171,7 +171,7 @@ function ownNode(): string[] {
 }
 
 /** The arguments of bubblewrap: separate processes, users and folders. */
-function boxArguments(box: Box, { of, layered, terminals, nothing, descriptors }: Places): string[] {
+function boxArguments(box: Box, { of, layered, terminals, nothing, descriptors }: MountPaths): string[] {
   const { app, build, data, hasLayer, reads = [] } = box;
   const folders = {
     HOME: "/tmp",
@@ -204,8 +204,8 @@ function boxArguments(box: Box, { of, layered, terminals, nothing, descriptors }
 }
 
 /** A bubblewrap sandbox with the machine's protections around it. */
-export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
-  const { reach, layers } = means;
+export function bubblewrap(capabilities: Capabilities, groups: Groups | undefined): Sandbox {
+  const { reach, layers } = capabilities;
   return {
     name: "bubblewrap",
     layerOf: layers && (({ pid }) => layerOf(pid)),
@@ -214,8 +214,8 @@ export function bubblewrap(means: Means, groups: Groups | undefined): Sandbox {
       const group = groupOf(groups, box);
       let hiddenArgs: string[] = [];
       const { user, port, inside, within = [] } = box;
-      const visit = { entries: group?.entries ?? [], user, port, inside, within };
-      const entering = entrance(means, visit, (places) => {
+      const boxSettings = { entries: group?.entries ?? [], user, port, inside, within };
+      const entering = boxEntry(capabilities, boxSettings, (places) => {
         hiddenArgs = boxArguments(box, places);
         return ["bwrap", "--args", "3", "--", ...limits(box, group), "--", "sh", "-c", places.waiting + script];
       });
