@@ -1,20 +1,14 @@
 import * as v from "valibot";
 import type { AppKey } from "../../features/environments/live-apps.ts";
 import { deadline } from "../../kernel/deadline.ts";
-import type { Log } from "../../kernel/log.ts";
 import { within } from "../../kernel/node/promises.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import { settingsRepository } from "../../store/service-state.ts";
-import type { Store } from "../../store/store.ts";
 import { pause } from "../runtime/pause.ts";
+import type { AppPorts } from "./ports.ts";
 import type { Live, Supervisor } from "./supervisor.ts";
 
-interface Ports {
-  readonly store: Store;
-  readonly log: Log;
-  /** The name by which the other servers know the runtime. */
-  readonly runtimeId: string | undefined;
-}
+type Ports = Pick<AppPorts, "store" | "log" | "runtimeId">;
 
 /** An environment with its live release. */
 export type Returning = readonly [AppKey, Live];

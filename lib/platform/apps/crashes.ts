@@ -1,23 +1,12 @@
 import type { Crash } from "../../drivers/deployment/contract.ts";
 import type { AppKey } from "../../features/environments/live-apps.ts";
-import type { Bus } from "../../features/events/bus.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
-import type { CrashMail } from "../../features/mails/crash-mail.ts";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
-import type { Store } from "../../store/store.ts";
+import { isoOf } from "../../kernel/clock.ts";
+import { reasonOf } from "../../kernel/log.ts";
 import type { Row } from "../../store/tables.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
-interface CrashPorts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly bus: Pick<Bus, "announce">;
-  readonly feed: Pick<ChangeFeed, "publish">;
-  /** Mails those who manage the organization. */
-  readonly mailCrash: CrashMail;
-}
+type Ports = Pick<AppPorts, "store" | "clock" | "log" | "bus" | "feed" | "mailCrash">;
 
 const hour_ms = 3_600_000;
 /** Of a crash loop, the event tells the first crash of a release, and each of these within an hour. */
@@ -49,7 +38,7 @@ export const mayMail = (
 ) => mailed_at === null || (mailed_at < (restarts_since ?? "") && now - Date.parse(mailed_at) >= hour_ms);
 
 /** Returns the function that counts a crash of a process of a live release. */
-export function createCrashes({ store, clock, log, bus, feed, mailCrash }: CrashPorts) {
+export function createCrashes({ store, clock, log, bus, feed, mailCrash }: Ports) {
   const rows = store.using(appsRepository);
   const count = ({ organization_id, project_id, environment }: AppKey, deployment_id: string, crash: Crash) =>
     store.transaction({ organization_id }, async (tx) => {

@@ -1,12 +1,11 @@
-import type { Runtime } from "../../drivers/deployment/contract.ts";
 import { type AppKey, keyOf, nameOf } from "../../features/environments/live-apps.ts";
 import { systemTimer } from "../../kernel/clock.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
+import { reasonOf } from "../../kernel/log.ts";
 import { byteSizeText } from "../../kernel/text/byte-size.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
 const pause = "60s";
@@ -15,15 +14,10 @@ const afterSwitch = "1s";
 /** The log must not repeat this line every minute, which would drown out other lines. */
 const looksBetweenWarnings = 60;
 
-interface Ports {
-  readonly store: Store;
-  readonly log: Log;
+type Ports = Pick<AppPorts, "store" | "log" | "runtime" | "dataLimit"> & {
   readonly logs: Pick<AppLogs, "append">;
-  readonly runtime: Runtime | undefined;
-  /** Option `deployments.dataLimit`. */
-  readonly dataLimit: number;
   readonly placement: Pick<Placement, "isHere">;
-}
+};
 
 /** Measures each minute, and after each deployment, how much data environments store in `/data`. */
 export function createDataSizes({ store, log, logs, runtime, dataLimit, placement }: Ports) {

@@ -1,20 +1,16 @@
 import { type AppKey, keyOf, nameOf } from "../../features/environments/live-apps.ts";
 import { protectionOf } from "../../features/environments/protection.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { isLogged } from "../../kernel/errors.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
-import type { Store } from "../../store/store.ts";
+import { reasonOf } from "../../kernel/log.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 import type { Registry } from "./runtime-leases.ts";
 import type { Live, Supervisor } from "./supervisor.ts";
 
 const pause = "5s";
 
-interface Ports {
-  readonly store: Store;
-  readonly log: Log;
-  readonly feed: ChangeFeed;
+interface Ports extends Pick<AppPorts, "store" | "log" | "feed"> {
   readonly registry: Registry;
   /** Undefined without a runtime. */
   readonly supervisor: Supervisor | undefined;

@@ -1,33 +1,22 @@
-import type { Runtime } from "../../drivers/deployment/contract.ts";
-import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
 import type { AppKey } from "../../features/environments/live-apps.ts";
-import type { Log } from "../../kernel/log.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { CrashRestart, Returning } from "./crash-restart.ts";
 import type { createDataSizes } from "./data-sizes.ts";
 import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
 import type { Access, Supervisor } from "./supervisor.ts";
 
-interface Ports {
-  readonly log: Log;
-  readonly store: Store;
-  readonly runtime: Runtime | undefined;
+interface Ports extends Pick<AppPorts, "log" | "store" | "runtime" | "areStopped" | "deployments" | "keep"> {
   readonly supervisor: Supervisor | undefined;
   readonly placement: Placement;
   readonly crashRestart: CrashRestart;
-  /** Whether live releases stay stopped when the service starts: option `deployments.apps`. */
-  readonly areStopped: boolean;
   readonly schedules: Pick<Schedules, "recover">;
   readonly sizes: ReturnType<typeof createDataSizes>;
   readonly logs: Pick<AppLogs, "end">;
-  readonly deployments: StoredReleases;
-  /** How many releases of an environment are kept. */
-  readonly keep: number;
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
   readonly accessOf: (key: AppKey, slug: string) => Promise<Access>;
 }

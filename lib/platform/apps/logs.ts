@@ -1,13 +1,11 @@
 import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { withoutControlCharacters } from "../../features/deployments/logs.ts";
 import { type AppKey, type FollowedKey, keyOf, nameOf } from "../../features/environments/live-apps.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import type { ChangeSubscription } from "../../features/events/wait-for-change.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
+import { reasonOf } from "../../kernel/log.ts";
 import { resumeLog, type StreamEntry } from "../../kernel/node/stream.ts";
-import type { Store } from "../../store/store.ts";
 import { pause } from "../runtime/pause.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 
 /** The log of an environment keeps its last 10,000 lines (fixtures/hosting/apps.md#hosts). */
@@ -21,12 +19,7 @@ const ofTransaction = 10;
 
 type Lane = Map<string, { readonly key: AppKey; readonly lines: LogLine[] }>;
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly feed: ChangeFeed;
-}
+type Ports = Pick<AppPorts, "store" | "clock" | "log" | "feed">;
 
 export type AppLogs = ReturnType<typeof createAppLogs>;
 

@@ -1,25 +1,16 @@
-import type { Domains } from "../../features/environments/domains.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
-import type { Queue } from "../../jobs/queue.ts";
 import { kindAt, type RuntimeJobs } from "../../jobs/runtime-jobs.ts";
 import { systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
-import type { Ids } from "../../kernel/ids.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { OtherServer } from "./placement.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 import type { Registry } from "./runtime-leases.ts";
 
-interface Ports {
-  readonly store: Store;
-  readonly ids: Ids;
-  readonly feed: ChangeFeed;
-  readonly queue: Queue;
+interface Ports extends Pick<AppPorts, "store" | "ids" | "feed" | "queue" | "custom"> {
   readonly jobs: RuntimeJobs;
   readonly registry: Registry;
-  readonly custom: Pick<Domains, "active">;
 }
 
 /** How often a waiting request checks whether its work is done. Usually a message arrives first. */

@@ -1,25 +1,16 @@
-import type { Runtime } from "../../drivers/deployment/contract.ts";
-import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
-import type { Domains } from "../../features/environments/domains.ts";
 import { type AppKey, keyOf, type Leftovers, nameOf } from "../../features/environments/live-apps.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
 import { done, type Outcome } from "../../kernel/job.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Placement } from "./placement.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository, batch } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-interface Ports {
-  readonly store: Store;
-  readonly custom: Domains;
-  readonly feed: ChangeFeed;
-  readonly runtime: Runtime | undefined;
+interface Ports extends Pick<AppPorts, "store" | "custom" | "feed" | "runtime" | "deployments"> {
   readonly supervisor: Supervisor | undefined;
   readonly schedules: Pick<Schedules, "stop" | "removed" | "projectRemoved">;
   readonly placement: Placement;
-  readonly deployments: Pick<StoredReleases, "runningIn" | "releases">;
   readonly afterCommit: (tx: Tx, what: string, run: () => Promise<unknown> | undefined) => void;
 }
 

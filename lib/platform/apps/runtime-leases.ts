@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import type { AppKey } from "../../features/environments/live-apps.ts";
 import type { RuntimeJobs } from "../../jobs/runtime-jobs.ts";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { milliseconds } from "../../kernel/text/duration.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository, runtimesRepository } from "./repository.ts";
 
 type Registered = Row<"runtimes">;
@@ -16,14 +16,10 @@ const lease_ms = milliseconds("15s");
 /** Another runtime takes over after this time, which is longer than a restart of a server. */
 const absence_ms = milliseconds("60s");
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
+interface Ports extends Pick<AppPorts, "store" | "clock" | "appsUrl"> {
   readonly jobs: RuntimeJobs;
   /** The runtime of this server, if it has one. */
   readonly own: { readonly id: string; readonly names: string } | undefined;
-  /** The URL of this server's apps. */
-  readonly appsUrl: () => string | undefined;
   /** Called when the rows of runtimes changed, so that the other servers read them again. */
   readonly tellOthers: (tx: Tx) => void;
 }

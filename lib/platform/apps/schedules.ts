@@ -1,11 +1,7 @@
-import type { App, CommandEnd, Runtime, Schedule } from "../../drivers/deployment/contract.ts";
+import type { App, CommandEnd, Schedule } from "../../drivers/deployment/contract.ts";
 import { type AppKey, keyOf } from "../../features/environments/live-apps.ts";
-import type { Bus } from "../../features/events/bus.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
-import type { Queue } from "../../jobs/queue.ts";
 import { kindAt } from "../../jobs/runtime-jobs.ts";
-import { type Clock, isoOf } from "../../kernel/clock.ts";
-import type { Ids } from "../../kernel/ids.ts";
+import { isoOf } from "../../kernel/clock.ts";
 import { discard, type Outcome, snooze } from "../../kernel/job.ts";
 import { reasonOf } from "../../kernel/log.ts";
 import { within } from "../../kernel/node/promises.ts";
@@ -13,23 +9,16 @@ import { AbortController } from "../../kernel/node/web.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import { nextSlot } from "../../kernel/text/cron.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { AppLogs } from "./logs.ts";
 import type { Placement } from "./placement.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 import { schedulesRepository } from "./schedules-repository.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly queue: Queue;
-  readonly bus: Pick<Bus, "announce">;
-  readonly feed: Pick<ChangeFeed, "publish">;
+interface Ports extends Pick<AppPorts, "store" | "clock" | "ids" | "queue" | "bus" | "feed" | "runtime"> {
   readonly logs: Pick<AppLogs, "append">;
-  readonly runtime: Runtime | undefined;
   readonly placement: Pick<Placement, "runtimeId" | "isHere">;
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   readonly supervisor: Pick<Supervisor, "isLeft"> | undefined;

@@ -1,6 +1,4 @@
-import type { Progress, Runtime } from "../../drivers/deployment/contract.ts";
-import type { StoredReleases } from "../../features/deployments/stored-releases.ts";
-import type { Domains } from "../../features/environments/domains.ts";
+import type { Progress } from "../../drivers/deployment/contract.ts";
 import {
   type AppKey,
   type Environment,
@@ -9,20 +7,11 @@ import {
   type LiveApps,
   nameOf,
 } from "../../features/environments/live-apps.ts";
-import type { Bus } from "../../features/events/bus.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
-import type { Waiting } from "../../features/events/wait-for-change.ts";
-import type { CrashMail } from "../../features/mails/crash-mail.ts";
-import type { Queue } from "../../jobs/queue.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Ids } from "../../kernel/ids.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
+import { reasonOf } from "../../kernel/log.ts";
 import { type FollowOptions, parseLastEventId, Stream } from "../../kernel/node/stream.ts";
 import { type PageQuery, paginate, paginateLong } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { LogsQuery } from "../../kernel/validation.ts";
-import type { Store } from "../../store/store.ts";
-import type { AppsProxy } from "../proxy/proxy.ts";
 import { createCrashRestart } from "./crash-restart.ts";
 import { createCrashes } from "./crashes.ts";
 import { createDataSizes } from "./data-sizes.ts";
@@ -30,6 +19,7 @@ import { labelsOf } from "./host-names.ts";
 import { createAppLifecycle } from "./lifecycle.ts";
 import { createAppLogs, keptLines } from "./logs.ts";
 import { oneServer, type Placement } from "./placement.ts";
+import type { Addresses, ServicePorts, ThisServer } from "./ports.ts";
 import { createAppRemoval } from "./removal.ts";
 import { appsRepository } from "./repository.ts";
 import { createRestarts } from "./restarts.ts";
@@ -42,55 +32,13 @@ type Deployment = AppKey & { readonly id: string; readonly deployed_at: string |
 /** The workers and schedules of a release. */
 type Beside = Pick<Progress & { state: "done" }, "workers" | "schedules">;
 
-/** What runs apps on this server. */
-interface ThisServer {
-  /** Undefined if deployments are simulated or run on other servers. */
-  readonly runtime: Runtime | undefined;
-  /** The id under which the other servers know this server's runtime. */
-  readonly runtimeId: string | undefined;
-  /** Whether other servers share the database. */
-  readonly isShared: boolean;
-  /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
-  readonly forgetsRuntimes: boolean;
-  /** Option `deployments.apps`: whether live releases stay stopped at the start. */
-  readonly areStopped: boolean;
-  /** Option `deployments.keep`. */
-  readonly keep: number;
-  /** Option `deployments.dataLimit`. */
-  readonly dataLimit: number;
-}
-
-/** How apps are reached. */
-interface Addresses {
-  readonly proxy: AppsProxy;
-  /** `http://localhost:8080`; undefined while the port of the apps is closed. */
-  readonly appsUrl: () => string | undefined;
-  /** The domains of the options `apps.domain` and `apps.url`. */
-  readonly domains: readonly string[];
-  /** The hosts of the service itself, which no app may use. */
-  readonly ownHosts: readonly string[];
-}
-
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly feed: ChangeFeed;
-  readonly waiting: Waiting;
-  readonly ids: Ids;
-  readonly queue: Queue;
-  readonly bus: Pick<Bus, "announce">;
-  readonly mailCrash: CrashMail;
-  readonly projectName: (tx: Tx, organization_id: string, id: string) => Promise<string | undefined>;
-  readonly deployments: StoredReleases;
-  /** The domains of environments. */
-  readonly custom: Domains;
+interface Given extends ServicePorts {
   readonly server: ThisServer;
   readonly addresses: Addresses;
 }
 
 /** The running apps: each environment's live release, its hosts, and its output. */
-export function appsService(given: Ports): LiveApps {
+export function appsService(given: Given): LiveApps {
   const ports = { ...given, ...given.server, ...given.addresses };
   const { store, log, waiting, runtime, proxy, deployments, custom, domains, ownHosts } = ports;
   const rows = store.using(appsRepository);

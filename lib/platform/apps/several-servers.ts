@@ -1,38 +1,19 @@
-import type { Runtime } from "../../drivers/deployment/contract.ts";
-import type { Domains } from "../../features/environments/domains.ts";
 import type { AppKey } from "../../features/environments/live-apps.ts";
-import type { ChangeFeed } from "../../features/events/change-feed.ts";
-import type { Queue } from "../../jobs/queue.ts";
 import { createRuntimeJobs } from "../../jobs/runtime-jobs.ts";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Ids } from "../../kernel/ids.ts";
-import type { Log } from "../../kernel/log.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import { createRowFollower } from "./follow-rows.ts";
 import { createOtherServers } from "./other-servers.ts";
 import type { Placement } from "./placement.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 import { createRegistry } from "./runtime-leases.ts";
 import type { Supervisor } from "./supervisor.ts";
 import { hostsUnder } from "./urls.ts";
 
-interface Ports {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly feed: ChangeFeed;
-  readonly queue: Queue;
-  readonly domains: readonly string[];
-  readonly custom: Domains;
-  readonly appsUrl: () => string | undefined;
-  readonly runtime: Pick<Runtime, "name"> | undefined;
-  /** The id under which the other servers know this server's runtime. */
-  readonly runtimeId: string | undefined;
+type Needed = "store" | "clock" | "ids" | "log" | "feed" | "queue" | "domains" | "custom" | "appsUrl" | "runtime";
+
+interface Ports extends Pick<AppPorts, Needed | "runtimeId" | "forgetsRuntimes"> {
   readonly supervisor: Supervisor | undefined;
-  /** Whether the option `deployments.runtime` is `simulated`. If so, runtimes that are down will not return. */
-  readonly forgetsRuntimes: boolean;
   /** Assigns an environment its host, whether or not this server knows of a runtime. */
   readonly ensure: (tx: Tx, key: AppKey) => Promise<void>;
   /** Called when this server takes over environments of another server. */

@@ -1,16 +1,14 @@
 import type { App, Crash, Instance, LogLine, Runtime } from "../../drivers/deployment/contract.ts";
 import { type AppKey, type Environment, nameOf } from "../../features/environments/live-apps.ts";
 import type { Protection } from "../../features/environments/protection.ts";
-import { type Log, reasonOf } from "../../kernel/log.ts";
+import { reasonOf } from "../../kernel/log.ts";
 import { within } from "../../kernel/node/promises.ts";
-import type { AppsProxy } from "../proxy/proxy.ts";
 import { Unhealthy } from "../runtime/failure.ts";
 import { backoff_ms, pause } from "../runtime/pause.ts";
+import type { AppPorts } from "./ports.ts";
 
-interface Ports {
-  readonly log: Log;
+interface Ports extends Pick<AppPorts, "log" | "proxy"> {
   readonly runtime: Runtime;
-  readonly proxy: AppsProxy;
   /** An environment's live release with its current variables; undefined if nothing is live. */
   readonly appOf: (key: AppKey) => Promise<App | undefined>;
   readonly output: (key: AppKey, lines: readonly LogLine[]) => void;

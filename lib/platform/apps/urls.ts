@@ -1,23 +1,19 @@
 import * as v from "valibot";
-import { byEnvironment, type Domains } from "../../features/environments/domains.ts";
+import { byEnvironment } from "../../features/environments/domains.ts";
 import type { Environment, EnvironmentApp } from "../../features/environments/live-apps.ts";
 import { protectionOf } from "../../features/environments/protection.ts";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
-import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { Placement } from "./placement.ts";
+import type { AppPorts } from "./ports.ts";
 import { appsRepository } from "./repository.ts";
 import type { Schedules } from "./schedules.ts";
 import type { Access } from "./supervisor.ts";
 
 type Deployment = Environment & { readonly id: string; readonly status: string };
 
-interface Ports {
-  readonly store: Store;
-  readonly domains: readonly string[];
-  readonly custom: Domains;
-  readonly ownHosts: readonly string[];
+interface Ports extends Pick<AppPorts, "store" | "domains" | "custom" | "ownHosts"> {
   readonly schedules: Pick<Schedules, "ofRange">;
   readonly placement: Placement;
 }
