@@ -2,35 +2,47 @@
 export const redaction = "[redacted]" as const;
 
 /** In the output of programs, shorter values and lines are not looked for: `1` or `}` would hide a part of most lines. */
-const usualMinimum = 6;
-/** A longer value is found by its beginning of so many characters, so neither many nor long values slow the search. */
-const maxSearched = 64;
+const usualLeast = 6;
+/** A longer value is found by its beginning of so many characters. */
+const most = 64;
 
 /** Lines such as `-----BEGIN PRIVATE KEY-----` say what follows. */
 const isTitle = /^-{3,}[\w ]+-{3,}$/;
 
-const searchedOf = (line: string) => line.slice(0, maxSearched);
-const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
-
 /**
- * Makes a function that replaces these values in a text. Each line of a value is replaced separately. `minimum` is the
- * length of the shortest line to look for.
+ * Makes a function that replaces these values in a text. Each line of a value is replaced separately. A short text is
+ * looked up at each place, so neither many values nor long and repetitive ones slow the search down. `least` is the
+ * length of the shortest value to look for.
  */
-export function hideValues(values: readonly string[], minimum = usualMinimum): (text: string) => string {
-  const lines = values.flatMap((value) => value.split(/\r\n|\n|\r/)).map((line) => line.trim());
-  // Longest first: if one line contains another, nothing of the longer one may remain.
-  const hidden = lines
-    .filter((line) => line.length >= minimum && !isTitle.test(line))
-    .sort((a, b) => b.length - a.length);
-  if (hidden.length === 0) return (text) => text;
-  const pattern = new RegExp([...new Set(hidden.map(searchedOf))].map(escaped).join("|"), "g");
+export function hideValues(values: readonly string[], least = usualLeast): (text: string) => string {
+  /** By the number of looked-up characters: the length of the longest value that begins with them. */
+  const lengths = new Map<number, Map<string, number>>();
+  const beginnings = new Set<string>();
+  for (const value of values)
+    for (const line of value.split(/\r\n|\n|\r/)) {
+      const part = line.trim();
+      if (part.length < least || isTitle.test(part)) continue;
+      beginnings.add(part.slice(0, least));
+      const beginning = part.slice(0, most);
+      const known = lengths.get(beginning.length) ?? new Map<string, number>();
+      lengths.set(beginning.length, known.set(beginning, Math.max(part.length, known.get(beginning) ?? 0)));
+    }
+  if (lengths.size === 0) return (text) => text;
+  // Longest first: if one value contains another, nothing of the longer one may remain.
+  const sizes = [...lengths].sort(([a], [b]) => b - a);
   return (text) => {
     let shown = "";
     let kept = 0;
-    for (let found = pattern.exec(text); found; found = pattern.exec(text)) {
-      shown += text.slice(kept, found.index) + redaction;
-      kept = found.index + (hidden.find((line) => searchedOf(line) === found?.[0])?.length ?? 0);
-      pattern.lastIndex = kept;
+    for (let at = 0; at + least <= text.length; at++) {
+      if (!beginnings.has(text.slice(at, at + least))) continue;
+      for (const [size, known] of sizes) {
+        const length = known.get(text.slice(at, at + size));
+        if (length === undefined) continue;
+        shown += text.slice(kept, at) + redaction;
+        kept = at + length;
+        at = kept - 1;
+        break;
+      }
     }
     return shown + text.slice(kept);
   };
