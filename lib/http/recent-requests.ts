@@ -130,7 +130,8 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };
       added.push({ ...mine, ...about, seen: monotonicNow(), organization_id });
       if (added.length >= most) all();
-      if (keepsBodies) keepBodies(request, outcome?.answer);
+      // Bodies of the control interface hold mails and whole states.
+      if (keepsBodies && !path.startsWith("/_svc/")) keepBodies(request, outcome?.answer);
     },
     /** The newest requests of an organization, newest first; in `dev` also those without a valid key. */
     list(organization_id: string, { search = "", method, status, key_id, before = Infinity }: RecentFilter) {

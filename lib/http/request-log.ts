@@ -58,8 +58,8 @@ export function createRequestLog({ clock, log, meter, table, journal, recent }: 
       key_id,
     });
     if (leavesNoTrace) return;
-    // The page reads again at each entry of the journal.
-    if (!isRoutine && !path.startsWith("/_svc/"))
+    // The page reads `/_svc` again after each change.
+    if (!isRoutine && !(path.startsWith("/_svc/") && method === "GET"))
       recent?.add(request, { at: isoOf(start), status, duration_ms: shown_ms, key_id }, outcome);
     journal?.({ request_id, method, path, status, duration_ms, key_id });
   };

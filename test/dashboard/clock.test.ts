@@ -114,6 +114,43 @@ test("Chromium: the clock bar", {
     assert.deepEqual(await names(), ["before"]);
   });
 
+  await suite.test("Undo asks about what another tab did: to the control interface, and deployments", async (t) => {
+    const { page, origin, button, submit, project, client } = await opened(t, "/projects");
+    const { id } = await project("shop");
+    const other = await dashboardPage(t, (url) => open(url), origin, `/projects/${id}`);
+    const inOther = (name: string) => other.getByRole("button", { name, exact: true });
+    const clock = page.getByLabel("Clock");
+    const dialog = page.getByRole("dialog");
+    const move = async () => {
+      await button("+10s").click();
+      await page.locator("button:enabled", { hasText: "Undo" }).waitFor();
+    };
+    await move();
+    await inOther("Deploy").click();
+    await other.getByLabel("Repository").fill("acme/web");
+    await other.getByRole("dialog").getByRole("button", { name: "Deploy", exact: true }).click();
+    await other.getByRole("heading", { name: "shop to production" }).waitFor();
+    const [made] = (await client.deployments.list()).data;
+    await button("Undo").click();
+    await dialog.getByText(`deployments.create ${made?.id}`).waitFor();
+    await submit("Undo").click();
+    await dialog.waitFor({ state: "detached" });
+    assert.deepEqual((await client.deployments.list()).data, []);
+
+    await move();
+    await other.goto(`${origin}/dashboard/faults`);
+    await inOther("503 once").click();
+    await other.getByRole("cell", { name: "503", exact: true }).waitFor();
+    await button("Undo").click();
+    await dialog.getByText("POST /_svc/faults").waitFor();
+    await submit("Undo").click();
+    await dialog.waitFor({ state: "detached" });
+    // What was undone does not count for the next move.
+    await move();
+    await button("Undo").click();
+    await clock.getByText("Nothing else changed").waitFor();
+  });
+
   await suite.test("work of the pace manual is stepped on its page", async (t) => {
     const { page, origin, button, service, client, project, deploy } = await opened(t, "");
     await service.scenarios.next("deployment", { pace: "manual" });

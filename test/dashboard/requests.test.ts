@@ -77,6 +77,20 @@ test("the page's requests: every call with key, person, target and bodies, witho
   assert.equal(refused.status, 403);
 });
 
+test("what changes by the control interface is among the requests, without bodies; its reads are not", async (t) => {
+  const { send, call } = await listeningWorld(t);
+  const fault = { respond: { status: 503 }, match: { path: "/v1/nowhere" } };
+  expect(await call("nobody", "POST", "/_svc/faults", fault), 200);
+  expect(await call("nobody", "GET", "/_svc/faults"), 200);
+  const { data } = (await send("GET", "/dashboard/session/requests", { headers: {} })).body;
+  assert.deepEqual(
+    data.map(({ method, path, status }: Record<string, unknown>) => [method, path, status]),
+    [["POST", "/_svc/faults", 200]],
+  );
+  const one = (await send("GET", `/dashboard/session/requests/${data[0].number}`, { headers: {} })).body;
+  assert.deepEqual([one.has_bodies, one.body, one.answer], [false, null, null]);
+});
+
 test("start: requests are listed without bodies, and those without a key for nobody", async (t) => {
   const { send, call } = await listeningWorld(t, hostedOptions);
   const body = JSON.stringify({ key: keyOf("owner") });
@@ -134,6 +148,21 @@ test("Chromium: requests and receivers", {
     await page.locator("dd").getByRole("link", { name: first.id }).click();
     await page.waitForURL(`**/deployments/${first.id}`);
     assert.deepEqual(await findingsOf(page), []);
+  });
+
+  await suite.test("in start the list of requests follows what programs call", async (t) => {
+    const { port, call } = await listeningWorld(t, hostedOptions);
+    const page = await open("about:blank");
+    await page.clock.install();
+    await page.goto(`http://127.0.0.1:${port}/dashboard/requests`);
+    const { button, fill, sees } = controlsOf(page);
+    await fill("API key", keyOf("owner"));
+    await button("Sign in").click();
+    await sees("No program has called in the last hour.");
+    expect(await call("owner", "GET", "/v1/me"), 200);
+    await page.clock.runFor(5_000);
+    await page.getByRole("link", { name: "GET /v1/me", exact: true }).waitFor();
+    await page.close();
   });
 
   await suite.test("a receiver that turned itself off says when and why, and is turned on again", async (t) => {

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { ClientProblem } from "../../client/problem.ts";
 import { request } from "./api.ts";
 import { setServiceTime, speed } from "./live.ts";
+import { lastMove } from "./recent-requests.ts";
 
 /** The clock as the control interface shows it (`dev`). */
 export interface ClockState {
@@ -42,6 +43,8 @@ export interface Move {
   readonly id: string;
   readonly from: string;
   readonly to: string;
+  /** The number of its request; undefined if the person may not read requests. */
+  readonly number: number | undefined;
 }
 
 const stored = "svc-moves";
@@ -73,7 +76,9 @@ export async function advance(target: Target): Promise<Moved> {
   try {
     const moved = (await request("POST", "/_svc/clock/advance", target)) as Moved;
     setServiceTime(moved.now);
-    const all = before ? [...moves.value, { id: before.id, from: before.now, to: moved.now }] : [];
+    const all = before
+      ? [...moves.value, { id: before.id, from: before.now, to: moved.now, number: await lastMove() }]
+      : [];
     keep(all.slice(-mostMoves));
     await Promise.all(all.slice(0, -mostMoves).map(forget));
     return moved;

@@ -112,6 +112,15 @@ export function keepConnected(): void {
   });
 }
 
+/** Publishes a change of this kind again and again, for what no message tells of. Without an interval, it rests. */
+export function usePoll(kind: string, interval_ms: number | undefined): void {
+  useEffect(() => {
+    if (interval_ms === undefined) return;
+    const timer = setInterval(() => publish({ kind, now: "" }), interval_ms);
+    return () => clearInterval(timer);
+  }, [kind, interval_ms]);
+}
+
 export interface Read<T> {
   readonly data: T | undefined;
   readonly error: unknown;

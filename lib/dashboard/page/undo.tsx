@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
-import { api, isOwnRequest, orNone, request } from "./api.ts";
+import { api, isOwnRequest, orNone } from "./api.ts";
 import { done } from "./calls.ts";
 import { type Move, moves, undo } from "./clock.ts";
-import { control, type JournalEntry } from "./control.ts";
+import { control } from "./control.ts";
 import { Action, Button, Problem, useWork } from "./controls.tsx";
 import { instantOf } from "./format-time.ts";
 import { Modal } from "./modal.tsx";
+import { controlCallsSince } from "./recent-requests.ts";
 import { Text } from "./ui.tsx";
 
 interface Loss {
@@ -21,9 +22,9 @@ const ways = {
   removed: ["comes back", "come back"],
 } as const;
 /** Calls that change nothing that stays. */
-const idle = /^\/_svc\/(preview|snapshots|settle|deliveries\/orders)\b/;
+const idle = /^\/_svc\/((preview|forks|settle|deliveries\/orders)\b|snapshots(\/[^/]+)?$)/;
 
-/** Whether this tab made a change of the audit log. */
+/** Whether this tab made a change. */
 const isOwn = (action: string, target: string | null) =>
   done.value.some(
     ({ call, answer }) =>
@@ -31,17 +32,23 @@ const isOwn = (action: string, target: string | null) =>
       (Object.values(call.params).includes(target ?? "") || (answer as { id?: unknown } | undefined)?.id === target),
   );
 
-async function lossOf({ id, to }: Move): Promise<Loss> {
-  const since = encodeURIComponent(to);
-  const [{ counts }, journal, audit] = await Promise.all([
+async function lossOf({ id, to, number }: Move): Promise<Loss> {
+  const [{ counts, changes }, journal, controlled, audit] = await Promise.all([
     control.compare(id, ""),
-    request("GET", `/_svc/journal?kind=request&since=${since}`) as Promise<{ data: JournalEntry[] }>,
-    // The journal leaves out what dashboards do. Only some roles may read what other tabs did.
+    control.requestsSince(to),
+    // The journal leaves out the control interface and what dashboards do. Only some roles may read what other tabs did.
+    controlCallsSince(number),
     orNone(api["audit-log"].list({ per_page: 50 })),
   ]);
-  const calls = journal.data.flatMap((one) => {
-    if (one.kind !== "request" || one.method === "GET" || isOwnRequest(one.request_id)) return [];
-    return (one.status ?? 500) < 400 && !idle.test(one.path) ? [`${one.method} ${one.path}`] : [];
+  const calls = [...journal, ...controlled].flatMap(({ method, path, status, request_id }) => {
+    if (method === "GET" || isOwnRequest(request_id)) return [];
+    return (status ?? 500) < 400 && !idle.test(path) ? [`${method} ${path}`] : [];
+  });
+  // The audit log has no entry for these.
+  const made = changes.flatMap(({ change, type, id }) => {
+    const isWork = change === "added" && (type === "deployment" || type === "generation");
+    const isListed = isOwn(`${type}s.create`, id) || calls.includes(`POST /v1/${type}s`);
+    return isWork && !isListed ? [`${type}s.create ${id}`] : [];
   });
   const entries = audit.data.flatMap(({ at, action, target, via }) =>
     at < to || via !== "dashboard" || isOwn(action, target) ? [] : [`${action} ${target ?? ""}`],
@@ -53,13 +60,13 @@ async function lossOf({ id, to }: Move): Promise<Loss> {
       return number === 0 ? [] : [number === 1 ? `1 ${name} ${one}` : `${number} ${name}s ${more}`];
     }),
   );
-  return { records, others: [...calls, ...entries] };
+  return { records, others: [...calls, ...made, ...entries] };
 }
 
 const mostShown = 6;
 
 /** Takes back the last move of the clock. Asks first if that also takes back what somebody else did. */
-export function Undo({ said }: { readonly said: (text: string) => void }) {
+export function Undo({ said }: { said: (text: string) => void }) {
   const [loss, setLoss] = useState<Loss>();
   const last = moves.value.at(-1);
   const close = () => setLoss(undefined);

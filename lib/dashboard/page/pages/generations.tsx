@@ -1,10 +1,9 @@
-import { useEffect } from "preact/hooks";
 import type { Generation } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
 import { Action } from "../controls.tsx";
 import { dollars, instantOf } from "../format-time.ts";
 import { NewGeneration } from "../forms/generation-form.tsx";
-import { publish, useRead } from "../live.ts";
+import { usePoll, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
 import { Block, Facts, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -20,11 +19,7 @@ const hasEnded = ({ status }: Generation) => status !== "queued" && status !== "
 /** Reads again every second while a generation runs, because not every change of its progress is published. */
 function useProgress(of: readonly Generation[] | undefined): void {
   const isRunning = of?.some(({ status }) => status === "in_progress") ?? false;
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => publish({ kind: "generation", now: "" }), 1000);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  usePoll("generation", isRunning ? 1000 : undefined);
 }
 
 export function GenerationsPage() {

@@ -1,11 +1,12 @@
 import type { RecentBody, RecentRequest } from "../../../http/recent-requests.ts";
-import { request, session } from "../api.ts";
+import { session } from "../api.ts";
 import { Field, Select } from "../controls.tsx";
 import { instantOf, lengthOf } from "../format-time.ts";
 import { curlOf } from "../forms/call-forms.ts";
-import { type Change, useRead } from "../live.ts";
+import { type Change, usePoll, useRead } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Block, Copy, Facts, indented, Records, Ref } from "../parts.tsx";
+import { readRequests } from "../recent-requests.ts";
 import { Caused, parsed } from "../request-effects.tsx";
 import { href, origin, place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
@@ -17,9 +18,9 @@ type Found = RecentRequest & {
   readonly answer: RecentBody | null;
 };
 
-const read = async <T,>(path: string, signal: AbortSignal) =>
-  (await request("GET", `/dashboard/session/requests${path}`, undefined, signal)) as T;
-const concerns = ({ kind }: Change) => kind === "journal" || kind === "event" || kind === "record";
+const concerns = ({ kind }: Change) => ["journal", "instruments", "event", "record", "requests"].includes(kind);
+/** In `start` no message tells of a request, so the list is read again this often. */
+const interval_ms = 5_000;
 
 /** The path of the page with all requests about a record. */
 export const requestsOf = (id: string): string => `/requests?search=${encodeURIComponent(id)}`;
@@ -54,9 +55,12 @@ export function RequestsPage() {
   const { data, error } = useRead(
     `requests ${query}`,
     async (signal) =>
-      isBarred() ? undefined : read<{ data: readonly RecentRequest[]; next: number | null }>(`?${query}`, signal),
+      isBarred()
+        ? undefined
+        : readRequests<{ data: readonly RecentRequest[]; next: number | null }>(`?${query}`, signal),
     concerns,
   );
+  usePoll("requests", session.value?.mode === "start" ? interval_ms : undefined);
   if (isBarred()) return <Barred />;
   const filter = (name: string) => ({
     value: query.get(name) ?? "",
@@ -67,7 +71,10 @@ export function RequestsPage() {
     <Page title="Requests">
       <p class="hint">
         The calls of programs in the last hour
-        {session.value?.mode === "dev" ? "" : ", as far as this server answered them"}.
+        {session.value?.mode === "dev"
+          ? ", and what people and programs changed by the control interface"
+          : ", as far as this server answered them"}
+        .
       </p>
       <search class="filters">
         <Field label="Search" type="search" value={value} onInput={onChange} hint="A path or an identifier" />
@@ -101,7 +108,7 @@ export function RequestPage({ id }: { readonly id: string }) {
   const names = useNames();
   const { data, error } = useRead(
     `request ${id}`,
-    (signal) => read<Found>(`/${encodeURIComponent(id)}`, signal),
+    (signal) => readRequests<Found>(`/${encodeURIComponent(id)}`, signal),
     () => false,
   );
   if (isBarred()) return <Barred />;
@@ -158,7 +165,7 @@ function Part({
       {of ? (
         <Block label={title} of={indented(of.text)} />
       ) : (
-        <p class="hint">{isKept ? none : "Bodies are kept in the mode dev only."}</p>
+        <p class="hint">{isKept ? none : "Only in the mode dev, and only for calls of /v1, bodies are kept."}</p>
       )}
       {of?.is_cut && <p class="hint">Only the first 64 KiB are kept.</p>}
     </Section>

@@ -1,8 +1,7 @@
-import { useEffect } from "preact/hooks";
 import { type Moment, readMetrics, session } from "../api.ts";
 import { LineChart } from "../chart.tsx";
 import { lengthOf } from "../format-time.ts";
-import { publish, useRead } from "../live.ts";
+import { usePoll, useRead } from "../live.ts";
 import { Empty, Loading, Page } from "../ui.tsx";
 
 const rate = (value: number) => `${value < 10 ? value.toFixed(2) : Math.round(value)}/s`;
@@ -32,10 +31,7 @@ export function SystemPage() {
     async (signal) => (isBarred ? [] : readMetrics(signal)),
     ({ kind }) => kind === "tick",
   );
-  useEffect(() => {
-    const timer = setInterval(() => publish({ kind: "tick", now: "" }), interval_ms);
-    return () => clearInterval(timer);
-  }, []);
+  usePoll("tick", interval_ms);
   if (isBarred) {
     return (
       <Page title="System">
