@@ -175,39 +175,6 @@ test("Chromium", { skip: noBrowser || (!isLong && "npm run test:dashboard runs i
     assert.deepEqual(found, []);
   });
 
-  await suite.test("the overview tells what the quick start did, and each line leads to it", async (t) => {
-    const { port, service, deploy } = await listeningWorld(t);
-    const client = service.client({ apiKey: keyOf("owner") });
-    const page = await dashboardPage(t, open, `http://127.0.0.1:${port}`);
-    await page.getByText("First steps").waitFor();
-    await page.getByRole("button", { name: "Put a key into the commands" }).click();
-    await page
-      .getByText(/Bearer sk_live_\w+/)
-      .first()
-      .waitFor();
-    // What the quick start of the README makes.
-    service.inbox.script("shop", [500, 500]);
-    await client.webhooks.create({ url: "https://shop.inbox.test/in", events: ["project.created"] });
-    const { id } = await client.projects.create({ name: "api", region: "eu-west-1" });
-    await client.generations.create({ model: "image-draft", prompt: "a lake at night" });
-    await service.clock.advance("2s");
-    await page.getByText("fails: the last answer was 500, and it is tried again").waitFor();
-    await page.getByLabel("Due next").getByText("a delivery is tried").waitFor();
-    await service.clock.advance("3h");
-    const lately = page.getByLabel("Lately");
-    await lately.getByRole("link", { name: "project created: api" }).waitFor();
-    await lately.getByRole("link", { name: "shop.inbox.test answered 500 to project.created", exact: true }).waitFor();
-    await lately.getByRole("link", { name: "shop.inbox.test answered 200 to project.created, try 3" }).waitFor();
-    await page.getByRole("link", { name: "a lake at night", exact: true }).getByAltText("").waitFor();
-    const outcome = { result: "fail", at: "building", message: "npm test ended with 1" } as const;
-    await service.scenarios.next("deployment", outcome);
-    const { id: failed } = await deploy(id);
-    await service.clock.advance("1m");
-    await page.getByLabel("Needs attention").getByText("npm test ended with 1").waitFor();
-    await page.getByLabel("Needs attention").getByRole("link", { name: "api to production" }).click();
-    await page.waitForURL(`**/deployments/${failed}`);
-  });
-
   await suite.test("every page is in sight at 700 px, and the palette finds records and does things", async (t) => {
     const { port, service } = await listeningWorld(t);
     const { hook, film } = await fillDashboard(service);

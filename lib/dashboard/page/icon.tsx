@@ -7,6 +7,7 @@ import gantt from "lucide/dist/esm/icons/chart-gantt.mjs";
 import check from "lucide/dist/esm/icons/check.mjs";
 import record from "lucide/dist/esm/icons/circle-dot.mjs";
 import clapperboard from "lucide/dist/esm/icons/clapperboard.mjs";
+import coins from "lucide/dist/esm/icons/coins.mjs";
 import copy from "lucide/dist/esm/icons/copy.mjs";
 import download from "lucide/dist/esm/icons/download.mjs";
 import image from "lucide/dist/esm/icons/image.mjs";
@@ -44,6 +45,7 @@ const icons = {
   check,
   clapperboard,
   close,
+  coins,
   copy,
   dashboard,
   download,

@@ -13,6 +13,7 @@ export const groups = (): readonly (readonly [title: string, pages: readonly Pag
       ["/projects", "Projects", "box"],
       ["/deployments", "Deployments", "rocket"],
       ["/generations", "Generations", "image"],
+      ["/usage", "Costs", "coins"],
     ],
   ],
   [

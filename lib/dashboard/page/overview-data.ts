@@ -2,7 +2,7 @@ import type { Delivery, EventRecord } from "../../client/generated/records.ts";
 import { api, orNone, session } from "./api.ts";
 import { readUpcoming } from "./clock.ts";
 import type { IconName } from "./icon.tsx";
-import type { Family } from "./receiver-health.tsx";
+import { type Family, sinceSuccess, wordOf } from "./receiver-health.tsx";
 
 const running = ["queued", "building", "deploying"] as const;
 /** The most receivers whose deliveries are read. */
@@ -24,6 +24,8 @@ export interface Receiver {
   readonly name: string;
   readonly status: "active" | "inactive";
   readonly deliveries: readonly Delivery[];
+  /** The delivery that turned it off; undefined if it is on, or if somebody turned it off. */
+  readonly gaveUp: Delivery | undefined;
 }
 
 /** The text of the last error in the log of a deployment. */
@@ -47,7 +49,9 @@ async function receivers(signal: AbortSignal): Promise<readonly Receiver[]> {
   return Promise.all(
     all.slice(0, mostReceivers).map(async (one) => {
       const { data } = await api[one.family].deliveries({ id: one.id, per_page: 5 }, { signal });
-      return { ...one, deliveries: data };
+      const isOff = one.status === "inactive";
+      const gaveUp = isOff ? (await sinceSuccess(one.family, one.id, signal)).gaveUp : undefined;
+      return { ...one, deliveries: data, gaveUp };
     }),
   );
 }
@@ -78,13 +82,13 @@ export async function readOverview(signal: AbortSignal) {
 }
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
-/** Why a receiver needs somebody: it is off, or the last answer was none. */
-export function troubleOf({ status, deliveries }: Receiver): string | undefined {
-  const [last] = deliveries;
+/** Why a receiver needs somebody: it turned itself off, or it did not accept the latest delivery. */
+export function troubleOf({ status, deliveries, gaveUp }: Receiver): string | undefined {
+  const last = gaveUp ?? deliveries[0];
   const answer = last?.attempts.at(-1);
-  const text = answer ? `the last answer was ${answer.status ?? answer.error}` : "nothing has been sent";
-  if (status === "inactive") return `is turned off; ${text}`;
   if (!last || !answer || !/pending|abandoned/.test(last.status)) return undefined;
+  const text = `the last answer was ${wordOf(answer)}`;
+  if (status === "inactive") return gaveUp && `turned itself off; ${text}`;
   return `fails: ${text}${last.status === "pending" ? ", and it is tried again" : ""}`;
 }
 

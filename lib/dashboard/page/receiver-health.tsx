@@ -92,7 +92,7 @@ export const LastAnswer = ({ of }: { readonly of: Health | undefined }) =>
 const mostRead = 5_000;
 
 /** Reads deliveries, newest first, until one arrived: what turned the receiver off came after it. */
-async function sinceSuccess(family: Family, id: string, signal: AbortSignal): Promise<Health> {
+export async function sinceSuccess(family: Family, id: string, signal: AbortSignal): Promise<Health> {
   const all: Delivery[] = [];
   let cursor: string | null = null;
   do {

@@ -1,11 +1,10 @@
-import { useEffect } from "preact/hooks";
 import { api, readMetrics } from "../api.ts";
 import { LineChart } from "../chart.tsx";
 import { pageOf, workOf } from "../clock.ts";
 import { FirstSteps } from "../first-steps.tsx";
 import { dollars, lengthOf } from "../format-time.ts";
 import { Icon } from "../icon.tsx";
-import { publish, serviceNow, useRead } from "../live.ts";
+import { serviceNow, usePoll, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
 import { lately, type Overview, readOverview, troubleOf } from "../overview-data.ts";
 import { href } from "../router.ts";
@@ -14,6 +13,8 @@ import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx
 import { promptOf } from "./generations.tsx";
 import { NewProject } from "./projects.tsx";
 
+/** Few, because each is loaded in its full size. */
+const mostPictures = 3;
 const kinds = ["deployment", "generation", "delivery", "record", "event", "instruments"];
 /** The chart of requests is read again this often. */
 const interval_ms = 15_000;
@@ -147,7 +148,7 @@ function Attention({ of, nameOf }: { readonly of: Overview; readonly nameOf: (id
 const Pictures = ({ of }: { readonly of: Overview["generations"] }) => (
   <Section title="Pictures" actions={<a href={href("/generations")}>All generations</a>}>
     <ul class="strip">
-      {of.map((one) => {
+      {of.slice(0, mostPictures).map((one) => {
         const source = one.output?.type === "image" ? sourceOf(one) : undefined;
         return (
           <li key={one.id}>
@@ -191,10 +192,7 @@ function DueNext({ of }: { readonly of: Overview["upcoming"] }) {
 /** The requests and errors of the last hour, for the roles that may know them. */
 function Load() {
   const { data } = useRead("load", readMetrics, ({ kind }) => kind === "load");
-  useEffect(() => {
-    const timer = setInterval(() => publish({ kind: "load", now: "" }), interval_ms);
-    return () => clearInterval(timer);
-  }, []);
+  usePoll("load", interval_ms);
   if (!data || data.length < 2) return null;
   return (
     <LineChart

@@ -37,7 +37,7 @@ export function UsagePage() {
     ({ kind }) => kind === "generation",
   );
   return (
-    <Page title="Cost of generations">
+    <Page title="Costs of generations">
       <div class="filters">
         <Select
           label="Period"
