@@ -75,7 +75,7 @@ export function LineChart({
 }
 
 /** A bar as wide as its share of the row, to compare numbers. */
-export const Bar = ({ share }: { readonly share: number }) => (
+export const Bar = ({ share }: { share: number }) => (
   <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
     <rect width={Math.max(0.5, Math.min(100, share * 100))} height="8" />
   </svg>

@@ -28,7 +28,7 @@ interface Shown {
 }
 
 /** The service's clock (`dev`): shows the time and the next due work, and moves a manual clock forward and back. */
-export function ClockBar({ children }: { readonly children: ComponentChildren }) {
+export function ClockBar({ children }: { children: ComponentChildren }) {
   const [said, setSaid] = useState({ text: "", number: 0 });
   const say = (text: string) => setSaid(({ number }) => ({ text, number: number + 1 }));
   const { data } = useRead<Shown>(
@@ -74,7 +74,7 @@ export function ClockBar({ children }: { readonly children: ComponentChildren })
 }
 
 /** The time, how fast it passes, and the button that stops it or lets it run on. */
-function Now({ of }: { readonly of: ClockState | undefined }) {
+function Now({ of }: { of: ClockState | undefined }) {
   const now = serviceTime.value && instantOf(new Date(serviceNow()).toISOString());
   const pace = of && (of.mode === "scaled" ? `${of.speed}x` : of.is_frozen ? "frozen" : of.mode);
   return (
@@ -126,7 +126,7 @@ function Next({
   );
 }
 
-function Custom({ run }: { readonly run: (by: string) => Promise<unknown> }) {
+function Custom({ run }: { run: (by: string) => Promise<unknown> }) {
   const [by, setBy] = useState("");
   const { isBusy, error, start, forget } = useWork(() => run(by.trim()));
   const why = by.trim() === "" ? "Enter a duration such as 36h." : undefined;

@@ -98,7 +98,7 @@ export function useWork(run: () => Promise<unknown>) {
   return { isBusy, error, start, forget };
 }
 
-export const Problem = ({ error }: { readonly error: unknown }) =>
+export const Problem = ({ error }: { error: unknown }) =>
   error === undefined ? null : (
     <p class="problem" role="alert">
       {sentenceOf(error)}

@@ -9,7 +9,7 @@ const mostCrashes = 3;
 const loop_ms = 10 * 60_000;
 
 /** How often the live release was started again; nothing if it never was. */
-export const Restarts = ({ of: { restarts } }: { readonly of: Environment }) =>
+export const Restarts = ({ of: { restarts } }: { of: Environment }) =>
   restarts && restarts.count > 0 ? (
     <span class="bad">
       {countOf(restarts.count, "restart")} since <Time at={restarts.since} />
@@ -17,7 +17,7 @@ export const Restarts = ({ of: { restarts } }: { readonly of: Environment }) =>
   ) : null;
 
 /** The last crash of the live release, and whether they come one after the other. */
-export function Crashes({ project_id, of }: { readonly project_id: string; readonly of: Environment }) {
+export function Crashes({ project_id, of }: { project_id: string; of: Environment }) {
   const count = of.restarts?.count ?? 0;
   const { data } = useRead(
     `crashes ${project_id} ${of.name} ${count}`,

@@ -2,9 +2,9 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { done, type Ended, forgetPage, type RecordedCall, shown } from "./calls.ts";
-import { Code } from "./code.tsx";
 import { Button } from "./controls.tsx";
 import { commandOf, curlOf, typescriptOf } from "./forms/call-forms.ts";
+import { Code } from "./parts.tsx";
 import { origin, place } from "./router.ts";
 
 export const isDrawerOpen = signal(false);
@@ -95,11 +95,11 @@ function List({
   isOpen = false,
   children,
 }: {
-  readonly title: string;
-  readonly of: readonly Ended[];
-  readonly form: Form;
-  readonly isOpen?: boolean;
-  readonly children: ComponentChildren;
+  title: string;
+  of: readonly Ended[];
+  form: Form;
+  isOpen?: boolean;
+  children: ComponentChildren;
 }) {
   return (
     <section aria-label={title}>
@@ -114,11 +114,18 @@ function List({
               {one.problem !== undefined && `, refused: ${one.problem}`}
             </span>
           </summary>
-          <Code text={forms[form](one.call, origin)} name={nameOf(one.call)} />
+          <Call text={forms[form](one.call, origin)} name={nameOf(one.call)} />
         </details>
       ))}
     </section>
   );
 }
+
+const Call = ({ text, name }: { text: string | undefined; name: string }) =>
+  text === undefined ? (
+    <p class="hint">No command makes this call. Use curl or TypeScript.</p>
+  ) : (
+    <Code text={text} name={name} />
+  );
 
 const nameOf = ({ id, method, path }: RecordedCall) => id ?? `${method} ${path}`;

@@ -40,7 +40,7 @@ function stepsOf({ project_id, hasDeployment, hasWebhook }: Begun, key: string):
 }
 
 /** The first three calls. With a key in them, they can be copied and run as they are. */
-export function FirstSteps({ begun }: { readonly begun: Begun }) {
+export function FirstSteps({ begun }: { begun: Begun }) {
   const [key, setKey] = useState<string>();
   const steps = stepsOf(begun, key ?? "$SVC_API_KEY");
   const needed =

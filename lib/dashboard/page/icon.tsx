@@ -77,7 +77,7 @@ const icons = {
 export type IconName = keyof typeof icons;
 
 /** A picture beside a word; screen readers pass over it. */
-export const Icon = ({ of }: { readonly of: IconName }) => (
+export const Icon = ({ of }: { of: IconName }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
     {icons[of].map(([tag, attributes]) => createElement(tag, attributes))}
   </svg>

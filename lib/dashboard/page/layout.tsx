@@ -22,7 +22,7 @@ const Mark = () => (
   </svg>
 );
 
-export const Layout = ({ children }: { readonly children: ComponentChildren }) => {
+export const Layout = ({ children }: { children: ComponentChildren }) => {
   const { path } = place.value;
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
@@ -89,7 +89,7 @@ export const Layout = ({ children }: { readonly children: ComponentChildren }) =
   );
 };
 
-const Group = ({ title, children }: { readonly title: string; readonly children: ComponentChildren }) => (
+const Group = ({ title, children }: { title: string; children: ComponentChildren }) => (
   <>
     {title && <p id={`group-${title}`}>{title}</p>}
     <ul aria-labelledby={title ? `group-${title}` : undefined}>{children}</ul>

@@ -1,7 +1,8 @@
 import { effect, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { ClientProblem } from "../../client/problem.ts";
-import { loadSession, person, session } from "./api.ts";
+import type { Answer, Input, OperationId } from "../../client/typed-client.ts";
+import { api, loadSession, person, session } from "./api.ts";
 import { base } from "./router.ts";
 
 /** A message of `/dashboard/live`: says what has changed, but not the new values. */
@@ -189,3 +190,19 @@ export function useRead<T>(
   }, [key]);
   return state.key === key ? state : { key, data: undefined, error: undefined };
 }
+
+/** Whether a change is one of these: kinds, names of events or their beginning such as `project.`, and identifiers. */
+export const isOneOf =
+  (words: string) =>
+  ({ kind, id, event = "" }: Change): boolean =>
+    words
+      .split(" ")
+      .some((word) => word === kind || word === id || (word.endsWith(".") ? event.startsWith(word) : word === event));
+
+/** Reads by an operation of `/v1`, and again after these changes. */
+export const useCall = <Id extends OperationId>(id: Id, input: Input<Id>, changes: string): Read<Answer<Id>> =>
+  useRead(
+    `${id} ${JSON.stringify(input)}`,
+    (signal) => api.call(id, { ...input }, { signal }) as Promise<Answer<Id>>,
+    isOneOf(changes),
+  );

@@ -13,7 +13,7 @@ export async function lookAhead(until = lookUntil.value): Promise<void> {
   lookedAhead.value = await control.preview(/^\d/.test(until) ? { by: until } : { to: until });
 }
 
-export const LookAhead = ({ open }: { readonly open: () => void }) => (
+export const LookAhead = ({ open }: { open: () => void }) => (
   <Action
     kind="quiet"
     icon="telescope"

@@ -2,12 +2,13 @@ import type { Delivery, EventRecord } from "../../client/generated/records.ts";
 import { api, orNone, session } from "./api.ts";
 import { readUpcoming } from "./clock.ts";
 import type { IconName } from "./icon.tsx";
-import { type Family, sinceSuccess, wordOf } from "./receiver-health.tsx";
+import { hostOf, isGood, type Receiver, readReceivers, sinceSuccess, wordOf } from "./receiver-health.tsx";
 
 const running = ["queued", "building", "deploying"] as const;
 /** The most receivers whose deliveries are read. */
 const mostReceivers = 12;
 const mostReasons = 3;
+const mostListed = 8;
 
 /** Something that happened, as a line of the overview. */
 export interface Happened {
@@ -18,11 +19,7 @@ export interface Happened {
   readonly hue?: "good" | "bad" | undefined;
 }
 
-export interface Receiver {
-  readonly family: Family;
-  readonly id: string;
-  readonly name: string;
-  readonly status: "active" | "inactive";
+interface Watched extends Receiver {
   readonly deliveries: readonly Delivery[];
   /** The delivery that turned it off; undefined if it is on, or if somebody turned it off. */
   readonly gaveUp: Delivery | undefined;
@@ -35,17 +32,8 @@ async function reasonOf(id: string, signal: AbortSignal): Promise<string> {
   return errors.at(-1)?.message ?? "";
 }
 
-async function receivers(signal: AbortSignal): Promise<readonly Receiver[]> {
-  const [webhooks, integrations] = await Promise.all([
-    orNone(api.webhooks.list({}, { signal })),
-    orNone(api.integrations.list({}, { signal })),
-  ]);
-  const all = [
-    ...webhooks.data.map(({ id, url, status }) => ({ family: "webhooks" as const, id, name: url, status })),
-    ...integrations.data.flatMap(({ id, name, status, type }) =>
-      type === "code_host" ? [] : [{ family: "integrations" as const, id, name, status }],
-    ),
-  ];
+async function receivers(signal: AbortSignal): Promise<readonly Watched[]> {
+  const all = await readReceivers(signal);
   return Promise.all(
     all.slice(0, mostReceivers).map(async (one) => {
       const { data } = await api[one.family].deliveries({ id: one.id, per_page: 5 }, { signal });
@@ -69,21 +57,23 @@ export async function readOverview(signal: AbortSignal) {
     isDev ? readUpcoming() : [],
     ...running.map((status) => list({ status })),
   ]);
+  const runs = active.flatMap(({ data }) => data);
   const reasons = await Promise.all(failed.data.slice(0, mostReasons).map(({ id }) => reasonOf(id, signal)));
   return {
-    latest: latest.data,
+    // What runs leads.
+    latest: [...new Map([...runs, ...latest.data].map((one) => [one.id, one])).values()].slice(0, mostListed),
     failed: failed.data.map((deployment, i) => ({ deployment, reason: reasons[i] ?? "" })),
     receivers: all,
     generations: generations.data,
     events: events.data,
     upcoming: upcoming.slice(0, 6),
-    running: active.flatMap(({ data }) => data),
+    running: runs,
   };
 }
 export type Overview = Awaited<ReturnType<typeof readOverview>>;
 
 /** Why a receiver needs somebody: it turned itself off, or it did not accept the latest delivery. */
-export function troubleOf({ status, deliveries, gaveUp }: Receiver): string | undefined {
+export function troubleOf({ status, deliveries, gaveUp }: Watched): string | undefined {
   const last = gaveUp ?? deliveries[0];
   const answer = last?.attempts.at(-1);
   if (!last || !answer || !/pending|abandoned/.test(last.status)) return undefined;
@@ -106,26 +96,32 @@ const icons: Readonly<Record<string, IconName>> = {
   project: "box",
   user: "users",
 };
-const host = (name: string) => (URL.canParse(name) ? new URL(name).host : name);
+
+/** The answers of receivers. Those that accepted an event at the same time share a line. */
+function triesOf({ receivers }: Overview): readonly Happened[] {
+  const tries = new Map<string, Happened[]>();
+  for (const { family, id, name, deliveries } of receivers)
+    for (const { id: delivery, event, attempts } of deliveries)
+      for (const [i, { at, ...answer }] of attempts.entries()) {
+        const said = `answered ${wordOf(answer)} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`;
+        const path = `/${family}/${id}/${delivery}`;
+        const hue = isGood(answer) ? "good" : "bad";
+        const key = isGood(answer) ? `${at.slice(0, 19)} ${said}` : path + at;
+        const same = tries.get(key) ?? [];
+        tries.set(key, [...same, { at, icon: "webhook", text: `${hostOf(name)} ${said}`, path, hue }]);
+      }
+  return [...tries].flatMap(([key, [first, ...more]]) =>
+    !first
+      ? []
+      : more.length === 0
+        ? [first]
+        : [{ ...first, text: `${more.length + 1} receivers ${key.slice(20)}`, path: "/webhooks" }],
+  );
+}
 
 /** What happened lately, newest first: events and the answers of receivers. */
-export function lately(
-  { events, receivers, generations }: Overview,
-  nameOf: (project_id: string) => string,
-): readonly Happened[] {
-  const tries = receivers.flatMap(({ family, id, name, deliveries }) =>
-    deliveries.flatMap(({ id: delivery, event, attempts }) =>
-      attempts.map(
-        ({ at, status, error }, i): Happened => ({
-          at,
-          icon: "webhook",
-          text: `${host(name)} answered ${status ?? error} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`,
-          path: `/${family}/${id}/${delivery}`,
-          hue: status !== null && status < 300 ? "good" : "bad",
-        }),
-      ),
-    ),
-  );
+export function lately(overview: Overview, nameOf: (project_id: string) => string): readonly Happened[] {
+  const { events, generations } = overview;
   const happened = events.map((one): Happened => {
     const { name, email, project_id, environment, generation_id } = one.data;
     const prompt = generations.find(({ id }) => id === generation_id)?.input["prompt"];
@@ -139,5 +135,5 @@ export function lately(
       hue: /failed|crashed/.test(one.event) ? "bad" : /succeeded|completed/.test(one.event) ? "good" : undefined,
     };
   });
-  return [...tries, ...happened].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, 10);
+  return [...triesOf(overview), ...happened].sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, 10);
 }

@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from "preact";
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { pageOf } from "./clock.ts";
 import { Button, type ButtonProps } from "./controls.tsx";
 import { href } from "./router.ts";
@@ -11,9 +11,9 @@ export const Table = ({
   kind,
   children,
 }: {
-  readonly head: readonly string[];
-  readonly kind?: "differences" | "matrix";
-  readonly children: ComponentChildren;
+  head: readonly string[];
+  kind?: "differences" | "matrix";
+  children: ComponentChildren;
 }) => (
   <div class="table-place">
     <table class={`rows ${kind ?? ""}`}>
@@ -41,10 +41,10 @@ export function Records<T extends object>({
   empty,
   columns,
 }: {
-  readonly of: readonly T[] | undefined;
-  readonly error?: unknown;
-  readonly empty: ComponentChildren;
-  readonly columns: Readonly<Record<string, (one: T) => ComponentChildren>>;
+  of: readonly T[] | undefined;
+  error?: unknown;
+  empty: ComponentChildren;
+  columns: Readonly<Record<string, (one: T) => ComponentChildren>>;
 }) {
   if (!of) return <Loading error={error} />;
   if (of.length === 0) return <Empty>{empty}</Empty>;
@@ -64,7 +64,7 @@ export function Records<T extends object>({
 }
 
 /** A list of names with their values. */
-export const Facts = ({ of }: { readonly of: Readonly<Record<string, ComponentChildren>> }) => (
+export const Facts = ({ of }: { of: Readonly<Record<string, ComponentChildren>> }) => (
   <dl class="details">
     {Object.entries(of).map(([name, value]) => (
       <Fragment key={name}>
@@ -90,9 +90,9 @@ export const textsOf = (values: Readonly<Record<string, unknown>>) =>
 const mostShown = 20_000;
 
 /** A block of text from elsewhere, safe whatever it contains. */
-export const Block = ({ of, label }: { readonly of: string; readonly label: string }) => (
+export const Block = ({ of, label, class: more = "" }: { of: string; label: string; class?: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by the keyboard
-  <section class="block" tabIndex={0} aria-label={label}>
+  <section class={`block ${more}`} tabIndex={0} aria-label={label}>
     <pre dir="ltr">
       <bdi>{of.slice(0, mostShown)}</bdi>
       {of.length > mostShown && <em>{` … ${of.length - mostShown} more characters`}</em>}
@@ -112,12 +112,12 @@ export function indented(text: string): string {
 /** A button that copies a text and confirms it. */
 export function Copy({
   text,
-  children,
+  children = "Copy",
   ...button
 }: Pick<ButtonProps, "reason" | "isIcon" | "kind"> & {
   /** A function if the text is long. */
   readonly text: string | (() => string);
-  readonly children: string;
+  readonly children?: string;
 }) {
   const [copied, setCopied] = useState<string>();
   const isCopied = copied !== undefined && (copied === text || typeof text === "function");
@@ -133,23 +133,53 @@ export function Copy({
   );
 }
 
+/** Saves a text as a file. */
+export function save(text: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Code with a button that copies it. */
+export const Code = ({ text, name }: { text: string; name: string }) => (
+  <div class="code">
+    <Block of={text} label={name} class="code-text" />
+    <Copy text={text} />
+  </div>
+);
+
+/** A secret that is shown once, ready to copy. */
+export function Once({ label, secret }: { label: string; secret: string }) {
+  const id = useId();
+  return (
+    <div class="once" role="status">
+      <label for={id}>{label}</label>
+      <p class="hint">It is shown only once. Copy it now.</p>
+      <div class="row">
+        <input id={id} class="mono" readOnly value={secret} onFocus={({ currentTarget }) => currentTarget.select()} />
+        <Copy text={secret} />
+      </div>
+    </div>
+  );
+}
+
 /** A text that people look up elsewhere, such as an identifier or a host: a link if it has a page, and a copy button. */
 export function Ref({
   of,
   to = pageOf(of),
   children = of,
 }: {
-  readonly of: string;
-  readonly to?: string | undefined;
-  readonly children?: string;
+  of: string;
+  to?: string | undefined;
+  children?: string;
 }) {
   const isOwn = to?.startsWith("/");
   return (
     <span class="ref">
       {to === undefined ? (
-        <span class="mono">
-          <Text of={children} />
-        </span>
+        <Text of={children} class="mono" />
       ) : (
         <a class="mono" {...(isOwn ? { href: href(to) } : { href: to, target: "_blank", rel: "noreferrer noopener" })}>
           <Text of={children} />
@@ -161,22 +191,3 @@ export function Ref({
     </span>
   );
 }
-
-/** Quotes a text for the shell, so that no character in it has a special meaning. */
-const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
-
-/** The command that repeats a request. */
-export const curlOf = ({
-  url,
-  headers,
-  body,
-}: {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}): string =>
-  [
-    `curl -X POST ${quoted(url)}`,
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    `--data-raw ${quoted(body)}`,
-  ].join(" \\\n  ");

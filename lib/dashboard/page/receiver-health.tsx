@@ -1,5 +1,5 @@
 import type { Delivery } from "../../client/generated/records.ts";
-import { api } from "./api.ts";
+import { api, orNone } from "./api.ts";
 import { Action } from "./controls.tsx";
 import { countOf, instantOf } from "./format-time.ts";
 import { useRead } from "./live.ts";
@@ -14,6 +14,29 @@ export interface Endpoint {
   readonly id: string;
   readonly status: "active" | "inactive";
 }
+
+/** An endpoint that gets deliveries, by what people call it. */
+export interface Receiver extends Endpoint {
+  readonly family: Family;
+  readonly name: string;
+}
+
+/** All receivers, as far as this person may read them. */
+export async function readReceivers(signal: AbortSignal): Promise<readonly Receiver[]> {
+  const [webhooks, integrations] = await Promise.all([
+    orNone(api.webhooks.list({}, { signal })),
+    orNone(api.integrations.list({}, { signal })),
+  ]);
+  return [
+    ...webhooks.data.map(({ id, status, url }) => ({ family: "webhooks" as const, id, status, name: url })),
+    ...integrations.data.flatMap(({ id, status, name, type }) =>
+      type === "code_host" ? [] : [{ family: "integrations" as const, id, status, name }],
+    ),
+  ];
+}
+
+/** The host of a receiver with a URL; the name of another. */
+export const hostOf = (name: string): string => (URL.canParse(name) ? new URL(name).host : name);
 
 type Attempt = Delivery["attempts"][number];
 
@@ -72,13 +95,13 @@ export function useHealth(family: Family, ids: readonly string[]): ReadonlyMap<s
   return data ?? new Map();
 }
 
-export function Rate({ of }: { readonly of: Health | undefined }) {
+export function Rate({ of }: { of: Health | undefined }) {
   if (of?.rate === undefined) return <span class="hint">{of && "nothing sent yet"}</span>;
   const percent = Math.floor(of.rate * 100);
   return <span class={percent < 90 ? "bad" : percent === 100 ? "good" : undefined}>{percent} %</span>;
 }
 
-export const LastAnswer = ({ of }: { readonly of: Health | undefined }) =>
+export const LastAnswer = ({ of }: { of: Health | undefined }) =>
   of?.last ? (
     <>
       <span class={isGood(of.last) ? "good" : "bad"}>
@@ -105,7 +128,7 @@ export async function sinceSuccess(family: Family, id: string, signal: AbortSign
 }
 
 /** Why a receiver is off, and the way back. */
-export function TurnedOff({ family, of: { id, status } }: { readonly family: Family; readonly of: Endpoint }) {
+export function TurnedOff({ family, of: { id, status } }: { family: Family; of: Endpoint }) {
   const { data: health } = useRead(
     `turned off ${family} ${id} ${status}`,
     async (signal) => (status === "inactive" ? sinceSuccess(family, id, signal) : undefined),

@@ -2,6 +2,7 @@ import type { EventRecord } from "../../client/generated/records.ts";
 import { api } from "./api.ts";
 import { useRead } from "./live.ts";
 import { Records } from "./parts.tsx";
+import { hostOf, readReceivers } from "./receiver-health.tsx";
 import { href } from "./router.ts";
 import { Loading, Section, Status, Text, Time } from "./ui.tsx";
 
@@ -50,16 +51,10 @@ async function deliveriesOf(
   events: readonly EventRecord[],
   signal: AbortSignal,
 ) {
-  const [webhooks, integrations] = await Promise.all([
-    api.webhooks.list({}, { signal }),
-    api.integrations.list({}, { signal }),
-  ]);
-  const receivers = [
-    ...webhooks.data.map(({ id, url }) => ({ family: "webhooks" as const, id, to: new URL(url).host })),
-    ...integrations.data.map(({ id, type }) => ({ family: "integrations" as const, id, to: type })),
-  ].slice(0, mostReceivers);
+  const receivers = await readReceivers(signal);
   const lists = await Promise.all(
-    receivers.map(async ({ family, id, to }) => {
+    receivers.slice(0, mostReceivers).map(async ({ family, id, name }) => {
+      const to = hostOf(name);
       const { data } = await api[family].deliveries({ id, per_page: 100 }, { signal });
       return data.map(({ id: dlv, event, status, created_at: at }) => ({ family, id, to, dlv, event, status, at }));
     }),
@@ -79,7 +74,7 @@ async function deliveriesOf(
 }
 
 /** What a request led to: the events of its record since then, and their deliveries. */
-export function Caused({ target, at }: { readonly target: string; readonly at: string }) {
+export function Caused({ target, at }: { target: string; at: string }) {
   const { data, error } = useRead(
     `caused ${target} ${at}`,
     async (signal) => {

@@ -1,21 +1,16 @@
 import type { DeploymentItem, Project } from "../../client/generated/records.ts";
-import { api } from "./api.ts";
 import { lengthOf } from "./format-time.ts";
 import { Redeploy } from "./forms/deploy.tsx";
-import { useRead } from "./live.ts";
+import { useCall } from "./live.ts";
 import { useNames } from "./names.ts";
 import { Records } from "./parts.tsx";
 import { href } from "./router.ts";
 import { refOf, shortVersion, useSources } from "./sources.ts";
-import { Status, Text, Time } from "./ui.tsx";
+import { Link, Status, Text, Time } from "./ui.tsx";
 
 /** The newest projects by id. Deployments of older projects show the project's id instead of its name. */
 export function useProjects(): ReadonlyMap<string, Project> {
-  const { data } = useRead(
-    "project-names",
-    async (signal) => api.projects.list({ per_page: 100 }, { signal }),
-    ({ event }) => event?.startsWith("project.") ?? false,
-  );
+  const { data } = useCall("projects.list", { per_page: 100 }, "project.");
   return new Map(data?.data.map((project) => [project.id, project]));
 }
 
@@ -26,8 +21,8 @@ export function DeploymentRows({
   of,
   projects,
 }: {
-  readonly of: readonly DeploymentItem[];
-  readonly projects: ReadonlyMap<string, Project>;
+  of: readonly DeploymentItem[];
+  projects: ReadonlyMap<string, Project>;
 }) {
   const sources = useSources(of.map(({ id }) => id));
   const names = useNames();
@@ -41,9 +36,7 @@ export function DeploymentRows({
           const short = shortVersion(version);
           return (
             <a class="lead" href={href(`/deployments/${id}`)} title={id}>
-              <strong>
-                <Text of={source ? refOf(source) : short || `…${id.slice(-8)}`} />
-              </strong>{" "}
+              <Text of={source ? refOf(source) : short || `…${id.slice(-8)}`} class="strong" />{" "}
               {source && refOf(source) !== version && <span class="mono">{short}</span>}
               <span class="hint">
                 {source?.restores && "rollback, "}
@@ -54,9 +47,7 @@ export function DeploymentRows({
         },
         State: ({ status }) => <Status of={status} />,
         Project: ({ project_id }) => (
-          <a href={href(`/projects/${project_id}`)}>
-            <Text of={projects.get(project_id)?.name ?? project_id} />
-          </a>
+          <Link to={`/projects/${project_id}`} of={projects.get(project_id)?.name ?? project_id} />
         ),
         Environment: ({ environment }) => <Text of={environment} />,
         By: ({ created_by }) => created_by && <Text of={names.person(created_by.user_id) || created_by.via} />,

@@ -64,7 +64,7 @@ export function Moment({ group, x, y, chosen }: MomentProps) {
 }
 
 /** Draws each hue with its own shape, so that its meaning does not depend on colour. */
-function Shape({ hue, x, y }: { readonly hue: Mark["hue"]; readonly x: number; readonly y: number }) {
+function Shape({ hue, x, y }: { hue: Mark["hue"]; x: number; y: number }) {
   if (hue === "bad") return <path class="cross" d={`M${x - 4} ${y - 4}l8 8m0-8l-8 8`} />;
   if (hue === "busy") return <path d={`M${x} ${y - 5}l5 5-5 5-5-5z`} />;
   if (hue === "good") return <circle cx={x} cy={y} r={4.5} />;

@@ -1,5 +1,6 @@
-import { api } from "./api.ts";
-import { useRead } from "./live.ts";
+import { api, orNone } from "./api.ts";
+import { isOneOf, useRead } from "./live.ts";
+import { hostOf, readReceivers } from "./receiver-health.tsx";
 
 /** What a lane shows instead of an identifier. Deployments to one environment share its title. */
 export type LaneNames = ReadonlyMap<string, string>;
@@ -10,13 +11,11 @@ export function useLaneNames(): LaneNames {
     "lane-names",
     async (signal) => {
       const all = { per_page: 100 };
-      const empty = { data: [] };
-      const [projects, deployments, generations, webhooks, integrations] = await Promise.all([
-        api.projects.list(all, { signal }).catch(() => empty),
-        api.deployments.list(all, { signal }).catch(() => empty),
-        api.generations.list(all, { signal }).catch(() => empty),
-        api.webhooks.list({}, { signal }).catch(() => empty),
-        api.integrations.list({}, { signal }).catch(() => empty),
+      const [projects, deployments, generations, receivers] = await Promise.all([
+        orNone(api.projects.list(all, { signal })),
+        orNone(api.deployments.list(all, { signal })),
+        orNone(api.generations.list(all, { signal })),
+        readReceivers(signal),
       ]);
       const projectNames = new Map(projects.data.map(({ id, name }) => [id, name]));
       return new Map<string, string>([
@@ -25,11 +24,10 @@ export function useLaneNames(): LaneNames {
             [id, `${projectNames.get(project_id) ?? project_id} · ${environment}`] as const,
         ),
         ...generations.data.map(({ id, input, model }) => [id, String(input["prompt"] ?? model)] as const),
-        ...webhooks.data.map(({ id, url }) => [id, new URL(url).host] as const),
-        ...integrations.data.map(({ id, name }) => [id, name] as const),
+        ...receivers.map(({ id, name }) => [id, hostOf(name)] as const),
       ]);
     },
-    ({ kind }) => kind === "event" || kind === "deployment" || kind === "generation" || kind === "record",
+    isOneOf("event deployment generation record"),
   );
   return data ?? new Map();
 }

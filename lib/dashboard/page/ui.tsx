@@ -2,9 +2,10 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { Problem } from "./controls.tsx";
 import { agoOf, instantOf } from "./format-time.ts";
+import { href } from "./router.ts";
 
 /** The mark of a state: shape and hue, with the name of the state next to it. */
-export const Status = ({ of }: { readonly of: string }) => (
+export const Status = ({ of }: { of: string }) => (
   <span class={`status ${of}`}>
     <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
       {shapeOf(of)}
@@ -51,23 +52,32 @@ function shapeOf(state: string) {
   }
 }
 
-export const Time = ({ at }: { readonly at: string }) => (
+export const Time = ({ at }: { at: string }) => (
   <time dateTime={at} title={`${instantOf(at)} UTC`}>
     {agoOf(at)}
   </time>
 );
 
 /** Text from a user. Its direction does not affect the text around it. */
-export const Text = ({ of }: { readonly of: string }) => <bdi class="text">{of}</bdi>;
+export const Text = ({ of, class: look = "" }: { of: string; class?: string }) => (
+  <bdi class={`text ${look}`}>{of}</bdi>
+);
+
+/** A link to a page of the dashboard. */
+export const Link = ({ to, of, class: look }: { to: string; of: string; class?: string }) => (
+  <a href={href(to)} class={look}>
+    <Text of={of} />
+  </a>
+);
 
 export function Page({
   title,
   actions,
   children,
 }: {
-  readonly title: string;
-  readonly actions?: ComponentChildren;
-  readonly children: ComponentChildren;
+  title: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
 }) {
   useEffect(() => {
     document.title = `${title.slice(0, 100)} · svc-server`;
@@ -90,9 +100,9 @@ export const Section = ({
   children,
   actions,
 }: {
-  readonly title: string;
-  readonly children: ComponentChildren;
-  readonly actions?: ComponentChildren;
+  title: string;
+  children: ComponentChildren;
+  actions?: ComponentChildren;
 }) => {
   const id = useId();
   return (
@@ -106,7 +116,7 @@ export const Section = ({
   );
 };
 
-export const Empty = ({ children }: { readonly children: ComponentChildren }) => <div class="empty">{children}</div>;
+export const Empty = ({ children }: { children: ComponentChildren }) => <div class="empty">{children}</div>;
 
 /** A page whose record is not loaded, or cannot be. It is the same element as the final page, so the focus stays. */
 export const loadingPage = (title: string, error: unknown) => (
@@ -116,7 +126,7 @@ export const loadingPage = (title: string, error: unknown) => (
 );
 
 /** Shown until data arrives: nothing at first, then "Loading…", or the error. */
-export function Loading({ error }: { readonly error: unknown }) {
+export function Loading({ error }: { error: unknown }) {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 200);

@@ -6,7 +6,7 @@ import { refusal } from "./permissions.ts";
 import { Text } from "./ui.tsx";
 
 /** The variables of an environment and the form to set one. */
-export function Variables({ project_id, of }: { readonly project_id: string; readonly of: Environment }) {
+export function Variables({ project_id, of }: { project_id: string; of: Environment }) {
   const variables = Object.entries(of.variables);
   const reason = refusal("deployments:write");
   const change = (name: string, value: Value | null) =>

@@ -1,3 +1,4 @@
+import type { DeliveryDetail } from "../../../client/generated/records.ts";
 import { isSecretName } from "../../../kernel/secrets/secret-redaction.ts";
 import type { RecordedCall } from "../calls.ts";
 
@@ -54,16 +55,29 @@ const quoted = (text: string) => (/^[\w.,:/=@%+*-]+$/.test(text) ? text : `'${te
 const inShell = (pieces: readonly (string | Secret)[]) =>
   pieces.map((piece) => (piece instanceof Secret ? `"$${piece.variable}"` : piece && quoted(piece))).join("");
 
+const curl = (method: string, url: string, headers: readonly string[], body: string | undefined): string =>
+  [
+    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(url)}`,
+    ...headers.map((header) => `-H ${header}`),
+    ...(body === undefined ? [] : [`--data-raw ${body}`]),
+  ].join(" \\\n  ");
+
 export function curlOf({ id, method, path, body }: RecordedCall, origin: string): string {
-  const lines = [
-    `curl ${method === "GET" ? "" : `-X ${method} `}${quoted(origin + path)}`,
-    ...(id === undefined ? [] : [`-H "Authorization: Bearer $SVC_API_KEY"`]),
-    ...(body === undefined
-      ? []
-      : ["-H 'Content-Type: application/json'", `-d ${inShell(piecesOf(withoutSecrets(body)))}`]),
+  const headers = [
+    ...(id === undefined ? [] : ['"Authorization: Bearer $SVC_API_KEY"']),
+    ...(body === undefined ? [] : [quoted("Content-Type: application/json")]),
   ];
-  return lines.join(" \\\n  ");
+  return curl(method, origin + path, headers, body === undefined ? undefined : inShell(piecesOf(withoutSecrets(body))));
 }
+
+/** The command that repeats a delivery. */
+export const curlOfDelivery = ({ url, headers, body }: DeliveryDetail["request"]): string =>
+  curl(
+    "POST",
+    url,
+    Object.entries(headers).map(([name, value]) => quoted(`${name}: ${value}`)),
+    quoted(body),
+  );
 
 const isName = (text: string) => /^[A-Za-z_$][\w$]*$/.test(text);
 

@@ -22,7 +22,7 @@ export function commandsFor({ id, name }: { readonly id: string; readonly name: 
 }
 
 /** A button that shows how to deploy a folder from a shell. */
-export function DeployFolder({ of }: { readonly of: { readonly id: string; readonly name: string } }) {
+export function DeployFolder({ of }: { of: { id: string; name: string } }) {
   const [isOpen, setOpen] = useState(false);
   const simulated = session.value?.hosts_repositories
     ? undefined
@@ -55,11 +55,11 @@ export function DeployFolder({ of }: { readonly of: { readonly id: string; reado
   );
 }
 
-const Command = ({ title, text }: { readonly title: string; readonly text: string }) => (
+const Command = ({ title, text }: { title: string; text: string }) => (
   <div class="field">
     <div class="section-head">
       <h3>{title}</h3>
-      <Copy text={text}>Copy</Copy>
+      <Copy text={text} />
     </div>
     <Block of={text} label={title} />
   </div>

@@ -49,9 +49,9 @@ export function Deploy({
   of,
   projects = [],
 }: {
-  readonly label?: "Deploy" | "New deployment";
-  readonly of?: Project;
-  readonly projects?: readonly Project[];
+  label?: "Deploy" | "New deployment";
+  of?: Project;
+  projects?: readonly Project[];
 }) {
   const open = projects.filter(({ status }) => status === "active");
   const form = useForm(emptyForm);
@@ -82,7 +82,7 @@ export function Deploy({
 type Form = Pick<ReturnType<typeof useForm<typeof emptyForm>>, "values" | "field" | "choice" | "set">;
 
 /** The fields, with what the project deployed before as suggestions, and what is live in the chosen environment. */
-function Fields({ project_id, form }: { readonly project_id: string; readonly form: Form }) {
+function Fields({ project_id, form }: { project_id: string; form: Form }) {
   const { values, field, choice, set } = form;
   const data = useProjectSources(project_id);
   const sources = data?.latest.flatMap(({ id }) => data.sources.get(id) ?? []) ?? [];
@@ -155,7 +155,7 @@ function Fields({ project_id, form }: { readonly project_id: string; readonly fo
 const unfinished = ["queued", "building", "deploying"];
 export const isUnfinished = ({ status }: Pick<Deployment, "status">): boolean => unfinished.includes(status);
 
-export function Cancel({ of }: { readonly of: Pick<Deployment, "id" | "status"> }) {
+export function Cancel({ of }: { of: Pick<Deployment, "id" | "status"> }) {
   const isEarly = of.status === "queued" || of.status === "building";
   const late = isEarly
     ? undefined
@@ -170,7 +170,7 @@ export function Cancel({ of }: { readonly of: Pick<Deployment, "id" | "status"> 
 type Listed = Pick<DeploymentItem, "id" | "project_id" | "environment">;
 
 /** Deploys the same source again: a branch may have moved on since. */
-export function Redeploy({ of, isQuiet }: { readonly of: Listed; readonly isQuiet?: boolean }) {
+export function Redeploy({ of, isQuiet }: { of: Listed; isQuiet?: boolean }) {
   const { id, project_id, environment } = of;
   const run = async () => {
     const source = (await readSources([id])).get(id);
@@ -190,7 +190,7 @@ export function Redeploy({ of, isQuiet }: { readonly of: Listed; readonly isQuie
   );
 }
 
-function Again({ of: { id, environment } }: { readonly of: Listed }) {
+function Again({ of: { id, environment } }: { of: Listed }) {
   const { data, error } = useRead(
     `source ${id}`,
     async (signal) => (await readSources([id], signal)).get(id),
@@ -199,17 +199,15 @@ function Again({ of: { id, environment } }: { readonly of: Listed }) {
   if (!data) return <Loading error={error} />;
   return (
     <p>
-      <strong>
-        <Text of={refOf(data)} />
-      </strong>{" "}
-      of <Text of={data.repo ?? data.image_url ?? ""} /> is deployed to <Text of={environment} /> again
+      <Text of={refOf(data)} class="strong" /> of <Text of={data.repo ?? data.image_url ?? ""} /> is deployed to{" "}
+      <Text of={environment} /> again
       {data.type === "git" && data.tag === null && ", with its newest commit"}.
     </p>
   );
 }
 
 /** Asks first, and says which release comes back. */
-export function RollBack({ of }: { readonly of: Listed }) {
+export function RollBack({ of }: { of: Listed }) {
   const run = async () => {
     const made = await api.deployments.rollback({ id: of.id });
     go(`/deployments/${made.id}`);
@@ -221,7 +219,7 @@ export function RollBack({ of }: { readonly of: Listed }) {
   );
 }
 
-function Before({ of: { id, project_id, environment } }: { readonly of: Listed }) {
+function Before({ of: { id, project_id, environment } }: { of: Listed }) {
   const { data, error } = useRead(
     `before ${id}`,
     async (signal) => {
@@ -236,11 +234,8 @@ function Before({ of: { id, project_id, environment } }: { readonly of: Listed }
   if (!before) return <p>No earlier release of this environment is among its last hundred deployments.</p>;
   return (
     <p>
-      <strong>
-        <Text of={source ? refOf(source) : ""} />
-      </strong>{" "}
-      <span class="mono">{shortVersion(before.version)}</span>, which went live{" "}
-      <Time at={before.deployed_at ?? before.updated_at} />, comes back to <Text of={environment} />.
+      <Text of={source ? refOf(source) : ""} class="strong" /> <span class="mono">{shortVersion(before.version)}</span>,
+      which went live <Time at={before.deployed_at ?? before.updated_at} />, comes back to <Text of={environment} />.
     </p>
   );
 }

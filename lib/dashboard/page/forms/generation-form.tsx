@@ -48,7 +48,7 @@ function valuesOf(input: Readonly<Record<string, unknown>>): Values {
 }
 
 /** The button and the form for a new generation, optionally with the inputs of an earlier one. */
-export function NewGeneration({ input }: { readonly input?: Readonly<Record<string, unknown>> }) {
+export function NewGeneration({ input }: { input?: Readonly<Record<string, unknown>> }) {
   const { values, field, choice, reset } = useForm(input ? valuesOf(input) : empty);
   const known = models.find(({ id }) => id === values.model.trim());
   const isFilm = known ? known.kind === "video" : /video/i.test(values.model);

@@ -8,9 +8,9 @@ export function JsonForm({
   start,
   run,
 }: {
-  readonly label: string;
-  readonly start: object;
-  readonly run: (given: unknown) => Promise<unknown>;
+  label: string;
+  start: object;
+  run: (given: unknown) => Promise<unknown>;
 }) {
   const [text, setText] = useState(JSON.stringify(start, null, 2));
   const send = async () => {
@@ -28,10 +28,6 @@ export function JsonForm({
     </FormDialog>
   );
 }
-
-/** The fields that are not empty, as text. */
-export const filled = (fields: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ""));
 
 /** A whole number; undefined for an empty field. The service explains invalid values. */
 export const numberOf = (text: string): number | undefined => (text.trim() === "" ? undefined : Number(text));

@@ -3,7 +3,7 @@ import type { Member } from "../../../client/generated/records.ts";
 import { actAs, api, loadSession, people, readWaysIn, session, signIn } from "../api.ts";
 import { Action, Button, Field, Problem, useWork } from "../controls.tsx";
 import { useForm } from "../forms/form.tsx";
-import { Once } from "../once.tsx";
+import { Once } from "../parts.tsx";
 import { go } from "../router.ts";
 import { Page, Text } from "../ui.tsx";
 
@@ -47,7 +47,7 @@ export function AcceptPage() {
 }
 
 /** Shows the new member's first key, this one time, and the way to sign in. */
-function Welcome({ of }: { readonly of: Member }) {
+function Welcome({ of }: { of: Member }) {
   const enter = async () => {
     if (session.value?.mode === "dev") {
       const own = (await people()).find(({ person }) => person.endsWith(`.${of.id}`));

@@ -1,7 +1,7 @@
 import { calls } from "../../../client/generated/calls.ts";
-import { api } from "../api.ts";
 import { Select } from "../controls.tsx";
-import { useRead } from "../live.ts";
+import { filled } from "../forms/form.tsx";
+import { useCall } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Records, Ref } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
@@ -27,29 +27,22 @@ const actions = [
 /** The audit log, newest first, for owners and admins. */
 export function AuditLogPage() {
   const { query } = place.value;
-  const [action, user_id, cursor] = ["action", "user_id", "cursor"].map((name) => query.get(name) ?? "");
+  const [action = "", user_id = "", cursor = ""] = ["action", "user_id", "cursor"].map((name) => query.get(name) ?? "");
   const names = useNames();
-  const { data, error } = useRead(
-    `audit ${action} ${user_id} ${cursor}`,
-    (signal) =>
-      api["audit-log"].list(
-        { per_page: 50, ...(action && { action }), ...(user_id && { user_id }), ...(cursor && { cursor }) },
-        { signal },
-      ),
-    ({ kind }) => kind === "record" || kind === "rights",
-  );
+  const filter = filled({ action, user_id, cursor });
+  const { data, error } = useCall("audit-log.list", { per_page: 50, ...filter }, "record rights");
   return (
     <Page title="Audit log">
       <search class="filters">
         <Select
           label="Action"
-          value={action ?? ""}
+          value={action}
           options={[["", "All actions"], ...actions.map((one): [string, string] => [one, one])]}
           onChange={(value) => setQuery({ action: value, cursor: "" })}
         />
         <Select
           label="Person"
-          value={user_id ?? ""}
+          value={user_id}
           options={[["", "Everybody"], ...names.people]}
           onChange={(value) => setQuery({ user_id: value, cursor: "" })}
         />
@@ -59,11 +52,7 @@ export function AuditLogPage() {
         error={error}
         empty={action || user_id ? "No such change." : "Nothing has been changed yet."}
         columns={{
-          Action: ({ action }) => (
-            <span class="mono">
-              <Text of={action} />
-            </span>
-          ),
+          Action: ({ action }) => <Text of={action} class="mono" />,
           Target: ({ target }) => target && <Ref of={target} />,
           Person: ({ user_id, key_id }) => (
             <>

@@ -11,7 +11,7 @@ export const titleOf = ({ id, name }: StoredSnapshot) => (name === null ? id : `
 const concerns = ({ kind }: Change) => kind !== "log" && kind !== "journal";
 
 /** Shows which records differ between two states. */
-export function Compare({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] }) {
+export function Compare({ snapshots }: { snapshots: readonly StoredSnapshot[] }) {
   const from = place.value.query.get("from") ?? "";
   const to = place.value.query.get("to") ?? "";
   const options = snapshots.map((one) => [one.id, titleOf(one)] as const);
@@ -32,7 +32,7 @@ export function Compare({ snapshots }: { readonly snapshots: readonly StoredSnap
   );
 }
 
-function Result({ from, to }: { readonly from: string; readonly to: string }) {
+function Result({ from, to }: { from: string; to: string }) {
   const { data, error } = useRead(`compare ${from} ${to}`, () => control.compare(from, to), concerns);
   if (!data || error) return <Loading error={error} />;
   if (data.changes.length === 0) return <Empty>No record differs.</Empty>;
@@ -42,15 +42,18 @@ function Result({ from, to }: { readonly from: string; readonly to: string }) {
 const sum = (of: Comparison) =>
   Object.values(of.counts).reduce((all, { added, changed, removed }) => all + added + changed + removed, 0);
 
+const partsOf = (count: Comparison["counts"][string]) =>
+  Object.entries(count).flatMap(([change, number]) => (number === 0 ? [] : [`${number} ${change}`]));
+
 const marks = { added: "+", changed: "~", removed: "−" } as const;
 
-function Differences({ of }: { readonly of: Comparison }) {
+function Differences({ of }: { of: Comparison }) {
   return (
     <>
       <p class="facts">
         {Object.entries(of.counts).map(([type, count]) => (
           <span key={type}>
-            {type.replaceAll("_", " ")}: {count.added} added, {count.changed} changed, {count.removed} removed
+            {type.replaceAll("_", " ")}: {partsOf(count).join(", ")}
           </span>
         ))}
       </p>

@@ -2,9 +2,10 @@ import type { Delivery, DeliveryDetail } from "../../../client/generated/records
 import { api } from "../api.ts";
 import { Action, FormDialog, Select } from "../controls.tsx";
 import { instantOf, lengthOf } from "../format-time.ts";
+import { curlOfDelivery } from "../forms/call-forms.ts";
 import { useForm } from "../forms/form.tsx";
-import { serviceNow, useRead } from "../live.ts";
-import { Block, Copy, curlOf, indented, Records, Ref } from "../parts.tsx";
+import { serviceNow, useCall } from "../live.ts";
+import { Block, Copy, indented, Records, Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { type Family, isGood, wordOf } from "../receiver-health.tsx";
 import { subjectIn } from "../request-effects.tsx";
@@ -26,10 +27,10 @@ const answerOf = ({ attempts }: Delivery) => {
 /** The deliveries of an endpoint, newest first. */
 export function DeliveriesPart({ family, id }: OfEndpoint) {
   const cursor = place.value.query.get("cursor") ?? "";
-  const { data, error } = useRead(
-    `deliveries ${id} ${cursor}`,
-    (signal) => api[family].deliveries({ id, per_page: 25, ...(cursor && { cursor }) }, { signal }),
-    ({ kind, id: of }) => of === id || kind === "event" || kind === "delivery",
+  const { data, error } = useCall(
+    `${family}.deliveries`,
+    { id, per_page: 25, ...(cursor && { cursor }) },
+    `${id} event delivery`,
   );
   return (
     <Section title="Deliveries" actions={<Recover family={family} id={id} />}>
@@ -76,16 +77,12 @@ function Recover({ family, id }: OfEndpoint) {
   );
 }
 
-export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: string }) {
-  const { data, error } = useRead(
-    `delivery ${dlv}`,
-    (signal) => api[family].delivery({ id, dlv }, { signal }),
-    ({ kind, id: of }) => of === id || of === dlv || kind === "delivery",
-  );
+export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) {
+  const { data, error } = useCall(`${family}.delivery`, { id, dlv }, `${id} ${dlv} delivery`);
   if (!data) return loadingPage("Delivery", error);
   const actions = (
     <>
-      <Copy text={curlOf(data.request)}>Copy as curl</Copy>
+      <Copy text={curlOfDelivery(data.request)}>Copy as curl</Copy>
       <Action kind="main" reason={refusal(`${family}:write`)} run={() => api[family].redeliver({ id, dlv })}>
         Send again
       </Action>
@@ -119,7 +116,7 @@ export function DeliveryPage({ family, id, dlv }: OfEndpoint & { readonly dlv: s
 }
 
 /** The record that a delivery tells of, and the requests about it. */
-function Cause({ of }: { readonly of: string }) {
+function Cause({ of }: { of: string }) {
   const id = subjectIn(of);
   if (id === undefined) return null;
   return (
@@ -133,7 +130,7 @@ function Cause({ of }: { readonly of: string }) {
 }
 
 /** Every attempt with its response, and the time of the next one. */
-function Attempts({ of }: { readonly of: DeliveryDetail }) {
+function Attempts({ of }: { of: DeliveryDetail }) {
   return (
     <Section title="Attempts">
       {of.attempts.length === 0 && of.next_attempt_at === null && <Empty>It has not been sent.</Empty>}

@@ -8,12 +8,12 @@ import { Facts, Ref } from "../parts.tsx";
 import { href } from "../router.ts";
 import { readSources, refOf, type Source, shortVersion } from "../sources.ts";
 import { Step } from "../step.tsx";
-import { loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { Link, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { LogView, useLog } from "./log.tsx";
 import { deploymentLog } from "./log-pages.ts";
 import { requestsOf } from "./requests.tsx";
 
-export function DeploymentPage({ id }: { readonly id: string }) {
+export function DeploymentPage({ id }: { id: string }) {
   const names = useNames();
   const { data, error } = useRead(
     `deployment ${id}`,
@@ -49,9 +49,7 @@ export function DeploymentPage({ id }: { readonly id: string }) {
       <p class="facts">
         <Status of={deployment.status} />
         <Ref of={id} />
-        <a href={href(`/projects/${project.id}`)}>
-          <Text of={project.name} />
-        </a>
+        <Link to={`/projects/${project.id}`} of={project.name} />
         <Time at={created_at} />
       </p>
       <States of={deployment} log={log.data ?? []} />
@@ -111,7 +109,7 @@ const nextSteps: Readonly<Record<string, string>> = {
 };
 
 /** Why a deployment failed: the last error other than "Deployment failed" itself. */
-function Reason({ status, of }: { readonly status: string; readonly of: readonly LogEntry[] }) {
+function Reason({ status, of }: { status: string; of: readonly LogEntry[] }) {
   const next = nextSteps[status];
   const errors = of.filter(({ level, message }) => level === "error" && message !== "Deployment failed");
   const reason = errors.at(-1)?.message;
@@ -126,7 +124,7 @@ function Reason({ status, of }: { readonly status: string; readonly of: readonly
   );
 }
 
-function SourceText({ of }: { readonly of: Deployment["source"] }) {
+function SourceText({ of }: { of: Deployment["source"] }) {
   if (of.type === "image") return <Ref of={of.image_url ?? ""} />;
   return (
     <>
@@ -153,9 +151,9 @@ function Changes({
   live,
   sources,
 }: {
-  readonly of: Deployment;
-  readonly live: DeploymentItem;
-  readonly sources: ReadonlyMap<string, Source>;
+  of: Deployment;
+  live: DeploymentItem;
+  sources: ReadonlyMap<string, Source>;
 }) {
   const before = sources.get(live.id);
   const changed = (name: string, from: string, to: string) => (from === to ? [] : [{ name, from, to }]);
@@ -195,7 +193,7 @@ function beginnings({ created_at, status, updated_at }: Deployment, log: readonl
 }
 
 /** The states of a deployment, past ones solid and future ones dashed, each with its time and length. */
-function States({ of, log }: { readonly of: Deployment; readonly log: readonly LogEntry[] }) {
+function States({ of, log }: { of: Deployment; log: readonly LogEntry[] }) {
   const { status, completed_at } = of;
   const isOver = completed_at !== null;
   const began = beginnings(of, log);

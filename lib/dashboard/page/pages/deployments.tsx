@@ -1,8 +1,7 @@
 import { lifecycle } from "../../../features/deployments/states.ts";
-import { api } from "../api.ts";
 import { Field, Select } from "../controls.tsx";
 import { Deploy } from "../forms/deploy.tsx";
-import { useRead } from "../live.ts";
+import { useCall } from "../live.ts";
 import { place, setQuery } from "../router.ts";
 import { DeploymentRows, useProjects } from "../tables.tsx";
 import { Empty, Loading, Page } from "../ui.tsx";
@@ -21,10 +20,10 @@ export function DeploymentsPage() {
     ...(environment && { environment }),
     ...(isState(status) && { status }),
   };
-  const { data, error } = useRead(
-    `deployments ${query}`,
-    (signal) => api.deployments.list({ per_page: 50, ...filter, ...(cursor && { cursor }) }, { signal }),
-    ({ kind, event }) => kind === "deployment" || event?.startsWith("project.") === true,
+  const { data, error } = useCall(
+    "deployments.list",
+    { per_page: 50, ...filter, ...(cursor && { cursor }) },
+    "deployment project.",
   );
   const change = (name: string) => (value: string) => setQuery({ [name]: value, cursor: "" });
   return (

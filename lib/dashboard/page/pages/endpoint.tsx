@@ -1,14 +1,15 @@
 import type { ComponentChildren } from "preact";
+import type { Integration, Webhook } from "../../../client/generated/records.ts";
 import { catalog } from "../../../features/events/catalog.ts";
 import { api } from "../api.ts";
 import { Action, Field, FormDialog } from "../controls.tsx";
 import { Area } from "../forms/form.tsx";
-import { useRead } from "../live.ts";
+import { useCall } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { type Endpoint, type Family, LastAnswer, Rate, useHealth } from "../receiver-health.tsx";
-import { go, href } from "../router.ts";
-import { Page, Status, Text, Time } from "../ui.tsx";
+import { go } from "../router.ts";
+import { Link, Page, Status, Time } from "../ui.tsx";
 
 /** The events of an endpoint as text. */
 export const eventsText = (events: readonly string[]) => (events.includes("*") ? "all events" : events.join(", "));
@@ -44,45 +45,43 @@ export const EventsField = (field: { readonly value: string; readonly onInput: (
   <Field label="Events" {...field} hint="Names separated by commas, or * for all" list={eventNames} required />
 );
 
+interface Receivers {
+  readonly webhooks: Webhook;
+  readonly integrations: Integration;
+}
+
 /** The page with all endpoints of a family. Besides state and age, its table has the two columns of `head`. */
-export function EndpointsPage<T extends Endpoint & { readonly created_at: string }>({
+export function EndpointsPage<F extends Family>({
   family,
   title,
   create,
-  list,
   empty,
   head,
   name,
   about,
   sends = () => true,
 }: {
-  readonly family: Family;
+  readonly family: F;
   readonly title: string;
   readonly create: ComponentChildren;
-  readonly list: (signal: AbortSignal) => Promise<{ readonly data: readonly T[] }>;
   readonly empty: string;
   readonly head: readonly [string, string];
-  readonly name: (one: T) => string;
-  readonly about: (one: T) => string;
+  readonly name: (one: Receivers[F]) => string;
+  readonly about: (one: Receivers[F]) => string;
   /** Whether an endpoint gets deliveries. */
-  readonly sends?: (one: T) => boolean;
+  readonly sends?: (one: Receivers[F]) => boolean;
 }) {
-  const { data, error } = useRead(family, list, ({ kind }) => kind === "delivery" || kind === "record");
-  const health = useHealth(family, data?.data.filter(sends).map(({ id }) => id) ?? []);
+  const { data, error } = useCall(`${family as Family}.list`, {}, "delivery record");
+  const all = data?.data as readonly Receivers[F][] | undefined;
+  const health = useHealth(family, all?.filter(sends).map(({ id }) => id) ?? []);
   return (
     <Page title={title} actions={create}>
       <Records
-        of={data?.data}
+        of={all}
         error={error}
         empty={empty}
         columns={{
-          [head[0]]: (one) => (
-            <a href={href(`/${family}/${one.id}`)}>
-              <strong>
-                <Text of={name(one)} />
-              </strong>
-            </a>
-          ),
+          [head[0]]: (one) => <Link to={`/${family}/${one.id}`} of={name(one)} class="strong" />,
           State: ({ status }) => <Status of={status} />,
           Accepted: (one) => sends(one) && <Rate of={health.get(one.id)} />,
           "Last answer": ({ id }) => <LastAnswer of={health.get(id)} />,

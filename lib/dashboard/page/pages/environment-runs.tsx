@@ -4,7 +4,7 @@ import { api } from "../api.ts";
 import { Button, Field, FormDialog } from "../controls.tsx";
 import { clockOf, instantOf, lengthOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
-import { useRead } from "../live.ts";
+import { useCall, useRead } from "../live.ts";
 import { Block, Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { Empty, Loading, Section, Status, Text, Time } from "../ui.tsx";
@@ -65,7 +65,7 @@ export function Beside({ project_id, of }: Part) {
   );
 }
 
-const Schedules = ({ of }: { readonly of: NonNullable<Environment["schedules"]> }) =>
+const Schedules = ({ of }: { of: NonNullable<Environment["schedules"]> }) =>
   of.length === 0 ? (
     <Empty>
       The live release has no schedule. Schedules are listed in <code>svc.json</code>, under <code>schedules</code>.
@@ -77,11 +77,7 @@ const Schedules = ({ of }: { readonly of: NonNullable<Environment["schedules"]> 
       columns={{
         Schedule: ({ name }) => <Text of={name} />,
         "When (UTC)": ({ cron }) => <span class="mono">{cron}</span>,
-        Command: ({ command }) => (
-          <span class="mono">
-            <Text of={command.slice(0, 200)} />
-          </span>
-        ),
+        Command: ({ command }) => <Text of={command.slice(0, 200)} class="mono" />,
         Timeout: ({ timeout_s }) => lengthOf(timeout_s * 1000).replace(/ 0 \w$/, ""),
         "Next (UTC)": ({ next_at }) => <time dateTime={next_at}>{instantOf(next_at)}</time>,
       }}
@@ -89,13 +85,9 @@ const Schedules = ({ of }: { readonly of: NonNullable<Environment["schedules"]> 
   );
 
 /** The last runs with their output. */
-function Runs({ project_id, of: { name }, hasSchedules }: Part & { readonly hasSchedules: boolean }) {
+function Runs({ project_id, of: { name }, hasSchedules }: Part & { hasSchedules: boolean }) {
   const [shown, setShown] = useState<string>();
-  const { data, error } = useRead(
-    `runs ${project_id} ${name}`,
-    (signal) => api.environments.runs({ id: project_id, name, per_page: 20 }, { signal }),
-    ({ id }) => id === project_id,
-  );
+  const { data, error } = useCall("environments.runs", { id: project_id, name, per_page: 20 }, project_id);
   if (data?.data.length === 0 && !hasSchedules) return null;
   const run = data?.data.find(({ id }) => id === shown);
   return (
@@ -142,15 +134,7 @@ const isOf =
     (ended_at === null || Date.parse(timestamp) <= Date.parse(ended_at) + late_ms);
 
 /** The lines that a run wrote to the environment's log. */
-function Output({
-  project_id,
-  environment,
-  of,
-}: {
-  readonly project_id: string;
-  readonly environment: string;
-  readonly of: Run;
-}) {
+function Output({ project_id, environment, of }: { project_id: string; environment: string; of: Run }) {
   const { data, error } = useRead(
     `output ${of.id} ${of.ended_at}`,
     (signal) => readLog((at) => api.environments.logs({ id: project_id, name: environment, ...at }, { signal })),

@@ -9,7 +9,7 @@ import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
-import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
+import { Empty, Link, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
 import { Variables } from "../variables.tsx";
 import { DomainProof } from "./domain-proof.tsx";
 import { Beside } from "./environment-runs.tsx";
@@ -19,7 +19,7 @@ import { LogView, useLog } from "./log.tsx";
 export const pathOf = (project_id: string, name: string): string =>
   `/projects/${project_id}/${encodeURIComponent(name)}`;
 
-export function EnvironmentPage({ project_id, name }: { readonly project_id: string; readonly name: string }) {
+export function EnvironmentPage({ project_id, name }: { project_id: string; name: string }) {
   const { data, error } = useRead(
     `environment ${project_id} ${name}`,
     async (signal) => {
@@ -50,9 +50,7 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
       actions={<Actions project={project} of={environment} live={live} />}
     >
       <p class="facts">
-        <a href={href(`/projects/${project_id}`)}>
-          <Text of={project.name} />
-        </a>
+        <Link to={`/projects/${project_id}`} of={project.name} />
         <Live of={live} />
         <Address of={environment} />
         <PreviewNote project_id={project_id} of={environment} />
@@ -71,7 +69,7 @@ export function EnvironmentPage({ project_id, name }: { readonly project_id: str
   );
 }
 
-function EnvironmentLog({ project_id, name }: { readonly project_id: string; readonly name: string }) {
+function EnvironmentLog({ project_id, name }: { project_id: string; name: string }) {
   const path = pathOf(project_id, name);
   const log = useLog({
     id: `${project_id} ${name}`,
@@ -83,7 +81,7 @@ function EnvironmentLog({ project_id, name }: { readonly project_id: string; rea
 }
 
 /** The live release of an environment. */
-export const Live = ({ of }: { readonly of: DeploymentItem | undefined }) =>
+export const Live = ({ of }: { of: DeploymentItem | undefined }) =>
   of ? (
     <span class="row">
       <a href={href(`/deployments/${of.id}`)}>
@@ -96,18 +94,10 @@ export const Live = ({ of }: { readonly of: DeploymentItem | undefined }) =>
   );
 
 /** The URL of the app. It is another origin and gets no referrer from this page. */
-export const Address = ({ of: { url } }: { readonly of: Environment }) =>
+export const Address = ({ of: { url } }: { of: Environment }) =>
   url && /^https?:/.test(url) ? <Ref of={url} to={url} /> : null;
 
-function Actions({
-  project,
-  of,
-  live,
-}: {
-  readonly project: Project;
-  readonly of: Environment;
-  readonly live: DeploymentItem | undefined;
-}) {
+function Actions({ project, of, live }: { project: Project; of: Environment; live: DeploymentItem | undefined }) {
   const reason = refusal("deployments:write");
   const key = { id: project.id, name: of.name };
   // Without a runtime an environment has no URL, and no app runs.

@@ -1,8 +1,7 @@
 import type { EventRecord, Project } from "../../../client/generated/records.ts";
 import { catalog, type EventName } from "../../../features/events/catalog.ts";
-import { api } from "../api.ts";
 import { Select } from "../controls.tsx";
-import { useRead } from "../live.ts";
+import { useCall } from "../live.ts";
 import { Block, Ref } from "../parts.tsx";
 import { subjectOf } from "../request-effects.tsx";
 import { href, place, setQuery } from "../router.ts";
@@ -18,10 +17,10 @@ export function EventsPage() {
   const projects = useProjects();
   const cursor = query.get("cursor") ?? "";
   const name = names.find((one) => one === query.get("event"));
-  const { data, error } = useRead(
-    `events ${name} ${cursor}`,
-    (signal) => api.events.list({ per_page: 50, ...(name && { event: name }), ...(cursor && { cursor }) }, { signal }),
-    ({ kind }) => kind === "event",
+  const { data, error } = useCall(
+    "events.list",
+    { per_page: 50, ...(name && { event: name }), ...(cursor && { cursor }) },
+    "event",
   );
   return (
     <Page title="Events">

@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
 import { control, type StoredFault } from "../control.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
-import { filled, JsonForm, numberOf } from "../forms/json-form.tsx";
+import { filled, useForm } from "../forms/form.tsx";
+import { JsonForm, numberOf } from "../forms/json-form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { Page, Section } from "../ui.tsx";
@@ -94,58 +94,48 @@ function effectOf({ respond: { status, code, headers, delay, drop, truncate } }:
   return parts.join(", ");
 }
 
-const effects = ["error", "delay", "drop", "truncate"] as const;
+const empty = { method: "", path: "/v1/*", effect: "error", status: "503", code: "", delay: "", nth: "", times: "" };
 
 function NewFault() {
-  const [method, setMethod] = useState("");
-  const [path, setPath] = useState("/v1/*");
-  const [effect, setEffect] = useState<(typeof effects)[number]>("error");
-  const [status, setStatus] = useState("503");
-  const [code, setCode] = useState("");
-  const [delay, setDelay] = useState("");
-  const [nth, setNth] = useState("");
-  const [times, setTimes] = useState("");
-  const add = () =>
-    control.addFault({
-      match: filled({ method, path }),
-      respond: {
-        ...(effect === "error" && { status: numberOf(status), ...filled({ code }) }),
-        ...((effect === "drop" || effect === "truncate") && { [effect]: true }),
-        ...filled({ delay }),
-      },
-      nth: numberOf(nth),
-      times: numberOf(times),
-    });
+  const { values, field, choice } = useForm(empty);
+  const { effect } = values;
+  const add = () => {
+    const { method, path, status, code, delay, nth, times } = values;
+    const respond = {
+      ...(effect === "error" && { status: numberOf(status), ...filled({ code }) }),
+      ...((effect === "drop" || effect === "truncate") && { [effect]: true }),
+      ...filled({ delay }),
+    };
+    return control.addFault({ match: filled({ method, path }), respond, nth: numberOf(nth), times: numberOf(times) });
+  };
   return (
     <FormDialog label="New fault" submit="Add" kind="main" run={add}>
       <Select
         label="Method"
-        value={method}
-        options={[["", "any"], ...["GET", "POST", "PUT", "PATCH", "DELETE"].map((one) => [one, one] as const)]}
-        onChange={setMethod}
+        {...choice("method")}
+        options={["", "GET", "POST", "PUT", "PATCH", "DELETE"].map((one) => [one, one || "any"])}
       />
-      <Field label="Path" value={path} onInput={setPath} hint="A glob for the whole path: /v1/projects/*" />
+      <Field label="Path" {...field("path")} hint="A glob for the whole path: /v1/projects/*" />
       <Select
         label="Effect"
-        value={effect}
+        {...choice("effect")}
         options={[
           ["error", "an error"],
           ["delay", "only a delay"],
           ["drop", "the connection drops before any work"],
           ["truncate", "the work is done, and the answer breaks off"],
         ]}
-        onChange={(value) => setEffect(value as typeof effect)}
       />
       {effect === "error" && (
         <div class="pairs">
-          <Field label="Status" value={status} onInput={setStatus} />
-          <Field label="Code" value={code} onInput={setCode} hint="Empty: the usual code for the status." />
+          <Field label="Status" {...field("status")} />
+          <Field label="Code" {...field("code")} hint="Empty: the usual code for the status." />
         </div>
       )}
       <div class="pairs">
-        <Field label="Delay" value={delay} onInput={setDelay} hint="Such as 2s." />
-        <Field label="First call" value={nth} onInput={setNth} hint="Counted from 1." />
-        <Field label="Times" value={times} onInput={setTimes} hint="Empty: always." />
+        <Field label="Delay" {...field("delay")} hint="Such as 2s." />
+        <Field label="First call" {...field("nth")} hint="Counted from 1." />
+        <Field label="Times" {...field("times")} hint="Empty: always." />
       </div>
     </FormDialog>
   );

@@ -3,13 +3,13 @@ import { api } from "../api.ts";
 import { Action } from "../controls.tsx";
 import { dollars, instantOf } from "../format-time.ts";
 import { NewGeneration } from "../forms/generation-form.tsx";
-import { usePoll, useRead } from "../live.ts";
+import { useCall, usePoll } from "../live.ts";
 import { sourceOf } from "../media.ts";
 import { Block, Facts, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { href, place } from "../router.ts";
 import { Step } from "../step.tsx";
-import { Empty, Loading, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { Empty, Link, Loading, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { Pages } from "./projects.tsx";
 
 const createdAt = ({ created_at }: Generation) => new Date(created_at * 1000).toISOString();
@@ -24,11 +24,7 @@ function useProgress(of: readonly Generation[] | undefined): void {
 
 export function GenerationsPage() {
   const cursor = place.value.query.get("cursor") ?? "";
-  const { data, error } = useRead(
-    `generations ${cursor}`,
-    (signal) => api.generations.list({ per_page: 24, ...(cursor && { cursor }) }, { signal }),
-    ({ kind }) => kind === "generation",
-  );
+  const { data, error } = useCall("generations.list", { per_page: 24, ...(cursor && { cursor }) }, "generation");
   useProgress(data?.data);
   const actions = (
     <>
@@ -47,9 +43,7 @@ export function GenerationsPage() {
           <li key={one.id} class="picture">
             <Media of={one} />
             <div class="caption">
-              <a href={href(`/generations/${one.id}`)}>
-                <Text of={promptOf(one).slice(0, 300) || one.id} />
-              </a>
+              <Link to={`/generations/${one.id}`} of={promptOf(one).slice(0, 300) || one.id} />
               <span class="row spread">
                 <Status of={one.status} />
                 <Time at={createdAt(one)} />
@@ -64,7 +58,7 @@ export function GenerationsPage() {
 }
 
 /** The picture or the video; until there is one, the state. */
-function Media({ of }: { readonly of: Generation }) {
+function Media({ of }: { of: Generation }) {
   const source = sourceOf(of);
   const text = promptOf(of).slice(0, 300) || of.model;
   if (source === undefined || !of.output) {
@@ -86,12 +80,8 @@ function Media({ of }: { readonly of: Generation }) {
   return <video class="media" src={source} aria-label={text} controls loop muted playsInline preload="metadata" />;
 }
 
-export function GenerationPage({ id }: { readonly id: string }) {
-  const { data, error } = useRead(
-    `generation ${id}`,
-    (signal) => api.generations.get({ id }, { signal }),
-    ({ id: changed, kind }) => changed === id || (kind === "generation" && changed === undefined),
-  );
+export function GenerationPage({ id }: { id: string }) {
+  const { data, error } = useCall("generations.get", { id }, "generation");
   useProgress(data && [data]);
   if (!data) return loadingPage("Generation", error);
   const ended = hasEnded(data) ? `The generation has ended: ${data.status.replace("_", " ")}.` : undefined;

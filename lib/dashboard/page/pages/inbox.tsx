@@ -4,7 +4,7 @@ import { type Caught, control, type InboxAnswer, type InboxSettings } from "../c
 import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { type Change, useRead } from "../live.ts";
-import { indented } from "../parts.tsx";
+import { Facts, indented } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
 
@@ -16,6 +16,11 @@ const wordOf = (answer: InboxAnswer | null): string => {
   if (typeof answer === "number") return String(answer);
   return "timeout" in answer ? "timeout" : "drop" in answer ? "drop" : JSON.stringify(answer);
 };
+
+const mostShown = 8;
+const listOf = (answers: readonly InboxAnswer[]): string =>
+  answers.slice(0, mostShown).map(wordOf).join(", ") +
+  (answers.length > mostShown ? ` and ${answers.length - mostShown} more` : "");
 
 /** Parses what a person typed to the format of the control interface, which validates it. */
 function answersOf(text: string): unknown {
@@ -126,11 +131,9 @@ const attemptOf = ({ headers }: Caught) =>
   headers["x-service-attempt"] === undefined ? "" : `attempt ${headers["x-service-attempt"]}`;
 
 /** What an inbox responds with next, and a button to stop that. */
-const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { readonly of: InboxSettings }) => (
+const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { of: InboxSettings }) => (
   <p class="row">
-    <strong>
-      <Text of={endpoint} />
-    </strong>
+    <Text of={endpoint} class="strong" />
     {forward !== null ? (
       <>
         <span>
@@ -143,7 +146,7 @@ const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { readonly 
     ) : (
       <>
         <span>
-          answers next: <span class="mono">{responses.map(wordOf).join(", ")}</span>, then 200
+          answers next: <span class="mono">{listOf(responses)}</span>, then 200
         </span>
         <Action run={() => control.configureInbox(endpoint, { responses: [] })}>Forget these answers</Action>
       </>
@@ -151,7 +154,7 @@ const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { readonly 
   </p>
 );
 
-function Configure({ name: current }: { readonly name: string }) {
+function Configure({ name: current }: { name: string }) {
   const [name, setName] = useState(current);
   const [answers, setAnswers] = useState("");
   const [forward, setForward] = useState("");
@@ -181,7 +184,7 @@ function Configure({ name: current }: { readonly name: string }) {
   );
 }
 
-function Delivery({ of: { url, headers, body, received_at, endpoint } }: { readonly of: Caught }) {
+function Delivery({ of: { url, headers, body, received_at, endpoint } }: { of: Caught }) {
   const [isRaw, setRaw] = useState(false);
   return (
     <article class="detail">
@@ -191,14 +194,9 @@ function Delivery({ of: { url, headers, body, received_at, endpoint } }: { reado
         <span class="mono">{instantOf(received_at)}</span>
       </p>
       <p class="mono text">POST {url}</p>
-      <dl class="details">
-        {Object.entries(headers).map(([header, value]) => (
-          <>
-            <dt class="mono">{header}</dt>
-            <dd class="mono">{value}</dd>
-          </>
-        ))}
-      </dl>
+      <div class="mono">
+        <Facts of={headers} />
+      </div>
       <SignatureCheck body={body} header={headers["x-service-signature"]} />
       <Section
         title="Body"
@@ -216,7 +214,7 @@ function Delivery({ of: { url, headers, body, received_at, endpoint } }: { reado
 }
 
 /** Verifies the signature as a receiver does. The secret does not leave this page. */
-function SignatureCheck({ body, header }: { readonly body: string; readonly header: string | undefined }) {
+function SignatureCheck({ body, header }: { body: string; header: string | undefined }) {
   const [secret, setSecret] = useState("");
   const [isRight, setRight] = useState<boolean>();
   if (header === undefined) return <p class="hint">It is not signed: its endpoint has no secret.</p>;

@@ -6,7 +6,7 @@ import { ScenariosPage } from "./scenarios.tsx";
 import { SnapshotsPage } from "./snapshots.tsx";
 
 /** The instruments of `dev`. */
-export function Instruments({ feature }: { readonly feature: string }) {
+export function Instruments({ feature }: { feature: string }) {
   switch (feature) {
     case "timeline":
       return <TimelinePage />;

@@ -4,7 +4,7 @@ import type { Integration } from "../../../client/generated/records.ts";
 import { api, session } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { listOf, useForm } from "../forms/form.tsx";
-import { useRead } from "../live.ts";
+import { useCall } from "../live.ts";
 import { Copy, Facts, Ref, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { TurnedOff } from "../receiver-health.tsx";
@@ -164,7 +164,6 @@ export const IntegrationsPage = () => (
     family="integrations"
     title="Integrations"
     create={<NewIntegration />}
-    list={(signal) => api.integrations.list({}, { signal })}
     empty="No integration yet. Connect a code host, a chat, a monitoring provider, or a service of your own."
     head={["Name", "Type"]}
     name={({ name }) => name}
@@ -173,12 +172,8 @@ export const IntegrationsPage = () => (
   />
 );
 
-export function IntegrationPage({ id }: { readonly id: string }) {
-  const { data, error } = useRead(
-    `integration ${id}`,
-    (signal) => api.integrations.get({ id }, { signal }),
-    (change) => change.id === id || change.kind === "delivery",
-  );
+export function IntegrationPage({ id }: { id: string }) {
+  const { data, error } = useCall("integrations.get", { id }, `${id} delivery`);
   if (!data) return loadingPage("Integration", error);
   const hook = `${origin}/hooks/code-host/${id}`;
   return (
@@ -193,7 +188,7 @@ export function IntegrationPage({ id }: { readonly id: string }) {
         <Facts of={textsOf(data.config)} />
       </Section>
       {data.type === "code_host" ? (
-        <Section title="Where pushes arrive" actions={<Copy text={hook}>Copy</Copy>}>
+        <Section title="Where pushes arrive" actions={<Copy text={hook} />}>
           <p class="mono">{hook}</p>
           <p class="hint">Add this address to the repository as a webhook for pushes, as JSON.</p>
         </Section>
@@ -204,7 +199,7 @@ export function IntegrationPage({ id }: { readonly id: string }) {
   );
 }
 
-function Actions({ of }: { readonly of: Integration }) {
+function Actions({ of }: { of: Integration }) {
   const { id, type } = of;
   const reason = refusal("integrations:write");
   const stored = Object.fromEntries(

@@ -4,10 +4,9 @@ import { api, session } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
-import { serviceNow, useRead } from "../live.ts";
+import { serviceNow, useCall } from "../live.ts";
 import { useNames } from "../names.ts";
-import { Once } from "../once.tsx";
-import { Records, Ref } from "../parts.tsx";
+import { Once, Records, Ref } from "../parts.tsx";
 import { scopeRefusal } from "../permissions.ts";
 import { Page, Text, Time } from "../ui.tsx";
 
@@ -22,11 +21,7 @@ const lifetimes: readonly (readonly [string, string])[] = [
 export function KeysPage() {
   const [made, setMade] = useState<string>();
   const names = useNames();
-  const { data, error } = useRead(
-    "keys",
-    (signal) => api.keys.list({}, { signal }),
-    ({ kind }) => kind === "rights" || kind === "record",
-  );
+  const { data, error } = useCall("keys.list", {}, "rights record");
   return (
     <Page title="API keys" actions={<NewKey made={setMade} />}>
       {made !== undefined && <Once label="New API key" secret={made} />}
@@ -63,7 +58,7 @@ export function KeysPage() {
 
 const requestsOfKey = (id: string) => `/requests?key_id=${id}`;
 
-function RevokeKey({ id, name }: { readonly id: string; readonly name: string }) {
+function RevokeKey({ id, name }: { id: string; name: string }) {
   const [cascade, setCascade] = useState(false);
   return (
     <FormDialog
@@ -85,7 +80,7 @@ function RevokeKey({ id, name }: { readonly id: string; readonly name: string })
   );
 }
 
-function NewKey({ made }: { readonly made: (key: string) => void }) {
+function NewKey({ made }: { made: (key: string) => void }) {
   const { values, field, choice, reset } = useForm({ name: "", expires: "" });
   const [chosen, setChosen] = useState<readonly (typeof scopes)[number][]>([]);
   const run = async () => {

@@ -4,7 +4,7 @@ import { Button, Field, Select } from "../controls.tsx";
 import { clockOf, countOf } from "../format-time.ts";
 import { type Read, useRead } from "../live.ts";
 import { row_px, useScroll } from "../log-scroll.ts";
-import { Copy } from "../parts.tsx";
+import { Copy, save } from "../parts.tsx";
 import { href, place, setQuery } from "../router.ts";
 import { Empty, Loading } from "../ui.tsx";
 import { type Pages, readOn, type Source } from "./log-pages.ts";
@@ -56,20 +56,11 @@ const isOfLevel = ({ level }: LogEntry, wanted: string) =>
 const textOf = (of: readonly Numbered[]) =>
   of.map(({ timestamp, level, message }) => `${timestamp} ${level.padEnd(5)} ${message}`).join("\n");
 
-/** Saves a text as a file. */
-function save(text: string, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
-}
-
 type Numbered = LogEntry & { readonly number: number };
 
 const wrapStored = "svc-wrap";
 
-function Lines({ path, name, of }: LogProps & { readonly of: readonly LogEntry[] }) {
+function Lines({ path, name, of }: LogProps & { of: readonly LogEntry[] }) {
   const linked = Number(place.value.query.get("line") ?? 0);
   const [search, setSearch] = useState("");
   const [level, setLevel] = useState("");
@@ -188,15 +179,7 @@ function Lines({ path, name, of }: LogProps & { readonly of: readonly LogEntry[]
   );
 }
 
-const Check = ({
-  label,
-  isOn,
-  set,
-}: {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly set: (on: boolean) => void;
-}) => (
+const Check = ({ label, isOn, set }: { label: string; isOn: boolean; set: (on: boolean) => void }) => (
   <label class="check">
     <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => set(currentTarget.checked)} />
     {label}
@@ -204,7 +187,7 @@ const Check = ({
 );
 
 /** A message in one line, whatever it contains, with the search text marked. */
-function Message({ of, wanted }: { readonly of: string; readonly wanted: string }) {
+function Message({ of, wanted }: { of: string; wanted: string }) {
   const text = of.slice(0, mostShown).replaceAll(/\r?\n/g, " ⏎ ");
   const rest = of.length > mostShown ? ` … ${of.length - mostShown} more characters` : "";
   const at = wanted === "" ? -1 : text.toLowerCase().indexOf(wanted);

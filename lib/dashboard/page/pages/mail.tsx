@@ -4,7 +4,7 @@ import { control, type SentMail } from "../control.ts";
 import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { type Change, useRead } from "../live.ts";
-import { Once } from "../once.tsx";
+import { Once } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { href, place, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Text, Time } from "../ui.tsx";
@@ -82,7 +82,7 @@ const linkOf = (link: string): string => {
 };
 
 /** The text of a mail with a working link. */
-function Body({ of: { text, link } }: { readonly of: SentMail }) {
+function Body({ of: { text, link } }: { of: SentMail }) {
   const [before, ...after] = text.split(link);
   return (
     <p class="mail-text">
@@ -99,7 +99,7 @@ function Body({ of: { text, link } }: { readonly of: SentMail }) {
   );
 }
 
-function Mail({ of, onKey }: { readonly of: SentMail; readonly onKey: (key: string) => void }) {
+function Mail({ of, onKey }: { of: SentMail; onKey: (key: string) => void }) {
   const [name, setName] = useState("");
   const [isHtml, setHtml] = useState(of.html !== null);
   const accept = async () => onKey((await control.accept(of.token, name)).api_key);

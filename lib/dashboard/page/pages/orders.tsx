@@ -5,7 +5,7 @@ import { Action, Button, Select } from "../controls.tsx";
 import { clockOf } from "../format-time.ts";
 import { useRead } from "../live.ts";
 import { Table } from "../parts.tsx";
-import type { Family } from "../receiver-health.tsx";
+import { readReceivers } from "../receiver-health.tsx";
 import { Empty, Loading, Section, Status, Text } from "../ui.tsx";
 
 /** Each order is delivered in its own fork; five deliveries have 120 orders. */
@@ -21,18 +21,12 @@ interface Listed {
 
 /** The newest deliveries of all endpoints, oldest first. */
 async function readDeliveries(signal: AbortSignal): Promise<Listed[]> {
-  const families: readonly Family[] = ["webhooks", "integrations"];
-  const lists = families.map(async (family) => {
-    const endpoints = (await api[family].list({}, { signal })).data;
-    return Promise.all(
-      endpoints.slice(0, maxListed).map(async (endpoint) => {
-        const { data } = await api[family].deliveries({ id: endpoint.id, per_page: maxListed }, { signal });
-        const to = "url" in endpoint ? endpoint.url : endpoint.name;
-        return data.map(({ id, event, created_at }) => ({ id, event, created_at, to }));
-      }),
-    );
+  const receivers = (await readReceivers(signal)).slice(0, maxListed);
+  const lists = receivers.map(async ({ family, id: receiver, name: to }) => {
+    const { data } = await api[family].deliveries({ id: receiver, per_page: maxListed }, { signal });
+    return data.map(({ id, event, created_at }) => ({ id, event, created_at, to }));
   });
-  const all = (await Promise.all(lists)).flat(2);
+  const all = (await Promise.all(lists)).flat();
   return all.sort((one, other) => (one.id < other.id ? -1 : 1)).slice(-maxListed);
 }
 
@@ -109,7 +103,7 @@ const stateOf = ({ status, error }: Answer) =>
       : "failed";
 
 /** A row for each order, a column for each delivery: its position in the order and its response. */
-function Matrix({ of, deliveries }: { readonly of: readonly DeliveryOrder[]; readonly deliveries: readonly Listed[] }) {
+function Matrix({ of, deliveries }: { of: readonly DeliveryOrder[]; deliveries: readonly Listed[] }) {
   const [first] = of;
   if (!first) return null;
   const nameOf = (id: string) => `${deliveries.find((one) => one.id === id)?.event ?? ""} …${id.slice(-6)}`;

@@ -1,7 +1,7 @@
 import { api, loadSession, session } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { useForm } from "../forms/form.tsx";
-import { useRead } from "../live.ts";
+import { useCall } from "../live.ts";
 import { refusal } from "../permissions.ts";
 import { Loading, Text } from "../ui.tsx";
 
@@ -9,11 +9,7 @@ const plans = ["starter", "pro", "enterprise"] as const;
 
 /** The name and the plan of the organization. */
 export function OrganizationPart() {
-  const { data, error } = useRead(
-    "organization",
-    (signal) => api.organization.get({}, { signal }),
-    ({ id }) => id?.startsWith("org_") === true,
-  );
+  const { data, error } = useCall("organization.get", {}, "record");
   const stored = { name: data?.name ?? "", plan: data?.plan ?? "starter" };
   const { values, field, choice, reset } = useForm<Record<keyof typeof stored, string>>(stored);
   if (!data) return <Loading error={error} />;

@@ -1,15 +1,17 @@
-import { api, readMetrics } from "../api.ts";
+import { readMetrics } from "../api.ts";
 import { LineChart } from "../chart.tsx";
 import { pageOf, workOf } from "../clock.ts";
 import { FirstSteps } from "../first-steps.tsx";
 import { dollars, lengthOf } from "../format-time.ts";
 import { Icon } from "../icon.tsx";
-import { serviceNow, usePoll, useRead } from "../live.ts";
+import { serviceNow, useCall, usePoll, useRead } from "../live.ts";
 import { sourceOf } from "../media.ts";
+import { useNames } from "../names.ts";
 import { lately, type Overview, readOverview, troubleOf } from "../overview-data.ts";
 import { href } from "../router.ts";
-import { DeploymentRows, useProjects } from "../tables.tsx";
-import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { refOf, shortVersion, useSources } from "../sources.ts";
+import { useProjects } from "../tables.tsx";
+import { Empty, Link, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { promptOf } from "./generations.tsx";
 import { NewProject } from "./projects.tsx";
 
@@ -37,18 +39,13 @@ export function OverviewPage() {
       <div class="story">
         <div class="stack">
           <Attention of={data} nameOf={nameOf} />
-          {data.running.length > 0 && (
-            <Section title="Running now">
-              <DeploymentRows of={data.running} projects={projects} />
-            </Section>
-          )}
           <Section title="Latest deployments" actions={<a href={href("/deployments")}>All deployments</a>}>
             {data.latest.length === 0 ? (
               <Empty>
                 Nothing has been deployed yet. Start on the <a href={href("/projects")}>projects</a> page.
               </Empty>
             ) : (
-              <DeploymentRows of={data.latest} projects={projects} />
+              <Deployments of={data.latest} nameOf={nameOf} />
             )}
           </Section>
           {data.generations.length > 0 && <Pictures of={data.generations} />}
@@ -65,9 +62,7 @@ export function OverviewPage() {
                   <span class={hue}>
                     <Icon of={icon} />
                   </span>
-                  <a href={href(path)}>
-                    <Text of={text} />
-                  </a>
+                  <Link to={path} of={text} />
                   <Time at={at} />
                 </li>
               ))}
@@ -79,13 +74,9 @@ export function OverviewPage() {
   );
 }
 
-function Figures({ of }: { readonly of: Overview }) {
+function Figures({ of }: { of: Overview }) {
   const day = new Date(serviceNow()).toISOString().slice(0, 10);
-  const { data: usage } = useRead(
-    `cost ${day}`,
-    (signal) => api.generations.usage({ from: day, to: day }, { signal }),
-    ({ kind }) => kind === "generation",
-  );
+  const { data: usage } = useCall("generations.usage", { from: day, to: day }, "generation");
   const failing = of.receivers.filter((one) => troubleOf(one) !== undefined).length;
   const figures = [
     ["Running now", String(of.running.length), "/deployments", ""],
@@ -107,8 +98,32 @@ function Figures({ of }: { readonly of: Overview }) {
   );
 }
 
+/** The latest deployments in two lines each: the table would not fit beside what happened lately. */
+function Deployments({ of, nameOf }: { of: Overview["latest"]; nameOf: (id: string) => string }) {
+  const sources = useSources(of.map(({ id }) => id));
+  const names = useNames();
+  return (
+    <ul class="cards">
+      {of.map(({ id, status, project_id, environment, version, created_at, created_by }) => {
+        const source = sources.get(id);
+        return (
+          <li key={id}>
+            <Status of={status} />
+            <Link to={`/deployments/${id}`} of={`${nameOf(project_id)} to ${environment}`} />
+            <span class="hint">
+              <Text of={source ? refOf(source) : shortVersion(version)} />
+              {created_by && ` by ${names.person(created_by.user_id) || created_by.via}`}
+            </span>
+            <Time at={created_at} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
 /** What failed and why, and the receivers that fail. */
-function Attention({ of, nameOf }: { readonly of: Overview; readonly nameOf: (id: string) => string }) {
+function Attention({ of, nameOf }: { of: Overview; nameOf: (id: string) => string }) {
   const troubles = of.receivers.flatMap((one) => {
     const trouble = troubleOf(one);
     return trouble === undefined ? [] : [{ ...one, trouble }];
@@ -120,18 +135,17 @@ function Attention({ of, nameOf }: { readonly of: Overview; readonly nameOf: (id
         {troubles.map(({ family, id, name, status, trouble }) => (
           <li key={id}>
             <Status of={status === "inactive" ? status : "failed"} />
-            <a href={href(`/${family}/${id}`)}>
-              <Text of={name} />
-            </a>
+            <Link to={`/${family}/${id}`} of={name} />
             <span class="hint">{trouble}</span>
           </li>
         ))}
         {of.failed.map(({ deployment, reason }) => (
           <li key={deployment.id}>
             <Status of={deployment.status} />
-            <a href={href(`/deployments/${deployment.id}`)}>
-              <Text of={`${nameOf(deployment.project_id)} to ${deployment.environment}`} />
-            </a>
+            <Link
+              to={`/deployments/${deployment.id}`}
+              of={`${nameOf(deployment.project_id)} to ${deployment.environment}`}
+            />
             <Time at={deployment.completed_at ?? deployment.updated_at} />
             {reason && (
               <code>
@@ -145,7 +159,7 @@ function Attention({ of, nameOf }: { readonly of: Overview; readonly nameOf: (id
   );
 }
 
-const Pictures = ({ of }: { readonly of: Overview["generations"] }) => (
+const Pictures = ({ of }: { of: Overview["generations"] }) => (
   <Section title="Pictures" actions={<a href={href("/generations")}>All generations</a>}>
     <ul class="strip">
       {of.slice(0, mostPictures).map((one) => {
@@ -167,7 +181,7 @@ const Pictures = ({ of }: { readonly of: Overview["generations"] }) => (
   </Section>
 );
 
-function DueNext({ of }: { readonly of: Overview["upcoming"] }) {
+function DueNext({ of }: { of: Overview["upcoming"] }) {
   if (of.length === 0) return null;
   return (
     <Section title="Due next" actions={<a href={href("/timeline")}>Timeline</a>}>

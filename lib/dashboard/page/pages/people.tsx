@@ -81,7 +81,7 @@ function refusalFor({ role }: Pick<User, "role">): string | undefined {
   return refusal("users:write") ?? (isBarred ? "Only an owner may change an owner." : undefined);
 }
 
-function Member({ of, isLastOwner }: { readonly of: User; readonly isLastOwner: boolean }) {
+function Member({ of, isLastOwner }: { of: User; isLastOwner: boolean }) {
   const last = isLastOwner ? "This is the last active owner; promote another person first." : undefined;
   const reason = refusalFor(of) ?? last;
   const { error, start } = useChange((role: Role) => api.users.update({ id: of.id, role }));
@@ -146,7 +146,7 @@ function useChange<T>(run: (input: T) => Promise<unknown>) {
   return { error, start };
 }
 
-function Suspended({ of }: { readonly of: User }) {
+function Suspended({ of }: { of: User }) {
   return (
     <div class="row spread">
       <span>
@@ -160,7 +160,7 @@ function Suspended({ of }: { readonly of: User }) {
 }
 
 /** The result of an invitation's mail. */
-function Mailed({ of: { mail_status, mail_error } }: { readonly of: Invitation }) {
+function Mailed({ of: { mail_status, mail_error } }: { of: Invitation }) {
   const error = mail_error ?? "";
   if (mail_status === "sent") return <p class="hint">The mail was sent.</p>;
   if (mail_status === "failed")
@@ -184,7 +184,7 @@ function Mailed({ of: { mail_status, mail_error } }: { readonly of: Invitation }
   );
 }
 
-function Invited({ of }: { readonly of: Invitation }) {
+function Invited({ of }: { of: Invitation }) {
   const reason = refusal("users:write");
   const isBarred = of.role === "owner" && !actsAsOwner() ? "Only an owner may invite an owner." : undefined;
   return (

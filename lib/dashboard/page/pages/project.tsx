@@ -11,11 +11,11 @@ import { refusal } from "../permissions.ts";
 import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { DeploymentRows } from "../tables.tsx";
-import { Empty, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
+import { Empty, Link, loadingPage, Page, Section, Status, Text, Time } from "../ui.tsx";
 import { Variables } from "../variables.tsx";
 import { Address, Live, pathOf } from "./environment.tsx";
 
-export function ProjectPage({ id }: { readonly id: string }) {
+export function ProjectPage({ id }: { id: string }) {
   const { data, error } = useRead(
     `project ${id}`,
     async (signal) => {
@@ -81,17 +81,15 @@ function EnvironmentPart({
   of,
   live,
 }: {
-  readonly project_id: string;
-  readonly of: Environment;
-  readonly live: DeploymentItem | undefined;
+  project_id: string;
+  of: Environment;
+  live: DeploymentItem | undefined;
 }) {
   return (
     <article class="environment">
       <div class="section-head">
         <h3>
-          <a href={href(pathOf(project_id, of.name))}>
-            <Text of={of.name} />
-          </a>
+          <Link to={pathOf(project_id, of.name)} of={of.name} />
         </h3>
         <span class="row">
           <PreviewNote project_id={project_id} of={of} />
@@ -108,7 +106,7 @@ function EnvironmentPart({
 }
 
 /** A form that creates an environment before its first deployment, so that variables can be set. */
-function NewEnvironment({ project_id }: { readonly project_id: string }) {
+function NewEnvironment({ project_id }: { project_id: string }) {
   const { values, field } = useForm({ name: "" });
   const run = async () => {
     const name = values.name.trim();
@@ -122,7 +120,7 @@ function NewEnvironment({ project_id }: { readonly project_id: string }) {
   );
 }
 
-function Actions({ of }: { readonly of: Project }) {
+function Actions({ of }: { of: Project }) {
   const { id } = of;
   const reason = refusal("projects:write");
   const isArchived = of.status === "archived";
@@ -149,7 +147,7 @@ function Actions({ of }: { readonly of: Project }) {
 }
 
 /** Asks for the project's name, because a deletion cannot be undone. */
-function DeleteProject({ of, reason }: { readonly of: Project; readonly reason: string | undefined }) {
+function DeleteProject({ of, reason }: { of: Project; reason: string | undefined }) {
   const { values, field, reset } = useForm({ name: "" });
   const run = async () => {
     if (values.name.trim() !== of.name) throw new Error("This is not the name of the project.");

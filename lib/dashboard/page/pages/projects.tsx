@@ -1,11 +1,11 @@
 import { api } from "../api.ts";
 import { Button, Field, FormDialog } from "../controls.tsx";
 import { useForm } from "../forms/form.tsx";
-import { useRead } from "../live.ts";
+import { useCall } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { go, href, place, setQuery } from "../router.ts";
-import { Page, Status, Text, Time } from "../ui.tsx";
+import { go, place, setQuery } from "../router.ts";
+import { Link, Page, Status, Text, Time } from "../ui.tsx";
 
 export function NewProject() {
   const { values, field } = useForm({ name: "", region: "eu-west-1", description: "" });
@@ -25,11 +25,7 @@ export function NewProject() {
 
 export function ProjectsPage() {
   const cursor = place.value.query.get("cursor") ?? "";
-  const { data, error } = useRead(
-    `projects ${cursor}`,
-    (signal) => api.projects.list({ per_page: 50, ...(cursor && { cursor }) }, { signal }),
-    ({ kind, event }) => kind === "record" || event?.startsWith("project.") === true,
-  );
+  const { data, error } = useCall("projects.list", { per_page: 50, ...(cursor && { cursor }) }, "record project.");
   return (
     <Page title="Projects" actions={<NewProject />}>
       <Records
@@ -37,13 +33,7 @@ export function ProjectsPage() {
         error={error}
         empty="No project yet. A project holds environments, their variables and deployments."
         columns={{
-          Name: ({ id, name }) => (
-            <a href={href(`/projects/${id}`)}>
-              <strong>
-                <Text of={name} />
-              </strong>
-            </a>
-          ),
+          Name: ({ id, name }) => <Link to={`/projects/${id}`} of={name} class="strong" />,
           State: ({ status }) => <Status of={status} />,
           Region: ({ region }) => <span class="mono nowrap">{region}</span>,
           Description: ({ description }) => description && <Text of={description} />,
@@ -56,7 +46,7 @@ export function ProjectsPage() {
 }
 
 /** The buttons to page through a long list. The URL holds the position in the parameter `name`. */
-export function Pages({ next, name = "cursor" }: { readonly next: string | null; readonly name?: string }) {
+export function Pages({ next, name = "cursor" }: { next: string | null; name?: string }) {
   const isFirst = !place.value.query.has(name);
   if (isFirst && next === null) return null;
   // The buttons go while the next page loads. Keyboard and screen reader continue at its top.

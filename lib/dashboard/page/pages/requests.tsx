@@ -25,7 +25,7 @@ const interval_ms = 5_000;
 /** The path of the page with all requests about a record. */
 export const requestsOf = (id: string): string => `/requests?search=${encodeURIComponent(id)}`;
 
-const Answered = ({ of: { status } }: { readonly of: RecentRequest }) => (
+const Answered = ({ of: { status } }: { of: RecentRequest }) => (
   <span class={`mono ${status === null || status >= 400 ? "bad" : "good"}`}>{status ?? "broke off"}</span>
 );
 
@@ -104,7 +104,7 @@ export function RequestsPage() {
   );
 }
 
-export function RequestPage({ id }: { readonly id: string }) {
+export function RequestPage({ id }: { id: string }) {
   const names = useNames();
   const { data, error } = useRead(
     `request ${id}`,
@@ -149,17 +149,7 @@ export function RequestPage({ id }: { readonly id: string }) {
   );
 }
 
-function Part({
-  title,
-  of,
-  isKept,
-  none,
-}: {
-  readonly title: string;
-  readonly of: RecentBody | null;
-  readonly isKept: boolean;
-  readonly none: string;
-}) {
+function Part({ title, of, isKept, none }: { title: string; of: RecentBody | null; isKept: boolean; none: string }) {
   return (
     <Section title={title}>
       {of ? (

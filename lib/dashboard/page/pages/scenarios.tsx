@@ -1,8 +1,8 @@
-import { useState } from "preact/hooks";
 import { control, type Scenario } from "../control.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { dollars } from "../format-time.ts";
-import { filled, JsonForm, numberOf } from "../forms/json-form.tsx";
+import { filled, useForm } from "../forms/form.tsx";
+import { JsonForm, numberOf } from "../forms/json-form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { Page, Text } from "../ui.tsx";
@@ -77,7 +77,7 @@ const scenarioColumns = {
   ),
 };
 
-function Match({ of: { match, next } }: { readonly of: Scenario }) {
+function Match({ of: { match, next } }: { of: Scenario }) {
   if (next !== null) return <>the next {next}</>;
   const globs = Object.entries(match);
   if (globs.length === 0) return <>all simulated work</>;
@@ -92,7 +92,7 @@ function Match({ of: { match, next } }: { readonly of: Scenario }) {
   );
 }
 
-function Outcome({ of: { outcome } }: { readonly of: Scenario }) {
+function Outcome({ of: { outcome } }: { of: Scenario }) {
   const { result = "succeed", at, message, pace, durations = {}, logs, cost_usd } = outcome;
   const parts = [
     ...Object.entries(durations).map(([state, length]) => `${state} ${length}`),
@@ -114,102 +114,82 @@ function Outcome({ of: { outcome } }: { readonly of: Scenario }) {
   );
 }
 
+const empty = { for: "match deployment", result: "fail", at: "building", message: "", pace: "timed", times: "" };
+/** The names of the fields for globs and for lengths; a state may have the name of another field. */
+const lengthOf = (state: string) => `in ${state}`;
+
 function NewScenario() {
-  const [kind, setKind] = useState<Kind>("deployment");
-  const [scope, setScope] = useState<"match" | "next">("match");
-  const [match, setMatch] = useState<Record<string, string>>({});
-  const [result, setResult] = useState("fail");
-  const [at, setAt] = useState("building");
-  const [message, setMessage] = useState("");
-  const [durations, setDurations] = useState<Record<string, string>>({});
-  const [pace, setPace] = useState("timed");
-  const [times, setTimes] = useState("");
-  const states = kind === "deployment" ? ["queued", "building", "deploying"] : ["queued", "in_progress"];
-  const lengths = filled(Object.fromEntries(states.map((state) => [state, durations[state] ?? ""])));
-  const globs = filled(Object.fromEntries(fields[kind].map((name) => [name, match[name] ?? ""])));
-  const outcome = {
-    result,
-    ...(result === "fail" && kind === "deployment" && { at }),
-    ...(message !== "" && { message }),
-    ...(Object.keys(lengths).length > 0 && { durations: lengths }),
-    ...(pace !== "timed" && { pace }),
+  const { values, set, field, choice } = useForm<typeof empty & Record<string, string>>(empty);
+  const [scope, kind] = values.for.split(" ") as ["match" | "next", Kind];
+  const ofDeployment = kind === "deployment";
+  const states = ofDeployment ? ["queued", "building", "deploying"] : ["queued", "in_progress"];
+  const add = () => {
+    const { result, at, message, pace, times } = values;
+    const durations = filled(Object.fromEntries(states.map((state) => [state, values[lengthOf(state)] ?? ""])));
+    const outcome = {
+      result,
+      ...(result === "fail" && ofDeployment && { at }),
+      ...filled({ message }),
+      ...(Object.keys(durations).length > 0 && { durations }),
+      ...(pace !== "timed" && { pace }),
+    };
+    if (scope === "next") return control.addScenario({ next: kind, outcome });
+    const match = filled(Object.fromEntries(fields[kind].map((name) => [name, values[name] ?? ""])));
+    return control.addScenario({ match, outcome, times: numberOf(times) });
   };
-  const add = () =>
-    control.addScenario(scope === "next" ? { next: kind, outcome } : { match: globs, outcome, times: numberOf(times) });
-  const results = kind === "deployment" ? ["fail", "succeed", "rolled_back"] : ["fail", "succeed"];
+  const results = ofDeployment ? ["fail", "succeed", "rolled_back"] : ["fail", "succeed"];
   return (
     <FormDialog label="New scenario" submit="Add" kind="main" run={add}>
       <Select
         label="For"
-        value={`${scope} ${kind}`}
+        value={values.for}
         options={[
           ["match deployment", "deployments that match"],
           ["next deployment", "the next deployment"],
           ["match generation", "generations that match"],
           ["next generation", "the next generation"],
         ]}
-        onChange={(value) => {
-          const [one, other] = value.split(" ") as ["match" | "next", Kind];
-          setScope(one);
-          setKind(other);
-          if (other === "generation" && result === "rolled_back") setResult("fail");
-        }}
+        onChange={(value) =>
+          set({
+            for: value,
+            ...(!value.endsWith("deployment") && values.result === "rolled_back" && { result: "fail" }),
+          })
+        }
       />
       {scope === "match" && (
         <fieldset class="pairs">
           <legend>Matches, where * is any text</legend>
           {fields[kind].map((name) => (
-            <Field
-              key={name}
-              label={name}
-              value={match[name] ?? ""}
-              onInput={(value) => setMatch({ ...match, [name]: value })}
-            />
+            <Field key={name} label={name} {...field(name)} />
           ))}
         </fieldset>
       )}
-      <Select
-        label="Result"
-        value={result}
-        options={results.map((one) => [one, one.replace("_", " ")])}
-        onChange={setResult}
-      />
-      {result === "fail" && kind === "deployment" && (
+      <Select label="Result" {...choice("result")} options={results.map((one) => [one, one.replace("_", " ")])} />
+      {values.result === "fail" && ofDeployment && (
         <Select
           label="At"
-          value={at}
-          options={[
-            ["building", "building"],
-            ["deploying", "deploying"],
-            ["health_check", "health check"],
-          ]}
-          onChange={setAt}
+          {...choice("at")}
+          options={["building", "deploying", "health_check"].map((one) => [one, one.replace("_", " ")])}
         />
       )}
-      {result !== "succeed" && <Field label="Message" value={message} onInput={setMessage} />}
+      {values.result !== "succeed" && <Field label="Message" {...field("message")} />}
       <fieldset class="pairs">
         <legend>Durations, such as 30s</legend>
         {states.map((state) => (
-          <Field
-            key={state}
-            label={state}
-            value={durations[state] ?? ""}
-            onInput={(value) => setDurations({ ...durations, [state]: value })}
-          />
+          <Field key={state} label={state} {...field(lengthOf(state))} name={state} />
         ))}
       </fieldset>
       <Select
         label="Pace"
-        value={pace}
+        {...choice("pace")}
         options={[
           ["timed", "as time passes"],
           ["instant", "immediately"],
           ["polls", "one state per GET"],
           ["manual", "one state each time you step"],
         ]}
-        onChange={setPace}
       />
-      {scope === "match" && <Field label="Times" value={times} onInput={setTimes} hint="Empty: always." />}
+      {scope === "match" && <Field label="Times" {...field("times")} hint="Empty: always." />}
     </FormDialog>
   );
 }

@@ -34,7 +34,7 @@ const AtIssuer = ({ name, url }: NonNullable<WaysIn["oidc"]>) => (
   </Button>
 );
 
-function WithKey({ isMain }: { readonly isMain: boolean }) {
+function WithKey({ isMain }: { isMain: boolean }) {
   const [key, setKey] = useState("");
   const { isBusy, error, start } = useWork(() => signIn(key.trim()));
   return (

@@ -79,7 +79,7 @@ const snapshotColumns = {
   ),
 };
 
-function NewFork({ snapshots }: { readonly snapshots: readonly StoredSnapshot[] }) {
+function NewFork({ snapshots }: { snapshots: readonly StoredSnapshot[] }) {
   const [from, setFrom] = useState("");
   const [sends, setSends] = useState("muted");
   const run = () => control.fork({ ...(from !== "" && { from }), muted: sends === "muted" });

@@ -1,8 +1,8 @@
-import { api } from "../api.ts";
+import type { Answer } from "../../../client/typed-client.ts";
 import { Bar } from "../chart.tsx";
 import { Select } from "../controls.tsx";
 import { dollars } from "../format-time.ts";
-import { serviceNow, useRead } from "../live.ts";
+import { serviceNow, useCall } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
 import { Empty, Loading, Page, Section, Text } from "../ui.tsx";
@@ -13,7 +13,7 @@ const periods: readonly [string, string][] = [
   ["", "All time"],
 ];
 const day_ms = 86_400_000;
-type Row = Awaited<ReturnType<typeof api.generations.usage>>["data"][number];
+type Row = Answer<"generations.usage">["data"][number];
 
 /** Sums the rows of each model, or of each day. */
 function summed(rows: readonly Row[], by: "model" | "date") {
@@ -27,15 +27,9 @@ function summed(rows: readonly Row[], by: "model" | "date") {
 
 export function UsagePage() {
   const days = place.value.query.get("days") ?? "30";
-  const { data, error } = useRead(
-    `usage ${days}`,
-    async (signal) => {
-      const since = serviceNow() - (Number(days) - 1) * day_ms;
-      const from = /^\d{1,4}$/.test(days) ? { from: new Date(since).toISOString().slice(0, 10) } : {};
-      return api.generations.usage(from, { signal });
-    },
-    ({ kind }) => kind === "generation",
-  );
+  const since = serviceNow() - (Number(days) - 1) * day_ms;
+  const from = /^\d{1,4}$/.test(days) ? { from: new Date(since).toISOString().slice(0, 10) } : {};
+  const { data, error } = useCall("generations.usage", from, "generation");
   return (
     <Page title="Costs of generations">
       <div class="filters">
@@ -72,7 +66,7 @@ export function UsagePage() {
   );
 }
 
-function Sums({ of, name }: { readonly of: ReturnType<typeof summed>; readonly name: string }) {
+function Sums({ of, name }: { of: ReturnType<typeof summed>; name: string }) {
   const total = of.reduce((sum, { usd }) => sum + usd, 0) || 1;
   return (
     <Records

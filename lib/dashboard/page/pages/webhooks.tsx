@@ -3,7 +3,7 @@ import type { catalog } from "../../../features/events/catalog.ts";
 import { api } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { listOf, useForm } from "../forms/form.tsx";
-import { useRead } from "../live.ts";
+import { useCall } from "../live.ts";
 import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { TurnedOff } from "../receiver-health.tsx";
@@ -62,7 +62,6 @@ export const WebhooksPage = () => (
     family="webhooks"
     title="Webhooks"
     create={<NewWebhook />}
-    list={(signal) => api.webhooks.list({}, { signal })}
     empty="No webhook yet. A webhook gets the events of this organization as they happen."
     head={["URL", "Events"]}
     name={({ url }) => url}
@@ -70,12 +69,8 @@ export const WebhooksPage = () => (
   />
 );
 
-export function WebhookPage({ id }: { readonly id: string }) {
-  const { data: webhook, error } = useRead(
-    `webhook ${id}`,
-    (signal) => api.webhooks.get({ id }, { signal }),
-    (change) => change.id === id || change.kind === "delivery",
-  );
+export function WebhookPage({ id }: { id: string }) {
+  const { data: webhook, error } = useCall("webhooks.get", { id }, `${id} delivery`);
   if (!webhook) return loadingPage("Webhook", error);
   return (
     <Page title={webhook.url} actions={<Actions of={webhook} />}>
@@ -90,7 +85,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
   );
 }
 
-function Actions({ of }: { readonly of: Webhook }) {
+function Actions({ of }: { of: Webhook }) {
   const { id } = of;
   const reason = refusal("webhooks:write");
   const stored = { url: of.url, events: of.events.join(", "), headers: headersText(of.headers) };

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
-import { Code } from "../code.tsx";
 import { Action, Button, Select } from "../controls.tsx";
 import { Modal } from "../modal.tsx";
+import { Code, save } from "../parts.tsx";
 import { type Runner, runners } from "./recorded-names.ts";
 import { recorded, recordedFile, startRecording, stopRecording } from "./recording.ts";
 
@@ -29,18 +29,11 @@ export function Recorder() {
   );
 }
 
-function Result({ fileFor }: { readonly fileFor: (runner: Runner) => string }) {
+function Result({ fileFor }: { fileFor: (runner: Runner) => string }) {
   const [runner, setRunner] = useState<Runner>("node:test");
   const file = fileFor(runner);
   const close = () => {
     recordedFile.value = undefined;
-  };
-  const save = () => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([file], { type: "text/typescript" }));
-    link.download = "recorded.test.ts";
-    link.click();
-    URL.revokeObjectURL(link.href);
   };
   return (
     <Modal label="The recorded test" class="broad" close={close}>
@@ -58,7 +51,7 @@ function Result({ fileFor }: { readonly fileFor: (runner: Runner) => string }) {
           <Button kind="quiet" onClick={close}>
             Close
           </Button>
-          <Button kind="main" onClick={save}>
+          <Button kind="main" onClick={() => save(file, "recorded.test.ts")}>
             Save the test
           </Button>
         </div>

@@ -19,7 +19,7 @@ const targets: readonly (readonly [string, string])[] = [
 const most = 200;
 
 /** Shows what would happen, by running a fork that sends nothing over the network. */
-export function Ahead({ now, isManual }: { readonly now: number; readonly isManual: boolean }) {
+export function Ahead({ now, isManual }: { now: number; isManual: boolean }) {
   const of = lookedAhead.value;
   const reason = isManual ? undefined : "The clock runs by itself. Freeze it to move it.";
   const forget = () => {
@@ -65,7 +65,7 @@ export function Ahead({ now, isManual }: { readonly now: number; readonly isManu
   );
 }
 
-function Found({ of, isOld }: { readonly of: Preview; readonly isOld: boolean }) {
+function Found({ of, isOld }: { of: Preview; isOld: boolean }) {
   const marks = lanesOf([], of.entries, useLaneNames())
     .flatMap(({ marks, title }) => marks.map((mark) => ({ mark, title })))
     .sort((one, other) => one.mark.entry.seq - other.mark.entry.seq);

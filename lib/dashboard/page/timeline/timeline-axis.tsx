@@ -135,7 +135,7 @@ export function Axis(props: AxisProps) {
   );
 }
 
-function Plot({ lanes, view, now, at, chosen, due, width }: AxisProps & { readonly width: number }) {
+function Plot({ lanes, view, now, at, chosen, due, width }: AxisProps & { width: number }) {
   const x = (time: number) => ((time - view.from) / (view.to - view.from)) * width;
   const height = headHeight + Math.max(1, lanes.length) * rowHeight;
   const isSeen = (from: number, to = from) => x(to) > -20 && x(from) < width + 20;

@@ -11,7 +11,7 @@ import { asOf, type Mark } from "./timeline-lanes.ts";
 const most = 60;
 
 /** The marks that were clicked on the axis. */
-export const Picked = ({ marks }: { readonly marks: readonly Mark[] }) => (
+export const Picked = ({ marks }: { marks: readonly Mark[] }) => (
   <Section title={marks.length === 1 ? "Chosen" : `Chosen: ${marks.length}`}>
     <ol class="list" aria-label="Chosen">
       {marks.slice(0, most).map((mark) => (
@@ -85,7 +85,7 @@ export function Past({ entries, at, now, snapshots, onLeave }: PastProps) {
 /**
  * The whole earlier state for inspection: a fork of the last snapshot before it, which sends nothing over the network.
  */
-function Whole({ of }: { readonly of: StoredSnapshot }) {
+function Whole({ of }: { of: StoredSnapshot }) {
   const [fork, setFork] = useState<ListeningFork>();
   const { id, name, now } = of;
   return (

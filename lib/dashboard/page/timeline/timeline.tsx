@@ -8,7 +8,7 @@ import { Axis } from "./timeline-axis.tsx";
 import { Past, Picked } from "./timeline-past.tsx";
 import { type Timeline, useTimeline } from "./timeline-state.ts";
 
-const AxisButtons = ({ of: { zoom, showAll, toNow } }: { readonly of: Timeline }) => (
+const AxisButtons = ({ of: { zoom, showAll, toNow } }: { of: Timeline }) => (
   <>
     <Button onClick={() => zoom(0.5)}>Zoom in</Button>
     <Button onClick={() => zoom(2)}>Zoom out</Button>
@@ -17,7 +17,7 @@ const AxisButtons = ({ of: { zoom, showAll, toNow } }: { readonly of: Timeline }
   </>
 );
 
-const Plot = ({ of: { entries, axis }, isDock }: { readonly of: Timeline; readonly isDock?: true }) =>
+const Plot = ({ of: { entries, axis }, isDock }: { of: Timeline; isDock?: true }) =>
   entries.length === 0 ? (
     <Empty>Nothing has happened yet. Call the API, or create a project on the Projects page.</Empty>
   ) : (
@@ -30,7 +30,7 @@ const Plot = ({ of: { entries, axis }, isDock }: { readonly of: Timeline; readon
     </>
   );
 
-const Details = ({ of }: { readonly of: Timeline }) => {
+const Details = ({ of }: { of: Timeline }) => {
   const { picked, entries, at, now, about, leave } = of;
   return (
     <>
