@@ -103,20 +103,17 @@ function triesOf({ receivers }: Overview): readonly Happened[] {
   for (const { family, id, name, deliveries } of receivers)
     for (const { id: delivery, event, attempts } of deliveries)
       for (const [i, { at, ...answer }] of attempts.entries()) {
-        const said = `answered ${wordOf(answer)} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`;
+        const text = `${hostOf(name)} answered ${wordOf(answer)} to ${event}${i > 0 ? `, try ${i + 1}` : ""}`;
         const path = `/${family}/${id}/${delivery}`;
-        const hue = isGood(answer) ? "good" : "bad";
-        const key = isGood(answer) ? `${at.slice(0, 19)} ${said}` : path + at;
-        const same = tries.get(key) ?? [];
-        tries.set(key, [...same, { at, icon: "webhook", text: `${hostOf(name)} ${said}`, path, hue }]);
+        const key = isGood(answer) ? `${event} ${at.slice(0, 19)}` : `${path} ${at}`;
+        const one: Happened = { at, icon: "webhook", text, path, hue: isGood(answer) ? "good" : "bad" };
+        tries.set(key, [...(tries.get(key) ?? []), one]);
       }
-  return [...tries].flatMap(([key, [first, ...more]]) =>
-    !first
-      ? []
-      : more.length === 0
-        ? [first]
-        : [{ ...first, text: `${more.length + 1} receivers ${key.slice(20)}`, path: "/webhooks" }],
-  );
+  return [...tries].flatMap(([key, [first, ...more]]) => {
+    if (!first || more.length === 0) return first ?? [];
+    const text = `${more.length + 1} deliveries of ${key.split(" ")[0]} were accepted`;
+    return { ...first, text, path: "/webhooks" };
+  });
 }
 
 /** What happened lately, newest first: events and the answers of receivers. */

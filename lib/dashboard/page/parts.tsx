@@ -2,7 +2,7 @@ import { type ComponentChildren, Fragment } from "preact";
 import { useId, useState } from "preact/hooks";
 import { pageOf } from "./clock.ts";
 import { Button, type ButtonProps } from "./controls.tsx";
-import { href } from "./router.ts";
+import { href, place } from "./router.ts";
 import { Empty, Loading, Text } from "./ui.tsx";
 
 /** A table with rows of its own. A column without a name holds buttons. */
@@ -176,9 +176,10 @@ export function Ref({
   children?: string;
 }) {
   const isOwn = to?.startsWith("/");
+  const isHere = to === place.value.path;
   return (
     <span class="ref">
-      {to === undefined ? (
+      {to === undefined || isHere ? (
         <Text of={children} class="mono" />
       ) : (
         <a class="mono" {...(isOwn ? { href: href(to) } : { href: to, target: "_blank", rel: "noreferrer noopener" })}>

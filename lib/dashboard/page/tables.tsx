@@ -17,13 +17,9 @@ export function useProjects(): ReadonlyMap<string, Project> {
 export const tookOf = ({ created_at, completed_at }: Pick<DeploymentItem, "created_at" | "completed_at">) =>
   completed_at === null ? "" : lengthOf(Date.parse(completed_at) - Date.parse(created_at));
 
-export function DeploymentRows({
-  of,
-  projects,
-}: {
-  of: readonly DeploymentItem[];
-  projects: ReadonlyMap<string, Project>;
-}) {
+/** Deployments as a table; without the projects, those of one project. */
+export function DeploymentRows(given: { of: readonly DeploymentItem[]; projects?: ReadonlyMap<string, Project> }) {
+  const { of, projects } = given;
   const sources = useSources(of.map(({ id }) => id));
   const names = useNames();
   return (
@@ -46,9 +42,11 @@ export function DeploymentRows({
           );
         },
         State: ({ status }) => <Status of={status} />,
-        Project: ({ project_id }) => (
-          <Link to={`/projects/${project_id}`} of={projects.get(project_id)?.name ?? project_id} />
-        ),
+        ...(projects && {
+          Project: ({ project_id }: DeploymentItem) => (
+            <Link to={`/projects/${project_id}`} of={projects.get(project_id)?.name ?? project_id} />
+          ),
+        }),
         Environment: ({ environment }) => <Text of={environment} />,
         By: ({ created_by }) => created_by && <Text of={names.person(created_by.user_id) || created_by.via} />,
         Created: ({ created_at }) => <Time at={created_at} />,

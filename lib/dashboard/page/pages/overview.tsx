@@ -28,6 +28,7 @@ export function OverviewPage() {
   if (!data) return loadingPage("Overview", error);
   const nameOf = (id: string) => projects.get(id)?.name ?? id;
   const happened = lately(data, nameOf);
+  const pictures = data.generations.filter(({ output }) => output?.type !== "video");
   const begun = {
     project_id: [...projects.keys()][0],
     hasDeployment: data.latest.length > 0,
@@ -48,7 +49,7 @@ export function OverviewPage() {
               <Deployments of={data.latest} nameOf={nameOf} />
             )}
           </Section>
-          {data.generations.length > 0 && <Pictures of={data.generations} />}
+          {pictures.length > 0 && <Pictures of={pictures} />}
           <FirstSteps begun={begun} />
         </div>
         <div class="stack">
@@ -159,10 +160,10 @@ function Attention({ of, nameOf }: { of: Overview; nameOf: (id: string) => strin
   );
 }
 
-const Pictures = ({ of }: { of: Overview["generations"] }) => (
+const Pictures = ({ of: pictures }: { of: Overview["generations"] }) => (
   <Section title="Pictures" actions={<a href={href("/generations")}>All generations</a>}>
     <ul class="strip">
-      {of.slice(0, mostPictures).map((one) => {
+      {pictures.slice(0, mostPictures).map((one) => {
         const source = one.output?.type === "image" ? sourceOf(one) : undefined;
         return (
           <li key={one.id}>

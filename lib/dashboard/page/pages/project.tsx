@@ -70,7 +70,7 @@ export function ProjectPage({ id }: { id: string }) {
         title="Latest deployments"
         actions={<a href={href(`/deployments?project=${id}`)}>All of this project</a>}
       >
-        <DeploymentRows of={latest} projects={new Map([[project.id, project]])} />
+        <DeploymentRows of={latest} />
       </Section>
     </Page>
   );
