@@ -10,7 +10,7 @@ import { parseBody, readBody } from "../http/body.ts";
 import { wholeAddress } from "../http/client-address.ts";
 import { operationRoutes } from "../http/operation-routes.ts";
 import type { RequestContext } from "../http/request-context.ts";
-import { type Route, unnamed, withOtherMethods } from "../http/route.ts";
+import { type Access, type Route, unnamed, withOtherMethods } from "../http/route.ts";
 import type { RunOperation } from "../http/run-operation.ts";
 import { notFound, Problem } from "../kernel/errors.ts";
 import type { Operation } from "../kernel/operation.ts";
@@ -24,7 +24,7 @@ import type { History } from "./process-history.ts";
 import { sessionCookie } from "./session-cookie.ts";
 
 /** How people can sign in: with an API key, or with OpenID Connect at an issuer, which the page shows by its name. */
-interface WaysIn {
+export interface WaysIn {
   readonly key: boolean;
   readonly oidc: { readonly name: string; readonly url: string } | null;
 }
@@ -55,6 +55,9 @@ export const dashboardApi = `${dashboardPath}/api`;
 /** The same roles as for `/metrics`. The numbers here are those of the whole service. */
 const metricsRoles: readonly Role[] = ["owner", "admin"];
 
+/** The page reads records without an envelope. */
+export const writerOf = (now: () => string) => createWriter({ envelope: "flat", now, base: "" });
+
 const newSession = record({ key: text() });
 const mostBytes = 4096;
 
@@ -78,63 +81,40 @@ async function fileAnswer({ header, id }: RequestContext, name: string, caching:
   };
 }
 
-const row = (given: Pick<Route, "method" | "path" | "access" | "answer">): Route => ({ ...given, name: unnamed });
+const session = `${dashboardPath}/session`;
+const row = (method: Route["method"], path: string, access: Access, answer: Route["answer"]): Route => ({
+  ...{ method, path, access, answer },
+  name: unnamed,
+});
 
 /** The routes that need no session: the ways to sign in, and the files of the page. */
-function openRows<Services>({ access, waysIn, now }: Ports<Services>): Route[] {
-  const writer = createWriter({ envelope: "flat", now, base: "" });
-  const ways = row({
-    method: "GET",
-    path: `${dashboardPath}/session/ways`,
-    access: access.open,
-    answer: ({ id }) => writer.object(200, waysIn, id),
-  });
-  const asset = row({
-    method: "GET",
-    path: `${dashboardPath}/assets/{name}`,
-    access: access.open,
-    answer: (request) => fileAnswer(request, request.params["name"] ?? "", "public, max-age=31536000, immutable"),
-  });
+function openRows<Services>({ access: { open }, waysIn, now }: Ports<Services>): Route[] {
   const shell = (path: string) => ({
-    ...row({
-      method: "GET",
-      path,
-      access: access.open,
-      answer: (request: RequestContext) => fileAnswer(request, "index.html", "no-cache"),
-    }),
+    ...row("GET", path, open, (request) => fileAnswer(request, "index.html", "no-cache")),
     takesSlash: true,
   });
-  return [ways, asset, shell(dashboardPath), shell(`${dashboardPath}/**`)];
+  return [
+    row("GET", `${session}/ways`, open, ({ id }) => writerOf(now).object(200, waysIn, id)),
+    row("GET", `${dashboardPath}/assets/{name}`, open, (request) =>
+      fileAnswer(request, request.params["name"] ?? "", "public, max-age=31536000, immutable"),
+    ),
+    shell(dashboardPath),
+    shell(`${dashboardPath}/**`),
+  ];
 }
 
 /** The routes of `/dashboard` (schema/commands.md#running-the-service). */
 export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
   const { access, operations, people, now } = ports;
-  const writer = createWriter({ envelope: "flat", now, base: "" });
-  const { byKey } = access.authenticator;
+  const { byKey, byAddress } = access.authenticator;
 
   const rows = withOtherMethods([
-    row({ method: "GET", path: `${dashboardPath}/session`, access: byKey, answer: whoAmI(ports) }),
-    row({
-      method: "POST",
-      path: `${dashboardPath}/session`,
-      access: access.authenticator.byAddress,
-      answer: signIn(ports),
-    }),
-    row({ method: "DELETE", path: `${dashboardPath}/session`, access: byKey, answer: signOut(ports) }),
+    row("GET", session, byKey, whoAmI(ports)),
+    row("POST", session, byAddress, signIn(ports)),
+    row("DELETE", session, byKey, signOut(ports)),
   ]);
-  const persons = row({
-    method: "GET",
-    path: `${dashboardPath}/session/people`,
-    access: byKey,
-    answer: async ({ id }) => writer.list(await people.all(), id),
-  });
-  const metrics = row({
-    method: "GET",
-    path: `${dashboardPath}/session/metrics`,
-    access: byKey,
-    answer: lastHour(ports),
-  });
+  const persons = row("GET", `${session}/people`, byKey, async ({ id }) => writerOf(now).list(await people.all(), id));
+  const metrics = row("GET", `${session}/metrics`, byKey, lastHour(ports));
   const calls = operationRoutes({
     operations,
     authenticator: access.authenticator,
@@ -159,11 +139,14 @@ export function dashboardRoutes<Services>(ports: Ports<Services>): Route[] {
 const whoAmI =
   <Services>({ mode, organizations, users, hostsRepositories, now }: Ports<Services>): Route["answer"] =>
   async ({ id }, { caller }) => {
-    const writer = createWriter({ envelope: "flat", now, base: "" });
     const { name: organization, plan } = await organizations.get(caller);
     const { id: user_id, name, email, role } = await users.get(caller, caller.user_id);
     const person = { user_id, name, email, role, scopes: caller.scopes };
-    return writer.object(200, { mode, organization, plan, ...person, hosts_repositories: hostsRepositories }, id);
+    return writerOf(now).object(
+      200,
+      { mode, organization, plan, ...person, hosts_repositories: hostsRepositories },
+      id,
+    );
   };
 
 const lastHour =
@@ -176,7 +159,7 @@ const lastHour =
         "insufficient_role",
         "these numbers include other organizations; yours are at /metrics with your key",
       );
-    return createWriter({ envelope: "flat", now, base: "" }).object(200, { data: await history.read() }, id);
+    return writerOf(now).object(200, { data: await history.read() }, id);
   };
 
 const signIn =
@@ -201,8 +184,7 @@ const signIn =
     const token = await sessions.begin(key);
     if (token === undefined)
       throw await refused("unauthorized", "this API key is not valid; paste a whole key, which begins with sk_live_");
-    const writer = createWriter({ envelope: "flat", now, base: "" });
-    const answer = writer.object(201, {}, request.id);
+    const answer = writerOf(now).object(201, {}, request.id);
     return { ...answer, headers: { ...answer.headers, "set-cookie": sessionCookie(access, request, token) } };
   };
 

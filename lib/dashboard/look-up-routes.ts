@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import type { DeploymentsService } from "../features/deployments/service.ts";
 import type { MailsService } from "../features/mails/service.ts";
-import { createWriter } from "../http/answer.ts";
 import type { RecentRequests } from "../http/recent-requests.ts";
 import { queryOf } from "../http/request-context.ts";
 import { type Route, unnamed } from "../http/route.ts";
@@ -10,6 +9,7 @@ import type { Caller } from "../kernel/operation.ts";
 import { inScope, rolesFor } from "../kernel/roles.ts";
 import { check, oneOf, record, text } from "../kernel/validation.ts";
 import type { DashboardAccess } from "./access.ts";
+import { writerOf } from "./dashboard-routes.ts";
 import { ofMail } from "./page-headers.ts";
 
 interface Ports {
@@ -50,7 +50,7 @@ function refuseOthers({ role, scopes }: Caller): void {
  * deployments, which lists leave out.
  */
 export function lookUpRoutes({ requests, deployments, mails, access, now }: Ports): Route[] {
-  const writer = createWriter({ envelope: "flat", now, base: "" });
+  const writer = writerOf(now);
   const path = "/dashboard/session/requests";
   const row = (path: string, permit: (caller: Caller) => void, answer: Route["answer"]): Route => ({
     method: "GET",
@@ -73,30 +73,18 @@ export function lookUpRoutes({ requests, deployments, mails, access, now }: Port
       return writer.object(200, found, id);
     }),
     row("/dashboard/session/sources", refuseWithoutScope, async (request, { caller }) => {
-      const { ids } = check(sourcesQuery, queryOf(request));
-      return writer.object(
-        200,
-        { data: await deployments.sources(caller, ids.split(",").slice(0, mostSources)) },
-        request.id,
-      );
+      const ids = check(sourcesQuery, queryOf(request)).ids.split(",");
+      return writer.object(200, { data: await deployments.sources(caller, ids.slice(0, mostSources)) }, request.id);
     }),
-    ...(mails
-      ? [
-          row(
-            "/dashboard/session/mail/{id}",
-            () => {},
-            async ({ id: request_id, params }) => {
-              const found = (await mails.all()).find(({ id }) => id === params["id"]);
-              if (!found?.html) throw notFound("mail");
-              return {
-                status: 200,
-                headers: ofMail,
-                body: found.html.replace("<head>", '<head><base target="_blank">'),
-                request_id,
-              };
-            },
-          ),
-        ]
-      : []),
+    ...(mails ? [row("/dashboard/session/mail/{id}", () => {}, mailOf(mails))] : []),
   ];
 }
+
+const mailOf =
+  (mails: NonNullable<Ports["mails"]>): Route["answer"] =>
+  async ({ id: request_id, params }) => {
+    const found = (await mails.all()).find(({ id }) => id === params["id"]);
+    if (!found?.html) throw notFound("mail");
+    const body = found.html.replace("<head>", '<head><base target="_blank">');
+    return { status: 200, headers: ofMail, body, request_id };
+  };

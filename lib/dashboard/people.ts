@@ -9,6 +9,8 @@ interface Ports {
   readonly users: Pick<UsersService, "get" | "list" | "firstWithRole">;
 }
 
+export type Person = Awaited<ReturnType<ReturnType<typeof createPeople>["all"]>>[number];
+
 /** The people that the dashboard can act as in the mode `dev`. A person is named `<organization id>.<user id>`. */
 export function createPeople({ organizations, users }: Ports) {
   const nameOf = (organization_id: string, user_id: string) => `${organization_id}.${user_id}`;

@@ -30,6 +30,8 @@ interface Ports {
   readonly closing: AbortSignal;
 }
 
+/** Half a minute. */
+export type Moment = Awaited<ReturnType<History["read"]>>[number];
 export type History = ReturnType<typeof createHistory>;
 
 /**

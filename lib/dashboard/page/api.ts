@@ -2,6 +2,9 @@ import { signal } from "@preact/signals";
 import { ClientProblem, incomplete, problemOf } from "../../client/problem.ts";
 import type { Request as ApiRequest, Sender } from "../../client/send.ts";
 import { clientOver } from "../../client/typed-client.ts";
+import type { WaysIn } from "../dashboard-routes.ts";
+import type { Person } from "../people.ts";
+import type { Moment } from "../process-history.ts";
 import { callOf, note } from "./calls.ts";
 import { base } from "./router.ts";
 
@@ -131,11 +134,6 @@ export async function loadSession(): Promise<void> {
   }
 }
 
-/** How people can sign in: with an API key, or at an issuer. */
-export interface WaysIn {
-  readonly key: boolean;
-  readonly oidc: { readonly name: string; readonly url: string } | null;
-}
 export const readWaysIn = async () => (await request("GET", "/dashboard/session/ways")) as WaysIn;
 
 export async function signIn(key: string): Promise<void> {
@@ -148,28 +146,8 @@ export async function signOut(): Promise<void> {
   end();
 }
 
-export interface Person {
-  readonly person: string;
-  readonly organization: string;
-  readonly name: string;
-  readonly role: string;
-}
 export const people = async () => ((await request("GET", "/dashboard/session/people")) as { data: Person[] }).data;
 
-/** Half a minute in the history of the process. */
-export interface Moment {
-  readonly seconds_ago: number;
-  readonly requests_per_s: number;
-  readonly failures_per_s: number;
-  readonly p50_s: number | null;
-  readonly p99_s: number | null;
-  readonly cpu: number;
-  readonly memory_bytes: number;
-  readonly streams: number;
-  readonly jobs_waiting: number;
-  readonly jobs_running: number;
-  readonly lag_s: number;
-}
 /** The last hour, oldest first. */
 export const readMetrics = async (signal: AbortSignal) =>
   ((await request("GET", "/dashboard/session/metrics", undefined, signal)) as { data: Moment[] }).data;

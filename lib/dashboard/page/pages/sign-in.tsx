@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { readWaysIn, signIn, type WaysIn } from "../api.ts";
+import { readWaysIn, signIn } from "../api.ts";
 import { Button, Field, Problem, useWork } from "../controls.tsx";
 import { Loading, Page } from "../ui.tsx";
+
+type WaysIn = Awaited<ReturnType<typeof readWaysIn>>;
 
 export function SignInPage() {
   const [ways, setWays] = useState<WaysIn>();

@@ -1,4 +1,5 @@
-import { type Moment, readMetrics, session } from "../api.ts";
+import type { Moment } from "../../process-history.ts";
+import { readMetrics, session } from "../api.ts";
 import { LineChart } from "../chart.tsx";
 import { lengthOf } from "../format-time.ts";
 import { usePoll, useRead } from "../live.ts";
