@@ -45,6 +45,7 @@ const sum = (of: Comparison) =>
 const partsOf = (count: Comparison["counts"][string]) =>
   Object.entries(count).flatMap(([change, number]) => (number === 0 ? [] : [`${number} ${change}`]));
 
+const hues = { added: "good", changed: "", removed: "bad" } as const;
 const marks = { added: "+", changed: "~", removed: "−" } as const;
 
 function Differences({ of }: { of: Comparison }) {
@@ -60,7 +61,7 @@ function Differences({ of }: { of: Comparison }) {
       <Table kind="differences" head={["Change", "Record", "Fields"]}>
         {of.changes.slice(0, 200).map(({ change, type, id, fields }) => (
           <tr key={`${type} ${id}`}>
-            <td class={change}>
+            <td class={hues[change]}>
               {marks[change]} {change}
             </td>
             <td>
