@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { sentenceOf } from "./api.ts";
 import { Icon, type IconName } from "./icon.tsx";
-import { FormProblems, Labelled, type Labels, placed, requireFilled } from "./labelled.tsx";
+import { FormProblems, Labelled, type Labels, placed, requireFilled, useValue } from "./labelled.tsx";
 import { refreshAll } from "./live.ts";
 import { Modal } from "./modal.tsx";
 
@@ -106,59 +106,79 @@ export const Problem = ({ error }: { error: unknown }) =>
   );
 
 interface FieldProps extends Labels {
-  readonly value: string;
-  readonly onInput: (value: string) => void;
+  /** In a `Form` the field finds its value by its name. */
+  readonly value?: string;
+  readonly onInput?: (value: string) => void;
   readonly type?: "text" | "email" | "password" | "search" | "url";
   readonly required?: boolean;
   readonly list?: readonly string[];
 }
 
-export const Field = ({ value, onInput, type = "text", required, list, ...labels }: FieldProps) => (
-  <Labelled {...labels}>
-    {(field) => (
-      <>
-        <input
-          {...field}
-          // Preact's types allow a suggestion list only for a literal type.
-          {...({ type } as { type: "text" })}
-          value={value}
-          required={required}
-          autocomplete="off"
-          spellcheck={false}
-          list={list && `${field.id}-list`}
-          onInput={({ currentTarget }) => onInput(currentTarget.value)}
-        />
-        {list && (
-          <datalist id={`${field.id}-list`}>
-            {list.map((one) => (
-              <option key={one} value={one} />
-            ))}
-          </datalist>
-        )}
-      </>
-    )}
-  </Labelled>
-);
+export const Field = ({ value, onInput, type = "text", required, list, ...labels }: FieldProps) => {
+  const [shown, set] = useValue(labels, value);
+  return (
+    <Labelled {...labels}>
+      {(field) => (
+        <>
+          <input
+            {...field}
+            // Preact's types allow a suggestion list only for a literal type.
+            {...({ type } as { type: "text" })}
+            value={shown}
+            required={required}
+            autocomplete="off"
+            spellcheck={false}
+            list={list && `${field.id}-list`}
+            onInput={({ currentTarget }) => (onInput ?? set)(currentTarget.value)}
+          />
+          {list && (
+            <datalist id={`${field.id}-list`}>
+              {list.map((one) => (
+                <option key={one} value={one} />
+              ))}
+            </datalist>
+          )}
+        </>
+      )}
+    </Labelled>
+  );
+};
 
 interface SelectProps extends Labels {
-  readonly value: string;
+  readonly value?: string;
   readonly options: readonly (readonly [value: string, text: string])[];
-  readonly onChange: (value: string) => void;
+  readonly onChange?: (value: string) => void;
 }
 
-export const Select = ({ value, options, onChange, ...labels }: SelectProps) => (
-  <Labelled {...labels}>
-    {(field) => (
-      <select {...field} value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        {options.map(([one, text]) => (
-          <option key={one} value={one} selected={one === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    )}
-  </Labelled>
-);
+export const Select = ({ value, options, onChange, ...labels }: SelectProps) => {
+  const [shown, set] = useValue(labels, value);
+  return (
+    <Labelled {...labels}>
+      {(field) => (
+        <select {...field} value={shown} onChange={({ currentTarget }) => (onChange ?? set)(currentTarget.value)}>
+          {options.map(([one, text]) => (
+            <option key={one} value={one} selected={one === shown}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  );
+};
+
+export interface FormDialogProps {
+  readonly label: string;
+  readonly title?: string;
+  readonly reason?: string | undefined;
+  readonly kind?: ButtonProps["kind"];
+  readonly icon?: IconName;
+  readonly submit?: string;
+  /** Fills the form with the stored values. */
+  readonly onOpen?: () => void;
+  readonly run: () => Promise<unknown>;
+  readonly children: ComponentChildren;
+}
 
 /**
  * A button that opens a form over the page. The form closes after `run`, unless it rejects. Of kind `danger` it confirms
@@ -174,18 +194,7 @@ export function FormDialog({
   onOpen,
   run,
   children,
-}: {
-  readonly label: string;
-  readonly title?: string;
-  readonly reason?: string | undefined;
-  readonly kind?: ButtonProps["kind"];
-  readonly icon?: IconName;
-  readonly submit?: string;
-  /** Fills the form with the stored values. */
-  readonly onOpen?: () => void;
-  readonly run: () => Promise<unknown>;
-  readonly children: ComponentChildren;
-}) {
+}: FormDialogProps) {
   const [isOpen, setOpen] = useState(false);
   const close = () => setOpen(false);
   const form = useRef<HTMLFormElement>(null);

@@ -3,6 +3,12 @@ import { useContext, useId } from "preact/hooks";
 import { ClientProblem } from "../../client/problem.ts";
 import { sentenceOf } from "./api.ts";
 
+/** The values of the form around a field, by name. */
+export const FormValues = createContext<{
+  readonly values: Readonly<Record<string, string>>;
+  readonly set: (changes: Record<string, string>) => void;
+}>({ values: {}, set: () => {} });
+
 /** What is wrong with the fields of a form, by the name of the field. */
 type Problems = Readonly<Record<string, string>>;
 export const FormProblems = createContext<Problems>({});
@@ -58,10 +64,18 @@ export interface Labels {
   readonly isBare?: boolean;
 }
 
+const nameOf = (label: string) => label.toLowerCase().replaceAll(" ", "_");
+
+/** The value of a field and how to change it: its own, or those of the form around it. */
+export function useValue({ label, name = nameOf(label) }: Labels, own: string | undefined) {
+  const { values, set } = useContext(FormValues);
+  return [own ?? values[name] ?? "", (text: string) => set({ [name]: text })] as const;
+}
+
 /** A field with its name, its hint, and what is wrong with it. */
 export function Labelled({
   label,
-  name = label.toLowerCase().replaceAll(" ", "_"),
+  name = nameOf(label),
   hint,
   reason,
   isBare,
@@ -100,3 +114,11 @@ export function Labelled({
     </div>
   );
 }
+
+/** A checkbox with its label. */
+export const Check = ({ label, isOn, set }: { label: string; isOn: boolean; set: (on: boolean) => void }) => (
+  <label class="check">
+    <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => set(currentTarget.checked)} />
+    {label}
+  </label>
+);

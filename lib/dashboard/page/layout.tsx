@@ -5,9 +5,8 @@ import { BottomBar } from "./bottom-bar.tsx";
 import { Action, Button, Select } from "./controls.tsx";
 import { Drawer } from "./drawer.tsx";
 import { Icon } from "./icon.tsx";
-import { isLive, refreshAll, useRead } from "./live.ts";
+import { isLive, isOld, lostAt, refreshAll, useRead } from "./live.ts";
 import { groups } from "./navigation.ts";
-import { Notices } from "./notices.tsx";
 import { Palette } from "./palette.tsx";
 import { href, place } from "./router.ts";
 import { Find, Shortcuts } from "./shortcuts.tsx";
@@ -134,5 +133,26 @@ function Who() {
         refreshAll();
       }}
     />
+  );
+}
+
+/** Problems of the whole page: no connection, or an old version. */
+function Notices() {
+  const lost = lostAt.value;
+  return (
+    <div role="status" class="notices">
+      {lost && (
+        <p>
+          The service has not answered since {lost.toLocaleTimeString([], { hour12: false })} on this machine. The page
+          shows what it knew then, and will catch up by itself.
+        </p>
+      )}
+      {isOld.value && (
+        <p class="row">
+          The service was upgraded. This tab still runs the previous version.
+          <Button onClick={() => location.reload()}>Reload</Button>
+        </p>
+      )}
+    </div>
   );
 }

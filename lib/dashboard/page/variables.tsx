@@ -1,7 +1,7 @@
 import type { Environment } from "../../client/generated/records.ts";
 import { api } from "./api.ts";
 import { Field, FormDialog, Select } from "./controls.tsx";
-import { useForm } from "./forms/form.tsx";
+import { Form } from "./forms/form.tsx";
 import { refusal } from "./permissions.ts";
 import { Text } from "./ui.tsx";
 
@@ -71,42 +71,30 @@ function SetVariable({
   readonly reason: string | undefined;
   readonly set: (name: string, value: Value) => Promise<unknown>;
 }) {
-  const { values, field, choice, reset } = useForm(unset);
-  const run = async () => {
-    const { name, value, kind } = values;
+  const run = async ({ name, value, kind }: typeof unset) => {
     // Without a value, the stored secret stays.
     const isKept = stored?.kind === "secret" && value === "";
     await set(name.trim(), kind === "plain" ? value : isKept ? { secret: true } : { value, secret: true });
   };
+  const kept = { hint: "The stored value is never shown. Leave this empty to keep it." };
+  const kind = stored && { kind: "quiet" as const };
   return (
-    <FormDialog
-      label={label}
-      submit="Save"
-      {...(stored && { kind: "quiet" as const })}
-      reason={reason}
-      onOpen={() => reset(stored ?? unset)}
-      run={run}
-    >
+    <Form label={label} submit="Save" {...kind} reason={reason} start={stored ?? unset} run={run}>
       {stored ? (
-        <p class="mono">
-          <Text of={stored.name} />
+        <p>
+          <Text of={stored.name} class="mono" />
         </p>
       ) : (
-        <Field label="Variable" {...field("name")} hint="The next deployment uses it." required />
+        <Field label="Variable" name="name" hint="The next deployment uses it." required />
       )}
-      <Field
-        label="Value"
-        {...field("value")}
-        {...(stored?.kind === "secret" && { hint: "The stored value is never shown. Leave this empty to keep it." })}
-      />
+      <Field label="Value" {...(stored?.kind === "secret" && kept)} />
       <Select
         label="Kind"
-        {...choice("kind")}
         options={[
           ["plain", "Plain: everyone can read it"],
           ["secret", "Secret: nobody can read it again"],
         ]}
       />
-    </FormDialog>
+    </Form>
   );
 }

@@ -1,9 +1,9 @@
 import type { Delivery, DeliveryDetail } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
-import { Action, FormDialog, Select } from "../controls.tsx";
+import { Action, Select } from "../controls.tsx";
 import { instantOf, lengthOf } from "../format-time.ts";
 import { curlOfDelivery } from "../forms/call-forms.ts";
-import { useForm } from "../forms/form.tsx";
+import { Form } from "../forms/form.tsx";
 import { serviceNow, useCall } from "../live.ts";
 import { Block, Copy, indented, Records, Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -64,18 +64,18 @@ const periods: readonly (readonly [string, string])[] = [
 ];
 
 /** Resends all deliveries that did not arrive. */
-function Recover({ family, id }: OfEndpoint) {
-  const { values, choice } = useForm({ period: "86400000" });
-  const run = () => {
-    return api[family].recover({ id, since: new Date(serviceNow() - Number(values.period)).toISOString() });
-  };
-  return (
-    <FormDialog label="Recover" submit="Send them again" reason={refusal(`${family}:write`)} run={run}>
-      <p>Every failed, abandoned or skipped delivery is sent again, with a new series of retries.</p>
-      <Select label="Since" {...choice("period")} options={periods} />
-    </FormDialog>
-  );
-}
+const Recover = ({ family, id }: OfEndpoint) => (
+  <Form
+    label="Recover"
+    submit="Send them again"
+    reason={refusal(`${family}:write`)}
+    start={{ since: "86400000" }}
+    run={({ since }) => api[family].recover({ id, since: new Date(serviceNow() - Number(since)).toISOString() })}
+  >
+    <p>Every failed, abandoned or skipped delivery is sent again, with a new series of retries.</p>
+    <Select label="Since" options={periods} />
+  </Form>
+);
 
 export function DeliveryPage({ family, id, dlv }: OfEndpoint & { dlv: string }) {
   const { data, error } = useCall(`${family}.delivery`, { id, dlv }, `${id} ${dlv} delivery`);

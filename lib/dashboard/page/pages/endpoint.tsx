@@ -30,10 +30,9 @@ export const headersText = (headers: unknown): string =>
     .map(([name, value]) => `${name}: ${value}`)
     .join("\n");
 
-export const HeadersField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
+export const HeadersField = () => (
   <Area
     label="Headers"
-    {...field}
     rows={3}
     hint="One Name: value per line, sent with every delivery. A value is never shown again: [redacted] keeps it."
   />
@@ -41,8 +40,8 @@ export const HeadersField = (field: { readonly value: string; readonly onInput: 
 
 const eventNames = ["*", ...Object.keys(catalog)];
 
-export const EventsField = (field: { readonly value: string; readonly onInput: (value: string) => void }) => (
-  <Field label="Events" {...field} hint="Names separated by commas, or * for all" list={eventNames} required />
+export const EventsField = () => (
+  <Field label="Events" hint="Names separated by commas, or * for all" list={eventNames} required />
 );
 
 interface Receivers {

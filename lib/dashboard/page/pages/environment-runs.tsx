@@ -3,9 +3,9 @@ import type { Environment, LogEntry } from "../../../client/generated/records.ts
 import { api } from "../api.ts";
 import { Button, Field, FormDialog } from "../controls.tsx";
 import { clockOf, instantOf, lengthOf } from "../format-time.ts";
-import { useForm } from "../forms/form.tsx";
+import { Form } from "../forms/form.tsx";
 import { useCall, useRead } from "../live.ts";
-import { Block, Records } from "../parts.tsx";
+import { Block, Facts, Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { Empty, Loading, Section, Status, Text, Time } from "../ui.tsx";
 import { readLog } from "./log-pages.ts";
@@ -30,32 +30,19 @@ export function Beside({ project_id, of }: Part) {
       <Protection project_id={project_id} of={of} />
       <Root project_id={project_id} of={of} />
       <Section title="Data and workers">
-        <dl class="details">
-          <dt>/data</dt>
-          <dd>{data_bytes === null ? "not measured yet" : bytesText(data_bytes)}</dd>
-          <dt>Restarts</dt>
-          <dd>
-            {restarts ? (
+        <Facts
+          of={{
+            "/data": data_bytes === null ? "not measured yet" : bytesText(data_bytes),
+            Restarts: restarts ? (
               <>
                 {restarts.count} since <Time at={restarts.since} />
               </>
             ) : (
               "no release is live"
-            )}
-          </dd>
-          <dt>Workers</dt>
-          <dd>
-            {workers.length === 0 ? (
-              <span class="hint">None. Other lines of the Procfile define workers.</span>
-            ) : (
-              workers.map((name) => (
-                <span key={name} class="tag mono">
-                  <Text of={name} />
-                </span>
-              ))
-            )}
-          </dd>
-        </dl>
+            ),
+            Workers: workers.join(", ") || <span class="hint">None. Other lines of the Procfile define workers.</span>,
+          }}
+        />
       </Section>
       <Section title="Schedules">
         <Schedules of={schedules} />
@@ -149,7 +136,6 @@ function Output({ project_id, environment, of }: { project_id: string; environme
 
 /** The user name and password that visitors need to reach the app. */
 function Protection({ project_id, of }: Part) {
-  const { values, field, reset } = useForm({ user: "", password: "" });
   const reason = refusal("deployments:write");
   const put = (protect: { user: string; password: string } | null) =>
     api.environments.put({ id: project_id, name: of.name, protect });
@@ -167,17 +153,17 @@ function Protection({ project_id, of }: Part) {
           <p>Anyone who has the address can then reach the app.</p>
         </FormDialog>
       )}
-      <FormDialog
+      <Form
         label={protect ? "Change protection" : "Protect"}
         submit="Save"
         reason={reason}
-        onOpen={() => reset({ user: protect?.user ?? "", password: "" })}
-        run={() => put({ user: values.user.trim(), password: values.password })}
+        start={{ user: protect?.user ?? "", password: "" }}
+        run={({ user, password }) => put({ user: user.trim(), password })}
       >
         <p class="hint">Visitors enter both to reach the app. It takes effect immediately, without a deployment.</p>
-        <Field label="User" {...field("user")} required />
-        <Field label="Password" type="password" {...field("password")} hint="Only a hash is stored." required />
-      </FormDialog>
+        <Field label="User" required />
+        <Field label="Password" type="password" hint="Only a hash is stored." required />
+      </Form>
     </span>
   );
   return (
@@ -195,18 +181,16 @@ function Protection({ project_id, of }: Part) {
 
 /** The folder of the repository to build. */
 function Root({ project_id, of: { name, root } }: Part) {
-  const stored = { root: root ?? "" };
-  const { values, field, reset } = useForm(stored);
   const edit = (
-    <FormDialog
+    <Form
       label="Edit folder"
       submit="Save"
       reason={refusal("deployments:write")}
-      onOpen={() => reset(stored)}
-      run={() => api.environments.put({ id: project_id, name, root: values.root.trim() || null })}
+      start={{ root: root ?? "" }}
+      run={(values) => api.environments.put({ id: project_id, name, root: values.root.trim() || null })}
     >
-      <Field label="Folder" {...field("root")} hint="Such as apps/web; empty for the whole repository." />
-    </FormDialog>
+      <Field label="Folder" name="root" hint="Such as apps/web; empty for the whole repository." />
+    </Form>
   );
   return (
     <Section title="Folder" actions={edit}>

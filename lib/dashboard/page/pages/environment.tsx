@@ -3,7 +3,7 @@ import { api } from "../api.ts";
 import { Action, Field, FormDialog } from "../controls.tsx";
 import { Crashes, Restarts } from "../crashes.tsx";
 import { Redeploy, RollBack } from "../forms/deploy.tsx";
-import { listOf, useForm } from "../forms/form.tsx";
+import { Form, listOf } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
 import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -11,7 +11,6 @@ import { PreviewNote } from "../preview-note.tsx";
 import { go, href } from "../router.ts";
 import { Empty, Link, loadingPage, Page, Section, Text, Time } from "../ui.tsx";
 import { Variables } from "../variables.tsx";
-import { DomainProof } from "./domain-proof.tsx";
 import { Beside } from "./environment-runs.tsx";
 import { LogView, useLog } from "./log.tsx";
 
@@ -141,18 +140,16 @@ interface Part {
 
 function Domains({ project_id, of }: Part) {
   const domains = of.domains ?? [];
-  const stored = { domains: domains.join("\n") };
-  const { values, field, reset } = useForm(stored);
   const edit = (
-    <FormDialog
+    <Form
       label="Edit domains"
       submit="Save"
       reason={refusal("deployments:write")}
-      onOpen={() => reset(stored)}
-      run={() => api.environments.put({ id: project_id, name: of.name, domains: listOf(values.domains) })}
+      start={{ domains: domains.join("\n") }}
+      run={(values) => api.environments.put({ id: project_id, name: of.name, domains: listOf(values.domains) })}
     >
-      <Field label="Host names" {...field("domains")} hint="Separated by commas: www.example.com" />
-    </FormDialog>
+      <Field label="Host names" name="domains" hint="Separated by commas: www.example.com" />
+    </Form>
   );
   return (
     <Section title="Domains" actions={edit}>
@@ -169,5 +166,15 @@ function Domains({ project_id, of }: Part) {
         </ul>
       )}
     </Section>
+  );
+}
+
+/** The DNS record that a domain still needs; empty once the domain serves. */
+function DomainProof({ of }: { of: NonNullable<Environment["domain_status"]>[number] | undefined }) {
+  if (of?.status !== "pending") return null;
+  return (
+    <div class="hint">
+      Waiting for the TXT record <Text of={of.record} /> with the value <Text of={of.token} />
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 import { control, type StoredFault } from "../control.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
-import { filled, useForm } from "../forms/form.tsx";
+import { Form, filled } from "../forms/form.tsx";
 import { JsonForm, numberOf } from "../forms/json-form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
@@ -97,10 +97,7 @@ function effectOf({ respond: { status, code, headers, delay, drop, truncate } }:
 const empty = { method: "", path: "/v1/*", effect: "error", status: "503", code: "", delay: "", nth: "", times: "" };
 
 function NewFault() {
-  const { values, field, choice } = useForm(empty);
-  const { effect } = values;
-  const add = () => {
-    const { method, path, status, code, delay, nth, times } = values;
+  const add = ({ method, path, effect, status, code, delay, nth, times }: typeof empty) => {
     const respond = {
       ...(effect === "error" && { status: numberOf(status), ...filled({ code }) }),
       ...((effect === "drop" || effect === "truncate") && { [effect]: true }),
@@ -109,34 +106,36 @@ function NewFault() {
     return control.addFault({ match: filled({ method, path }), respond, nth: numberOf(nth), times: numberOf(times) });
   };
   return (
-    <FormDialog label="New fault" submit="Add" kind="main" run={add}>
-      <Select
-        label="Method"
-        {...choice("method")}
-        options={["", "GET", "POST", "PUT", "PATCH", "DELETE"].map((one) => [one, one || "any"])}
-      />
-      <Field label="Path" {...field("path")} hint="A glob for the whole path: /v1/projects/*" />
-      <Select
-        label="Effect"
-        {...choice("effect")}
-        options={[
-          ["error", "an error"],
-          ["delay", "only a delay"],
-          ["drop", "the connection drops before any work"],
-          ["truncate", "the work is done, and the answer breaks off"],
-        ]}
-      />
-      {effect === "error" && (
-        <div class="pairs">
-          <Field label="Status" {...field("status")} />
-          <Field label="Code" {...field("code")} hint="Empty: the usual code for the status." />
-        </div>
+    <Form label="New fault" submit="Add" kind="main" start={empty} run={add}>
+      {({ effect }) => (
+        <>
+          <Select
+            label="Method"
+            options={["", "GET", "POST", "PUT", "PATCH", "DELETE"].map((one) => [one, one || "any"])}
+          />
+          <Field label="Path" hint="A glob for the whole path: /v1/projects/*" />
+          <Select
+            label="Effect"
+            options={[
+              ["error", "an error"],
+              ["delay", "only a delay"],
+              ["drop", "the connection drops before any work"],
+              ["truncate", "the work is done, and the answer breaks off"],
+            ]}
+          />
+          {effect === "error" && (
+            <div class="pairs">
+              <Field label="Status" />
+              <Field label="Code" hint="Empty: the usual code for the status." />
+            </div>
+          )}
+          <div class="pairs">
+            <Field label="Delay" hint="Such as 2s." />
+            <Field label="First call" name="nth" hint="Counted from 1." />
+            <Field label="Times" hint="Empty: always." />
+          </div>
+        </>
       )}
-      <div class="pairs">
-        <Field label="Delay" {...field("delay")} hint="Such as 2s." />
-        <Field label="First call" {...field("nth")} hint="Counted from 1." />
-        <Field label="Times" {...field("times")} hint="Empty: always." />
-      </div>
-    </FormDialog>
+    </Form>
   );
 }

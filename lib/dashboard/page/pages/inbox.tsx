@@ -3,6 +3,7 @@ import { verifySignatureAsync } from "../../../client/signature.ts";
 import { type Caught, control, type InboxAnswer, type InboxSettings } from "../control.ts";
 import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
+import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Facts, indented } from "../parts.tsx";
 import { place, setQuery } from "../router.ts";
@@ -154,35 +155,25 @@ const Setting = ({ of: { endpoint, responses, forward, has_sink } }: { of: Inbox
   </p>
 );
 
-function Configure({ name: current }: { name: string }) {
-  const [name, setName] = useState(current);
-  const [answers, setAnswers] = useState("");
-  const [forward, setForward] = useState("");
-  const save = async () => {
-    if (answers.trim() !== "") await control.configureInbox(name, { responses: answersOf(answers) });
-    if (forward.trim() !== "") await control.configureInbox(name, { forward: forward.trim() });
-  };
-  return (
-    <FormDialog label="Set answers" submit="Save" run={save}>
-      <Field
-        label="Name"
-        name="name"
-        value={name}
-        onInput={setName}
-        required
-        hint="The NAME of https://NAME.inbox.test/…"
-      />
-      <Field label="Next answers" name="responses" value={answers} onInput={setAnswers} hint={forms} />
-      <Field
-        label="Forward to"
-        name="forward"
-        value={forward}
-        onInput={setForward}
-        hint="A receiver on this machine, such as http://localhost:3000/hooks. Its answers count."
-      />
-    </FormDialog>
-  );
-}
+const Configure = ({ name }: { name: string }) => (
+  <Form
+    label="Set answers"
+    submit="Save"
+    start={{ name, responses: "", forward: "" }}
+    run={async ({ name, responses, forward }) => {
+      if (responses.trim() !== "") await control.configureInbox(name, { responses: answersOf(responses) });
+      if (forward.trim() !== "") await control.configureInbox(name, { forward: forward.trim() });
+    }}
+  >
+    <Field label="Name" required hint="The NAME of https://NAME.inbox.test/…" />
+    <Field label="Next answers" name="responses" hint={forms} />
+    <Field
+      label="Forward to"
+      name="forward"
+      hint="A receiver on this machine, such as http://localhost:3000/hooks. Its answers count."
+    />
+  </Form>
+);
 
 function Delivery({ of: { url, headers, body, received_at, endpoint } }: { of: Caught }) {
   const [isRaw, setRaw] = useState(false);

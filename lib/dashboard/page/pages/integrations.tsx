@@ -1,9 +1,9 @@
 import { Fragment } from "preact";
-import { useState } from "preact/hooks";
 import type { Integration } from "../../../client/generated/records.ts";
 import { api, session } from "../api.ts";
-import { Field, FormDialog, Select } from "../controls.tsx";
-import { listOf, useForm } from "../forms/form.tsx";
+import { Field, Select } from "../controls.tsx";
+import { Form, listOf } from "../forms/form.tsx";
+import { Check, useValue } from "../labelled.tsx";
 import { useCall } from "../live.ts";
 import { Copy, Facts, Ref, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -32,6 +32,7 @@ const names: Readonly<Record<Type, string>> = {
   custom: "Custom: posts events to a URL",
 };
 const types = Object.keys(names) as Type[];
+const typeOf = (text = ""): Type => types.find((one) => one === text) ?? "chat";
 
 const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
   code_host: [
@@ -65,7 +66,7 @@ const fields: Readonly<Record<Type, readonly ConfigField[]>> = {
   ],
 };
 
-const started = { repo: "", branch: "main", environment: "production", events: "*" };
+const started: Values = { type: "chat", repo: "", branch: "main", environment: "production", events: "*" };
 
 /** The form field that says whether to remove the stored secret. */
 const removal = "secret_removed";
@@ -79,83 +80,67 @@ function configOf(type: Type, values: Values, isNew: boolean): Record<string, un
     if (name === "events") return [[name, listOf(value)]];
     if (name === "headers") return [[name, headersOf(value)]];
     if (name === "previews") return value === "" ? [] : [[name, value === "true"]];
-    if (value === "" && isSecret && isOptional && values[removal]) return [[name, null]];
+    if (value === "" && isSecret && isOptional && values[removal] === "true") return [[name, null]];
     if (value === "" && (isNew || isSecret)) return [];
     return [[name, value === "" && isOptional ? null : value]];
   });
   return Object.fromEntries(entries);
 }
 
-function Config({
-  type,
-  field,
-  isNew,
-  hasSecret = false,
-}: {
-  readonly type: Type;
-  readonly field: (name: string) => { readonly value: string; readonly onInput: (value: string) => void };
-  readonly isNew: boolean;
-  /** Whether an optional secret is stored. */
-  readonly hasSecret?: boolean;
-}) {
-  const { value: removed, onInput: setRemoved } = field(removal);
-  return fields[type].map(({ name, label, hint, isOptional, isSecret }) =>
+/** A checkbox of a form. */
+function CheckField(labels: { label: string; name: string }) {
+  const [value, set] = useValue(labels, undefined);
+  return <Check label={labels.label} isOn={value === "true"} set={(on) => set(String(on))} />;
+}
+
+/** The fields of a type. `hasSecret` says whether an optional secret is stored. */
+const Config = ({ type, isNew, hasSecret = false }: { type: Type; isNew: boolean; hasSecret?: boolean }) =>
+  fields[type].map(({ name, label, hint, isOptional, isSecret }) =>
     name === "events" ? (
-      <EventsField key={name} {...field(name)} />
+      <EventsField key={name} />
     ) : name === "headers" ? (
-      <HeadersField key={name} {...field(name)} />
+      <HeadersField key={name} />
     ) : name === "previews" ? (
-      <label key={name} class="check">
-        <input
-          type="checkbox"
-          checked={field(name).value === "true"}
-          onChange={({ currentTarget }) => field(name).onInput(String(currentTarget.checked))}
-        />
-        {label}
-      </label>
+      <CheckField key={name} label={label} name={name} />
     ) : (
       <Fragment key={name}>
         <Field
           label={label}
-          {...field(name)}
+          name={name}
           type={isSecret ? "password" : "text"}
           required={!isOptional && (isNew || !isSecret)}
-          {...(isSecret && !isNew ? { hint: "Empty keeps the stored one." } : hint && { hint })}
+          hint={isSecret && !isNew ? "Empty keeps the stored one." : hint}
         />
-        {isSecret && isOptional && hasSecret && (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={removed !== ""}
-              onChange={({ currentTarget }) => setRemoved(currentTarget.checked ? "yes" : "")}
-            />
-            Remove the stored secret
-          </label>
-        )}
+        {isSecret && isOptional && hasSecret && <CheckField label="Remove the stored secret" name={removal} />}
       </Fragment>
     ),
   );
-}
 
 function NewIntegration() {
-  const [type, setType] = useState<Type>("chat");
-  const { values, field } = useForm<Values>(started);
-  const run = async () => {
+  const run = async ({ type: text, ...values }: Values) => {
+    const type = typeOf(text);
     const made = await api.integrations.create({ type, config: configOf(type, values, true) as never });
     go(`/integrations/${made.id}`);
   };
-  const isBarred = type === "monitoring" && session.value?.plan === "starter";
   return (
-    <FormDialog label="New integration" kind="main" submit="Create" reason={refusal("integrations:write")} run={run}>
-      <Select
-        label="Type"
-        value={type}
-        options={types.map((one): [string, string] => [one, names[one]])}
-        onChange={(text) => setType(types.find((one) => one === text) ?? "chat")}
-      />
-      {isBarred && <p class="hint">Monitoring needs the pro or enterprise plan; this organization has starter.</p>}
-      <Config type={type} field={field} isNew />
-    </FormDialog>
+    <Form
+      label="New integration"
+      kind="main"
+      submit="Create"
+      reason={refusal("integrations:write")}
+      start={started}
+      run={run}
+    >
+      {({ type }) => (
+        <>
+          <Select label="Type" options={types.map((one): [string, string] => [one, names[one]])} />
+          {type === "monitoring" && session.value?.plan === "starter" && (
+            <p class="hint">Monitoring needs the pro or enterprise plan; this organization has starter.</p>
+          )}
+          <Config type={typeOf(type)} isNew />
+        </>
+      )}
+    </Form>
   );
 }
 
@@ -208,19 +193,18 @@ function Actions({ of }: { of: Integration }) {
       return [name, isSecret || value === undefined ? "" : Array.isArray(value) ? value.join(", ") : String(value)];
     }),
   );
-  const { values, field, reset } = useForm<Values>(stored);
   const sendsNothing = type === "code_host" ? "A code host receives pushes; nothing is sent to it." : undefined;
   return (
     <EndpointActions family="integrations" of={of} sendsNothing={sendsNothing}>
-      <FormDialog
+      <Form
         label="Edit"
         submit="Save"
         reason={reason}
-        onOpen={() => reset({ ...stored, [removal]: "" })}
-        run={() => api.integrations.update({ id, config: configOf(type, values, false) })}
+        start={stored as Values}
+        run={(values) => api.integrations.update({ id, config: configOf(type, values, false) })}
       >
-        <Config type={type} field={field} isNew={false} hasSecret={of.config["secret"] !== undefined} />
-      </FormDialog>
+        <Config type={type} isNew={false} hasSecret={of.config["secret"] !== undefined} />
+      </Form>
     </EndpointActions>
   );
 }

@@ -4,6 +4,7 @@ import { api, session } from "../api.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
 import { useForm } from "../forms/form.tsx";
+import { Check } from "../labelled.tsx";
 import { serviceNow, useCall } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Once, Records, Ref } from "../parts.tsx";
@@ -72,10 +73,7 @@ function RevokeKey({ id, name }: { id: string; name: string }) {
       <p>
         The key <Text of={name} /> stops working immediately, and programs that use it are refused.
       </p>
-      <label class="check">
-        <input type="checkbox" checked={cascade} onChange={({ currentTarget }) => setCascade(currentTarget.checked)} />
-        Revoke the keys that it made too
-      </label>
+      <Check label="Revoke the keys that it made too" isOn={cascade} set={setCascade} />
     </FormDialog>
   );
 }

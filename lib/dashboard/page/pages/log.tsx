@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { LogEntry } from "../../../client/generated/records.ts";
 import { Button, Field, Select } from "../controls.tsx";
 import { clockOf, countOf } from "../format-time.ts";
+import { Check } from "../labelled.tsx";
 import { type Read, useRead } from "../live.ts";
 import { row_px, useScroll } from "../log-scroll.ts";
 import { Copy, save } from "../parts.tsx";
@@ -178,13 +179,6 @@ function Lines({ path, name, of }: LogProps & { of: readonly LogEntry[] }) {
     </div>
   );
 }
-
-const Check = ({ label, isOn, set }: { label: string; isOn: boolean; set: (on: boolean) => void }) => (
-  <label class="check">
-    <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => set(currentTarget.checked)} />
-    {label}
-  </label>
-);
 
 /** A message in one line, whatever it contains, with the search text marked. */
 function Message({ of, wanted }: { of: string; wanted: string }) {

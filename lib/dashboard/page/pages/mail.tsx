@@ -3,6 +3,7 @@ import { api } from "../api.ts";
 import { control, type SentMail } from "../control.ts";
 import { Action, Button, Field, FormDialog } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
+import { Form } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Once } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -100,9 +101,8 @@ function Body({ of: { text, link } }: { of: SentMail }) {
 }
 
 function Mail({ of, onKey }: { of: SentMail; onKey: (key: string) => void }) {
-  const [name, setName] = useState("");
   const [isHtml, setHtml] = useState(of.html !== null);
-  const accept = async () => onKey((await control.accept(of.token, name)).api_key);
+  const accept = async ({ name }: { name: string }) => onKey((await control.accept(of.token, name)).api_key);
   return (
     <article class="detail">
       <h2>
@@ -154,9 +154,9 @@ function Mail({ of, onKey }: { of: SentMail; onKey: (key: string) => void }) {
           </Action>
         )}
         {of.token !== "" && (
-          <FormDialog label="Accept the invitation" submit="Accept" kind="main" run={accept}>
-            <Field label="Name" value={name} onInput={setName} required />
-          </FormDialog>
+          <Form label="Accept the invitation" submit="Accept" kind="main" start={{ name: "" }} run={accept}>
+            <Field label="Name" required />
+          </Form>
         )}
       </p>
     </article>

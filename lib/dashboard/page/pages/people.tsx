@@ -4,11 +4,11 @@ import { type Role, roles } from "../../../kernel/roles.ts";
 import { api, session } from "../api.ts";
 import { Action, Field, FormDialog, Problem, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
-import { useForm } from "../forms/form.tsx";
+import { Form } from "../forms/form.tsx";
 import { refreshAll, useRead } from "../live.ts";
-import { Table } from "../parts.tsx";
+import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
-import { Empty, Loading, Page, Section, Text, Time } from "../ui.tsx";
+import { Page, Section, Text, Time } from "../ui.tsx";
 import { OrganizationPart } from "./organization.tsx";
 
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? "viewer";
@@ -17,19 +17,18 @@ const roleOptions = (isOwner: boolean) =>
   roles.filter((one) => isOwner || one !== "owner").map((one): [string, string] => [one, one]);
 const actsAsOwner = () => session.value?.role === "owner";
 
-function Invite() {
-  const { values, field, choice, reset } = useForm({ email: "", role: "developer" });
-  const run = async () => {
-    await api.users.invite({ email: values.email.trim(), role: roleOf(values.role) });
-    reset();
-  };
-  return (
-    <FormDialog label="Invite" kind="main" reason={refusal("users:write")} run={run}>
-      <Field label="Email" type="email" {...field("email")} required />
-      <Select label="Role" {...choice("role")} options={roleOptions(actsAsOwner())} />
-    </FormDialog>
-  );
-}
+const Invite = () => (
+  <Form
+    label="Invite"
+    kind="main"
+    reason={refusal("users:write")}
+    start={{ email: "", role: "developer" }}
+    run={({ email, role }) => api.users.invite({ email: email.trim(), role: roleOf(role) })}
+  >
+    <Field label="Email" type="email" required />
+    <Select label="Role" options={roleOptions(actsAsOwner())} />
+  </Form>
+);
 
 export function PeoplePage() {
   const { data, error } = useRead(
@@ -45,119 +44,112 @@ export function PeoplePage() {
     ({ kind, event }) => kind === "rights" || kind === "record" || event?.startsWith("user.") === true,
   );
   const owners = data?.users.filter(({ role }) => role === "owner").length ?? 0;
+  const reasonFor = ({ role }: User) => refusalFor(role) ?? (role === "owner" && owners === 1 ? lastOwner : undefined);
   return (
     <Page title="People" actions={<Invite />}>
       <OrganizationPart />
-      {!data && <Loading error={error} />}
+      <Records
+        of={data?.users}
+        error={error}
+        empty="Nobody."
+        columns={{
+          Name: ({ id, name }) => (
+            <>
+              <Text of={name} class="strong" /> {id === session.value?.user_id && <span class="hint">(you)</span>}
+            </>
+          ),
+          Email: ({ email }) => <Text of={email} />,
+          Role: (one) => <RoleOf of={one} reason={reasonFor(one)} />,
+          Joined: ({ joined_at }) => <Time at={joined_at} />,
+          "": (one) => <Ends of={one} reason={reasonFor(one)} />,
+        }}
+      />
+      {data && data.suspended.length > 0 && (
+        <Section title="Suspended">
+          {data.suspended.map((one) => (
+            <Suspended key={one.id} of={one} />
+          ))}
+        </Section>
+      )}
       {data && (
-        <>
-          <Table head={["Name", "Email", "Role", "Joined", ""]}>
-            {data.users.map((one) => (
-              <Member key={one.id} of={one} isLastOwner={one.role === "owner" && owners === 1} />
-            ))}
-          </Table>
-          {data.suspended.length > 0 && (
-            <Section title="Suspended">
-              {data.suspended.map((one) => (
-                <Suspended key={one.id} of={one} />
-              ))}
-            </Section>
-          )}
-          <Section title="Invitations">
-            {data.invitations.length === 0 && <Empty>No open invitation.</Empty>}
-            {data.invitations.map((one) => (
-              <Invited key={one.id} of={one} />
-            ))}
-          </Section>
-        </>
+        <Section title="Invitations">
+          <Records of={data.invitations} empty="No open invitation." columns={invitedColumns} />
+        </Section>
       )}
     </Page>
   );
 }
 
+const lastOwner = "This is the last active owner; promote another person first.";
+
 /** Why the acting person may not change a user with this role; undefined if they may. */
-function refusalFor({ role }: Pick<User, "role">): string | undefined {
+function refusalFor(role: Role): string | undefined {
   const isBarred = role === "owner" && !actsAsOwner();
   return refusal("users:write") ?? (isBarred ? "Only an owner may change an owner." : undefined);
 }
 
-function Member({ of, isLastOwner }: { of: User; isLastOwner: boolean }) {
-  const last = isLastOwner ? "This is the last active owner; promote another person first." : undefined;
-  const reason = refusalFor(of) ?? last;
-  const { error, start } = useChange((role: Role) => api.users.update({ id: of.id, role }));
-  return (
-    <tr>
-      <td>
-        <Text of={of.name} /> {of.id === session.value?.user_id && <span class="hint">(you)</span>}
-      </td>
-      <td>
-        <Text of={of.email} />
-      </td>
-      <td>
-        <Select
-          isBare
-          label={`Role of ${of.name}`}
-          value={of.role}
-          options={roleOptions(actsAsOwner() || of.role === "owner")}
-          reason={reason}
-          onChange={(text) => void start(roleOf(text))}
-        />
-        <Problem error={error} />
-      </td>
-      <td>
-        <Time at={of.joined_at} />
-      </td>
-      <td class="end">
-        <FormDialog
-          label="Suspend"
-          title={`Suspend ${of.name}?`}
-          kind="quiet"
-          reason={reason}
-          run={() => api.users.suspend({ id: of.id })}
-        >
-          <p>
-            The keys of <Text of={of.name} /> stop working immediately, and work again after a reactivation.
-          </p>
-        </FormDialog>
-        <FormDialog
-          label="Remove"
-          title={`Remove ${of.name}?`}
-          kind="danger"
-          reason={reason}
-          run={() => api.users.delete({ id: of.id })}
-        >
-          <p>
-            <Text of={of.name} /> leaves the organization, and all keys of this person stop working immediately.
-          </p>
-        </FormDialog>
-      </td>
-    </tr>
-  );
+interface Changed {
+  readonly of: User;
+  readonly reason: string | undefined;
 }
 
-/** Runs a write with an input, then reads everything again. */
-function useChange<T>(run: (input: T) => Promise<unknown>) {
+function RoleOf({ of: { id, name, role }, reason }: Changed) {
   const [error, setError] = useState<unknown>();
-  const start = async (input: T) => {
+  const change = async (text: string) => {
     setError(undefined);
-    await run(input).catch(setError);
+    await api.users.update({ id, role: roleOf(text) }).catch(setError);
     refreshAll();
   };
-  return { error, start };
-}
-
-function Suspended({ of }: { of: User }) {
   return (
-    <div class="row spread">
-      <span>
-        <Text of={of.name} />, <Text of={of.email} />, {of.role}
-      </span>
-      <Action kind="quiet" reason={refusalFor(of)} run={() => api.users.reactivate({ id: of.id })}>
-        Reactivate
-      </Action>
-    </div>
+    <>
+      <Select
+        isBare
+        label={`Role of ${name}`}
+        value={role}
+        options={roleOptions(actsAsOwner() || role === "owner")}
+        reason={reason}
+        onChange={(text) => void change(text)}
+      />
+      <Problem error={error} />
+    </>
   );
 }
+
+const Ends = ({ of: { id, name }, reason }: Changed) => (
+  <>
+    <FormDialog
+      label="Suspend"
+      title={`Suspend ${name}?`}
+      kind="quiet"
+      reason={reason}
+      run={() => api.users.suspend({ id })}
+    >
+      <p>
+        The keys of <Text of={name} /> stop working immediately, and work again after a reactivation.
+      </p>
+    </FormDialog>
+    <FormDialog
+      label="Remove"
+      title={`Remove ${name}?`}
+      kind="danger"
+      reason={reason}
+      run={() => api.users.delete({ id })}
+    >
+      <p>
+        <Text of={name} /> leaves the organization, and all keys of this person stop working immediately.
+      </p>
+    </FormDialog>
+  </>
+);
+
+const Suspended = ({ of: { id, name, email, role } }: { of: User }) => (
+  <div class="row spread">
+    <Text of={`${name}, ${email}, ${role}`} />
+    <Action kind="quiet" reason={refusalFor(role)} run={() => api.users.reactivate({ id })}>
+      Reactivate
+    </Action>
+  </div>
+);
 
 /** The result of an invitation's mail. */
 function Mailed({ of: { mail_status, mail_error } }: { of: Invitation }) {
@@ -184,31 +176,37 @@ function Mailed({ of: { mail_status, mail_error } }: { of: Invitation }) {
   );
 }
 
-function Invited({ of }: { of: Invitation }) {
-  const reason = refusal("users:write");
-  const isBarred = of.role === "owner" && !actsAsOwner() ? "Only an owner may invite an owner." : undefined;
-  return (
-    <div class="row spread">
-      <span>
-        <Text of={of.email} /> as {of.role}, until {instantOf(of.expires_at)} UTC
-        <Mailed of={of} />
-      </span>
-      <span class="row">
-        <Action kind="quiet" reason={reason ?? isBarred} run={() => api.invitations.resend({ id: of.id })}>
-          Send again
-        </Action>
-        <FormDialog
-          label="Revoke"
-          title="Revoke this invitation?"
-          kind="danger"
-          reason={reason}
-          run={() => api.invitations.revoke({ id: of.id })}
-        >
-          <p>
-            The link that <Text of={of.email} /> has stops working.
-          </p>
-        </FormDialog>
-      </span>
-    </div>
-  );
-}
+const invitedColumns = {
+  Person: (of: Invitation) => (
+    <>
+      <Text of={`${of.email} as ${of.role}`} class="strong" />
+      <Mailed of={of} />
+    </>
+  ),
+  Until: ({ expires_at }: Invitation) => `${instantOf(expires_at)} UTC`,
+  "": ({ id, role, email }: Invitation) => (
+    <>
+      <Action
+        kind="quiet"
+        reason={
+          refusal("users:write") ??
+          (role === "owner" && !actsAsOwner() ? "Only an owner may invite an owner." : undefined)
+        }
+        run={() => api.invitations.resend({ id })}
+      >
+        Send again
+      </Action>
+      <FormDialog
+        label="Revoke"
+        title="Revoke this invitation?"
+        kind="danger"
+        reason={refusal("users:write")}
+        run={() => api.invitations.revoke({ id })}
+      >
+        <p>
+          The link that <Text of={email} /> has stops working.
+        </p>
+      </FormDialog>
+    </>
+  ),
+};

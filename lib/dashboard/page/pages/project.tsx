@@ -1,10 +1,10 @@
 import type { DeploymentItem, Environment, Project } from "../../../client/generated/records.ts";
 import { api } from "../api.ts";
-import { Action, Field, FormDialog } from "../controls.tsx";
+import { Action, Field } from "../controls.tsx";
 import { Restarts } from "../crashes.tsx";
 import { Deploy, Redeploy, RollBack } from "../forms/deploy.tsx";
 import { DeployFolder } from "../forms/deploy-folder.tsx";
-import { useForm } from "../forms/form.tsx";
+import { Form } from "../forms/form.tsx";
 import { useRead } from "../live.ts";
 import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -106,38 +106,38 @@ function EnvironmentPart({
 }
 
 /** A form that creates an environment before its first deployment, so that variables can be set. */
-function NewEnvironment({ project_id }: { project_id: string }) {
-  const { values, field } = useForm({ name: "" });
-  const run = async () => {
-    const name = values.name.trim();
-    await api.environments.put({ id: project_id, name, variables: {} });
-    go(pathOf(project_id, name));
-  };
-  return (
-    <FormDialog label="New environment" submit="Create" reason={refusal("deployments:write")} run={run}>
-      <Field label="Environment" {...field("name")} hint="Letters, digits, dot, underscore and hyphen" required />
-    </FormDialog>
-  );
-}
+const NewEnvironment = ({ project_id }: { project_id: string }) => (
+  <Form
+    label="New environment"
+    submit="Create"
+    reason={refusal("deployments:write")}
+    start={{ name: "" }}
+    run={async (values) => {
+      const name = values.name.trim();
+      await api.environments.put({ id: project_id, name, variables: {} });
+      go(pathOf(project_id, name));
+    }}
+  >
+    <Field label="Environment" name="name" hint="Letters, digits, dot, underscore and hyphen" required />
+  </Form>
+);
 
 function Actions({ of }: { of: Project }) {
   const { id } = of;
   const reason = refusal("projects:write");
   const isArchived = of.status === "archived";
-  const stored = { name: of.name, description: of.description ?? "" };
-  const { values, field, reset } = useForm(stored);
   return (
     <>
-      <FormDialog
+      <Form
         label="Edit"
         submit="Save"
         reason={reason}
-        onOpen={() => reset(stored)}
-        run={() => api.projects.update({ id, ...values })}
+        start={{ name: of.name, description: of.description ?? "" }}
+        run={(values) => api.projects.update({ id, ...values })}
       >
-        <Field label="Name" {...field("name")} hint="3 to 64 characters" required />
-        <Field label="Description" {...field("description")} />
-      </FormDialog>
+        <Field label="Name" hint="3 to 64 characters" required />
+        <Field label="Description" />
+      </Form>
       <Action reason={reason} run={() => (isArchived ? api.projects.unarchive({ id }) : api.projects.archive({ id }))}>
         {isArchived ? "Restore" : "Archive"}
       </Action>
@@ -147,27 +147,23 @@ function Actions({ of }: { of: Project }) {
 }
 
 /** Asks for the project's name, because a deletion cannot be undone. */
-function DeleteProject({ of, reason }: { of: Project; reason: string | undefined }) {
-  const { values, field, reset } = useForm({ name: "" });
-  const run = async () => {
-    if (values.name.trim() !== of.name) throw new Error("This is not the name of the project.");
-    await api.projects.delete({ id: of.id });
-    go("/projects");
-  };
-  return (
-    <FormDialog
-      label="Delete"
-      title={`Delete ${of.name}?`}
-      kind="danger"
-      reason={reason}
-      onOpen={() => reset()}
-      run={run}
-    >
-      <p>
-        <Text of={of.name} /> is deleted for good, with its deployments, logs, environments and variables, and what it
-        runs stops. Archive it instead to keep its records.
-      </p>
-      <Field label="Name of the project" {...field("name")} required />
-    </FormDialog>
-  );
-}
+const DeleteProject = ({ of, reason }: { of: Project; reason: string | undefined }) => (
+  <Form
+    label="Delete"
+    title={`Delete ${of.name}?`}
+    kind="danger"
+    reason={reason}
+    start={{ name: "" }}
+    run={async ({ name }) => {
+      if (name.trim() !== of.name) throw new Error("This is not the name of the project.");
+      await api.projects.delete({ id: of.id });
+      go("/projects");
+    }}
+  >
+    <p>
+      <Text of={of.name} /> is deleted for good, with its deployments, logs, environments and variables, and what it
+      runs stops. Archive it instead to keep its records.
+    </p>
+    <Field label="Name of the project" name="name" required />
+  </Form>
+);

@@ -1,27 +1,29 @@
 import { api } from "../api.ts";
-import { Button, Field, FormDialog } from "../controls.tsx";
-import { useForm } from "../forms/form.tsx";
+import { Button, Field } from "../controls.tsx";
+import { Form } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
 import { go, place, setQuery } from "../router.ts";
 import { Link, Page, Status, Text, Time } from "../ui.tsx";
 
-export function NewProject() {
-  const { values, field } = useForm({ name: "", region: "eu-west-1", description: "" });
-  const run = async () => {
-    const { name, region, description } = values;
-    const made = await api.projects.create({ name, region: region.trim(), ...(description && { description }) });
-    go(`/projects/${made.id}`);
-  };
-  return (
-    <FormDialog label="New project" kind="main" submit="Create" reason={refusal("projects:write")} run={run}>
-      <Field label="Name" {...field("name")} hint="3 to 64 characters" required />
-      <Field label="Region" {...field("region")} hint="It cannot be changed later." required />
-      <Field label="Description" {...field("description")} />
-    </FormDialog>
-  );
-}
+export const NewProject = () => (
+  <Form
+    label="New project"
+    kind="main"
+    submit="Create"
+    reason={refusal("projects:write")}
+    start={{ name: "", region: "eu-west-1", description: "" }}
+    run={async ({ name, region, description }) => {
+      const made = await api.projects.create({ name, region: region.trim(), ...(description && { description }) });
+      go(`/projects/${made.id}`);
+    }}
+  >
+    <Field label="Name" hint="3 to 64 characters" required />
+    <Field label="Region" hint="It cannot be changed later." required />
+    <Field label="Description" />
+  </Form>
+);
 
 export function ProjectsPage() {
   const cursor = place.value.query.get("cursor") ?? "";

@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
 import { control, type ListeningFork, type StoredSnapshot } from "../control.ts";
 import { Action, Field, FormDialog, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
+import { Form, filled } from "../forms/form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
 import { loadingPage, Page, Section, Text } from "../ui.tsx";
@@ -49,14 +49,17 @@ export function SnapshotsPage() {
   );
 }
 
-function TakeSnapshot() {
-  const [name, setName] = useState("");
-  return (
-    <FormDialog label="Take a snapshot" submit="Take" kind="main" run={() => control.snapshot(name.trim())}>
-      <Field label="Name" value={name} onInput={setName} hint="Optional, such as: before the rollback." />
-    </FormDialog>
-  );
-}
+const TakeSnapshot = () => (
+  <Form
+    label="Take a snapshot"
+    submit="Take"
+    kind="main"
+    start={{ name: "" }}
+    run={({ name }) => control.snapshot(name.trim())}
+  >
+    <Field label="Name" hint="Optional, such as: before the rollback." />
+  </Form>
+);
 
 const snapshotColumns = {
   Snapshot: ({ id, name }: StoredSnapshot) => (
@@ -79,30 +82,23 @@ const snapshotColumns = {
   ),
 };
 
-function NewFork({ snapshots }: { snapshots: readonly StoredSnapshot[] }) {
-  const [from, setFrom] = useState("");
-  const [sends, setSends] = useState("muted");
-  const run = () => control.fork({ ...(from !== "" && { from }), muted: sends === "muted" });
-  return (
-    <FormDialog label="New fork" submit="Fork" run={run}>
-      <Select
-        label="From"
-        value={from}
-        options={[["", "now"], ...snapshots.map((one) => [one.id, titleOf(one)] as const)]}
-        onChange={setFrom}
-      />
-      <Select
-        label="Deliveries"
-        value={sends}
-        options={[
-          ["muted", "stay in the fork, and count as received"],
-          ["sent", "are sent as the service sends them"],
-        ]}
-        onChange={setSends}
-      />
-    </FormDialog>
-  );
-}
+const NewFork = ({ snapshots }: { snapshots: readonly StoredSnapshot[] }) => (
+  <Form
+    label="New fork"
+    submit="Fork"
+    start={{ from: "", deliveries: "muted" }}
+    run={({ from, deliveries }) => control.fork({ ...filled({ from }), muted: deliveries === "muted" })}
+  >
+    <Select label="From" options={[["", "now"], ...snapshots.map((one) => [one.id, titleOf(one)] as const)]} />
+    <Select
+      label="Deliveries"
+      options={[
+        ["muted", "stay in the fork, and count as received"],
+        ["sent", "are sent as the service sends them"],
+      ]}
+    />
+  </Form>
+);
 
 const forkColumns = {
   Fork: ({ id, url }: ListeningFork) => (

@@ -1,8 +1,8 @@
 import type { Webhook } from "../../../client/generated/records.ts";
 import type { catalog } from "../../../features/events/catalog.ts";
 import { api } from "../api.ts";
-import { Field, FormDialog, Select } from "../controls.tsx";
-import { listOf, useForm } from "../forms/form.tsx";
+import { Field, Select } from "../controls.tsx";
+import { Form, listOf } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
 import { Ref } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -30,32 +30,29 @@ const overlaps: readonly (readonly [string, string])[] = [
 /** No check here: the service refuses unknown names. */
 const eventsOf = (text: string) => listOf(text) as ("*" | keyof typeof catalog)[];
 
-function NewWebhook() {
-  const { values, field } = useForm({ url: "", events: "*", secret: "", headers: "" });
-  const run = async () => {
-    const { url, events, secret } = values;
-    const made = await api.webhooks.create({
-      url: url.trim(),
-      events: eventsOf(events),
-      ...(secret && { secret }),
-      ...(values.headers.trim() && { headers: headersOf(values.headers) }),
-    });
-    go(`/webhooks/${made.id}`);
-  };
-  return (
-    <FormDialog label="New webhook" kind="main" submit="Create" reason={refusal("webhooks:write")} run={run}>
-      <Field label="URL" type="url" {...field("url")} hint="https://…" required />
-      <EventsField {...field("events")} />
-      <Field
-        label="Secret"
-        type="password"
-        {...field("secret")}
-        hint="It signs every delivery. Nobody can read it again."
-      />
-      <HeadersField {...field("headers")} />
-    </FormDialog>
-  );
-}
+const NewWebhook = () => (
+  <Form
+    label="New webhook"
+    kind="main"
+    submit="Create"
+    reason={refusal("webhooks:write")}
+    start={{ url: "", events: "*", secret: "", headers: "" }}
+    run={async ({ url, events, secret, headers }) => {
+      const made = await api.webhooks.create({
+        url: url.trim(),
+        events: eventsOf(events),
+        ...(secret && { secret }),
+        ...(headers.trim() && { headers: headersOf(headers) }),
+      });
+      go(`/webhooks/${made.id}`);
+    }}
+  >
+    <Field label="URL" type="url" hint="https://…" required />
+    <EventsField />
+    <Field label="Secret" type="password" hint="It signs every delivery. Nobody can read it again." />
+    <HeadersField />
+  </Form>
+);
 
 export const WebhooksPage = () => (
   <EndpointsPage
@@ -88,42 +85,33 @@ export function WebhookPage({ id }: { id: string }) {
 function Actions({ of }: { of: Webhook }) {
   const { id } = of;
   const reason = refusal("webhooks:write");
-  const stored = { url: of.url, events: of.events.join(", "), headers: headersText(of.headers) };
-  const { values, field, reset } = useForm(stored);
-  const secret = useForm({ secret: "", overlap: "" });
   return (
     <EndpointActions family="webhooks" of={of}>
-      <FormDialog
+      <Form
         label="Edit"
         submit="Save"
         reason={reason}
-        onOpen={() => reset(stored)}
-        run={() =>
-          api.webhooks.update({
-            id,
-            url: values.url.trim(),
-            events: eventsOf(values.events),
-            headers: headersOf(values.headers),
-          })
+        start={{ url: of.url, events: of.events.join(", "), headers: headersText(of.headers) }}
+        run={({ url, events, headers }) =>
+          api.webhooks.update({ id, url: url.trim(), events: eventsOf(events), headers: headersOf(headers) })
         }
       >
-        <Field label="URL" type="url" {...field("url")} required />
-        <EventsField {...field("events")} />
-        <HeadersField {...field("headers")} />
-      </FormDialog>
-      <FormDialog
+        <Field label="URL" type="url" required />
+        <EventsField />
+        <HeadersField />
+      </Form>
+      <Form
         label="New secret"
         submit="Save"
         reason={reason}
-        run={async () => {
-          const { secret: made, overlap } = secret.values;
-          await api.webhooks.update({
+        start={{ secret: "", overlap: "" }}
+        run={({ secret, overlap }) =>
+          api.webhooks.update({
             id,
-            secret: made || null,
-            ...(made && overlap && { keep_previous_for: overlap }),
-          });
-          secret.reset();
-        }}
+            secret: secret || null,
+            ...(secret && overlap && { keep_previous_for: overlap }),
+          })
+        }
       >
         <p>
           It signs every attempt from now on, including retries. While the old one also signs, you can update the
@@ -132,11 +120,10 @@ function Actions({ of }: { of: Webhook }) {
         <Field
           label="Secret"
           type="password"
-          {...secret.field("secret")}
           hint="Leave empty to remove the stored one: deliveries are then not signed."
         />
-        <Select label="The old secret" {...secret.choice("overlap")} options={overlaps} />
-      </FormDialog>
+        <Select label="The old secret" name="overlap" options={overlaps} />
+      </Form>
     </EndpointActions>
   );
 }

@@ -1,8 +1,7 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { readClock, readUpcoming, unlessRefused } from "../clock.ts";
 import { control, type JournalEntry } from "../control.ts";
-import { useJournal } from "../journal.ts";
-import { type Change, serviceTime, useRead } from "../live.ts";
+import { type Change, type Read, serviceTime, useRead } from "../live.ts";
 import { lookedAhead } from "../look-ahead.tsx";
 import { go } from "../router.ts";
 import { useLaneNames } from "../timeline-names.ts";
@@ -10,6 +9,28 @@ import { type AxisProps, panned, type View, zoomed } from "./timeline-axis.tsx";
 import { type Group, type Lane, lanesOf, type Mark } from "./timeline-lanes.ts";
 
 const concerns = ({ kind }: Change) => kind === "journal" || kind === "instruments";
+/** How many entries of each kind the service keeps. */
+const mostEntries = 1000;
+
+/**
+ * Reads the journal once, then only new entries. After a restore the journal may be a different one, so it is read
+ * completely.
+ */
+function useJournal(): Read<readonly JournalEntry[]> {
+  const known = useRef<readonly JournalEntry[]>([]);
+  return useRead(
+    "journal",
+    async () => {
+      const last = known.current.at(-1);
+      const [same, ...fresh] = last ? await control.journal(last.seq - 1) : [];
+      const isSame = last !== undefined && JSON.stringify(same) === JSON.stringify(last);
+      known.current = isSame ? [...known.current, ...fresh].slice(-8 * mostEntries) : await control.journal();
+      return known.current;
+    },
+    concerns,
+  );
+}
+
 /** The maximum number of lanes for deployments and generations. Shows the newest: nobody reads more. */
 const mostLanes = 40;
 
