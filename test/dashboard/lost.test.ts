@@ -44,6 +44,15 @@ test("Chromium: what goes wrong", {
     assert.equal(await rows.count(), 3);
   });
 
+  await suite.test("a page that cannot read its session at first tries again", async (t) => {
+    const { port } = await listeningWorld(t);
+    const page = await open("about:blank");
+    await page.route("**/dashboard/session", (route) => route.abort(), { times: 1 });
+    await page.goto(`http://127.0.0.1:${port}/dashboard/projects`);
+    await page.getByRole("heading", { name: "Projects" }).waitFor();
+    await page.close();
+  });
+
   await suite.test("a tab of an older version says so, and a reload mends it", async (t) => {
     const { port } = await listeningWorld(t);
     const origin = `http://127.0.0.1:${port}`;

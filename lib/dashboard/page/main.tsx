@@ -84,10 +84,18 @@ function Outlet() {
   }
 }
 
+const retry_ms = 1_000;
+
 function App() {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
-    loadSession().catch(setError);
+    // A page that opens while the service starts again would show the error for ever.
+    const load = (): Promise<unknown> =>
+      loadSession().catch((problem: { readonly status?: number }) => {
+        setError(problem);
+        if (!problem.status || problem.status >= 500) setTimeout(load, retry_ms);
+      });
+    void load();
   }, []);
   if (place.value.path === "/accept") return <AcceptPage />;
   if (session.value === null) return <SignInPage />;
