@@ -115,10 +115,22 @@ export function Labelled({
   );
 }
 
+interface CheckProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly isDisabled?: boolean | undefined;
+  readonly set: (on: boolean) => void;
+}
+
 /** A checkbox with its label. */
-export const Check = ({ label, isOn, set }: { label: string; isOn: boolean; set: (on: boolean) => void }) => (
+export const Check = ({ label, isOn, isDisabled, set }: CheckProps) => (
   <label class="check">
-    <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => set(currentTarget.checked)} />
+    <input
+      type="checkbox"
+      checked={isOn}
+      disabled={isDisabled}
+      onChange={({ currentTarget }) => set(currentTarget.checked)}
+    />
     {label}
   </label>
 );

@@ -7,7 +7,7 @@ import { refusal } from "../permissions.ts";
 import { go } from "../router.ts";
 import { readSources, refOf, shortVersion } from "../sources.ts";
 import { Loading, Text, Time } from "../ui.tsx";
-import { filled, useForm } from "./form.tsx";
+import { Form, filled } from "./form.tsx";
 
 /** People paste the URL of a repository; the API takes `owner/repo`. */
 export const repoOf = (text: string): string =>
@@ -41,7 +41,8 @@ const unique = (of: readonly (string | null | undefined)[]) => [
 const usual = (environments: readonly string[]) =>
   environments.includes("production") ? "production" : (environments[0] ?? "production");
 
-const emptyForm = { project: "", environment: "", kind: "git", repo: "", branch: "", tag: "", image: "" };
+const emptyForm = { project: "", environment: "", kind: "git", repo: "", branch: "", tag: "", image_url: "" };
+type Values = typeof emptyForm;
 
 /** The button and the form for a new deployment: of one project, or of the one that is chosen. */
 export function Deploy({
@@ -54,36 +55,43 @@ export function Deploy({
   projects?: readonly Project[];
 }) {
   const open = projects.filter(({ status }) => status === "active");
-  const form = useForm(emptyForm);
-  const { values, field, choice, reset } = form;
-  const project_id = of?.id ?? values.project;
-  const run = async () => {
-    const { branch, tag } = values;
+  const run = async ({ project, environment, kind, repo, branch, tag, image_url }: Values) => {
     const source =
-      values.kind === "image"
-        ? { type: "image" as const, image_url: values.image.trim() }
-        : { type: "git" as const, repo: repoOf(values.repo), ...filled({ branch: branch.trim(), tag: tag.trim() }) };
-    const made = await api.deployments.create({ project_id, environment: values.environment.trim(), source });
+      kind === "image"
+        ? { type: "image" as const, image_url: image_url.trim() }
+        : { type: "git" as const, repo: repoOf(repo), ...filled({ branch: branch.trim(), tag: tag.trim() }) };
+    const project_id = of?.id ?? project;
+    const made = await api.deployments.create({ project_id, environment: environment.trim(), source });
     go(`/deployments/${made.id}`);
   };
   const none = of ? undefined : "Create a project first.";
   const reason =
     refusal("deployments:write") ??
     (of?.status === "archived" ? "The project is archived. Restore it first." : open.length === 0 ? none : undefined);
-  const begin = () => reset({ ...emptyForm, project: open[0]?.id ?? "" });
+  const start = { ...emptyForm, project: open[0]?.id ?? "" };
   return (
-    <FormDialog label={label} submit="Deploy" kind="main" reason={reason} onOpen={begin} run={run}>
-      {!of && <Select label="Project" {...choice("project")} options={open.map(({ id, name }) => [id, name])} />}
-      <Fields key={project_id} project_id={project_id} form={{ values, field, choice, set: form.set }} />
-    </FormDialog>
+    <Form label={label} submit="Deploy" kind="main" reason={reason} start={start} run={run}>
+      {(values, set) => {
+        const project_id = of?.id ?? values.project;
+        return (
+          <>
+            {!of && <Select label="Project" options={open.map(({ id, name }) => [id, name])} />}
+            <Fields key={project_id} project_id={project_id} values={values} set={set} />
+          </>
+        );
+      }}
+    </Form>
   );
 }
 
-type Form = Pick<ReturnType<typeof useForm<typeof emptyForm>>, "values" | "field" | "choice" | "set">;
+interface FieldsProps {
+  readonly project_id: string;
+  readonly values: Values;
+  readonly set: (changes: Partial<Values>) => void;
+}
 
 /** The fields, with what the project deployed before as suggestions, and what is live in the chosen environment. */
-function Fields({ project_id, form }: { project_id: string; form: Form }) {
-  const { values, field, choice, set } = form;
+function Fields({ project_id, values, set }: FieldsProps) {
   const data = useProjectSources(project_id);
   const sources = data?.latest.flatMap(({ id }) => data.sources.get(id) ?? []) ?? [];
   const [isFilled, setFilled] = useState(false);
@@ -92,14 +100,15 @@ function Fields({ project_id, form }: { project_id: string; form: Form }) {
     const [last] = sources;
     set({
       ...(values.environment === "" && { environment: usual(data.environments) }),
-      ...(values.repo === "" && values.image === "" && { repo: last?.repo ?? "", image: last?.image_url ?? "" }),
+      ...(values.repo === "" &&
+        values.image_url === "" && { repo: last?.repo ?? "", image_url: last?.image_url ?? "" }),
     });
   }
   const live = data?.latest.find((one) => one.status === "active" && one.environment === values.environment);
   const liveSource = live && data?.sources.get(live.id);
   return (
     <>
-      <Field label="Environment" {...field("environment")} list={data?.environments ?? []} required />
+      <Field label="Environment" list={data?.environments ?? []} required />
       {live && (
         <p class="hint">
           Now live: <Text of={liveSource ? refOf(liveSource) : ""} />{" "}
@@ -108,7 +117,7 @@ function Fields({ project_id, form }: { project_id: string; form: Form }) {
       )}
       <Select
         label="Source"
-        {...choice("kind")}
+        name="kind"
         options={[
           ["git", "Git repository"],
           ["image", "Container image"],
@@ -118,7 +127,7 @@ function Fields({ project_id, form }: { project_id: string; form: Form }) {
         <>
           <Field
             label="Repository"
-            {...field("repo")}
+            name="repo"
             list={unique(sources.map(({ repo }) => repo))}
             hint="owner/repo, or the repository's URL"
             required
@@ -126,22 +135,15 @@ function Fields({ project_id, form }: { project_id: string; form: Form }) {
           <div class="pair">
             <Field
               label="Branch"
-              {...field("branch")}
               list={unique(sources.map(({ branch }) => branch))}
               hint="Leave empty for the default branch."
             />
-            <Field
-              label="Tag"
-              {...field("tag")}
-              list={unique(sources.map(({ tag }) => tag))}
-              hint="It wins over the branch."
-            />
+            <Field label="Tag" list={unique(sources.map(({ tag }) => tag))} hint="It wins over the branch." />
           </div>
         </>
       ) : (
         <Field
           label="Image"
-          {...field("image")}
           name="image_url"
           list={unique(sources.map(({ image_url }) => image_url))}
           hint="registry/name:tag, or with a digest"

@@ -1,28 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { FormDialog, type FormDialogProps } from "../controls.tsx";
-import { FormValues, Labelled, type Labels, useValue } from "../labelled.tsx";
+import { Check, FormValues, Labelled, type Labels, useValue } from "../labelled.tsx";
 
 type Values = Readonly<Record<string, string>>;
-
-/** The values of a form, all of them text, and the props that bind its fields to them. */
-export function useForm<T extends Values>(initial: T) {
-  const [values, setValues] = useState(initial);
-  const set = (changes: Partial<T>) => setValues((before) => ({ ...before, ...changes }));
-  const setter = (name: keyof T) => (value: string) => set({ [name]: value } as Partial<T>);
-  return {
-    values,
-    set,
-    /** Props for `Field` and `Area`. */
-    field: (name: keyof T & string) => ({ name, value: values[name] ?? "", onInput: setter(name) }),
-    /** Props for `Select`. */
-    choice: (name: keyof T & string) => ({ name, value: values[name] ?? "", onChange: setter(name) }),
-    /**
-     * Resets the form to its initial values, or to the given ones, such as the stored values when the form opens again.
-     */
-    reset: (to: T = initial) => setValues(to),
-  };
-}
 
 /** The fields that are not empty. */
 export const filled = <T extends Values>(values: T): Partial<T> =>
@@ -40,16 +21,23 @@ export function Form<T extends Values>({
 }: Omit<FormDialogProps, "run" | "onOpen" | "children"> & {
   readonly start: T;
   readonly run: (values: T) => Promise<unknown>;
-  readonly children: ComponentChildren | ((values: T) => ComponentChildren);
+  readonly children: ComponentChildren | ((values: T, set: (changes: Partial<T>) => void) => ComponentChildren);
 }) {
-  const { values, set, reset } = useForm(start);
+  const [values, setValues] = useState(start);
+  const set = (changes: object) => setValues((before) => ({ ...before, ...changes }));
   return (
-    <FormDialog {...dialog} onOpen={() => reset(start)} run={() => run(values)}>
-      <FormValues.Provider value={{ values, set: (changes) => set(changes as Partial<T>) }}>
-        {typeof children === "function" ? children(values) : children}
+    <FormDialog {...dialog} onOpen={() => setValues(start)} run={() => run(values)}>
+      <FormValues.Provider value={{ values, set }}>
+        {typeof children === "function" ? children(values, set) : children}
       </FormValues.Provider>
     </FormDialog>
   );
+}
+
+/** A checkbox of a form; its value is `true` once it is checked. */
+export function CheckField({ isDisabled, ...labels }: { label: string; name: string; isDisabled?: boolean }) {
+  const [value, set] = useValue(labels, undefined);
+  return <Check label={labels.label} isDisabled={isDisabled} isOn={value === "true"} set={(on) => set(String(on))} />;
 }
 
 interface AreaProps extends Labels {

@@ -2,11 +2,11 @@ import { choices, durationLimits_s, parseInputs } from "../../../features/genera
 
 import { costOf, builtIn as models, usdOf } from "../../../features/generations/price-list.ts";
 import { api } from "../api.ts";
-import { Field, FormDialog, Select } from "../controls.tsx";
+import { Field, Select } from "../controls.tsx";
 import { dollars } from "../format-time.ts";
 import { refusal } from "../permissions.ts";
 import { go } from "../router.ts";
-import { Area, filled, useForm } from "./form.tsx";
+import { Area, Form, filled } from "./form.tsx";
 
 const labels: Readonly<Record<keyof (typeof choices)["image"], string>> = {
   aspect_ratio: "Aspect ratio",
@@ -49,57 +49,67 @@ function valuesOf(input: Readonly<Record<string, unknown>>): Values {
 
 /** The button and the form for a new generation, optionally with the inputs of an earlier one. */
 export function NewGeneration({ input }: { input?: Readonly<Record<string, unknown>> }) {
-  const { values, field, choice, reset } = useForm(input ? valuesOf(input) : empty);
-  const known = models.find(({ id }) => id === values.model.trim());
-  const isFilm = known ? known.kind === "video" : /video/i.test(values.model);
-  const run = async () => {
-    const made = await api.generations.create(inputsOf(isFilm ? values : { ...values, duration: "" }));
-    reset();
-    go(`/generations/${made.id}`);
-  };
   return (
-    <FormDialog
+    <Form
       label={input ? "Run again" : "New generation"}
       kind="main"
       submit="Start"
       reason={refusal("generations:write")}
-      run={run}
+      start={input ? valuesOf(input) : empty}
+      run={async (values) => {
+        const made = await api.generations.create(inputsOf(isFilm(values) ? values : { ...values, duration: "" }));
+        go(`/generations/${made.id}`);
+      }}
     >
+      {(values) => <Inputs of={values} />}
+    </Form>
+  );
+}
+
+const knownOf = ({ model }: Values) => models.find(({ id }) => id === model.trim());
+function isFilm(values: Values): boolean {
+  const known = knownOf(values);
+  return known ? known.kind === "video" : /video/i.test(values.model);
+}
+
+function Inputs({ of: values }: { of: Values }) {
+  const known = knownOf(values);
+  return (
+    <>
       <Field
         label="Model"
-        {...field("model")}
         list={models.map(({ id }) => id)}
         hint={known ? known.summary : "An unknown model takes any inputs."}
         required
       />
-      <Area label="Prompt" {...field("prompt")} required={known !== undefined} />
+      <Area label="Prompt" required={known !== undefined} />
       <div class="pair">
         {listed.map((name) => {
           const words: readonly string[] | undefined = known && choices[known.kind][name];
           const options = words?.map((word): [string, string] => [word, word]);
           return options ? (
-            <Select key={name} label={labels[name]} {...choice(name)} options={[["", "default"], ...options]} />
+            <Select key={name} label={labels[name]} name={name} options={[["", "default"], ...options]} />
           ) : (
-            <Field key={name} label={labels[name]} {...field(name)} />
+            <Field key={name} label={labels[name]} name={name} />
           );
         })}
-        {isFilm && (
+        {isFilm(values) && (
           <Field
             label="Seconds"
-            {...field("duration")}
+            name="duration"
             hint={`${durationLimits_s.least} to ${durationLimits_s.most}; 2 if empty`}
           />
         )}
-        <Field label="Seed" {...field("seed")} hint="The same seed makes the same file." />
+        <Field label="Seed" hint="The same seed makes the same file." />
       </div>
-      {!known && <Area label="Other inputs" {...field("more")} rows={3} hint='JSON, such as {"steps": 20}' />}
+      {!known && <Area label="Other inputs" name="more" rows={3} hint='JSON, such as {"steps": 20}' />}
       {known && <p class="hint">{`It costs ${dollars(priceOf(values))} if it succeeds.`}</p>}
-    </FormDialog>
+    </>
   );
 }
 
 function priceOf(values: Values): number {
-  const model = models.find(({ id }) => id === values.model.trim());
+  const model = knownOf(values);
   if (!model) return 0;
   const { seed, duration, ...texts } = values;
   const numbers = { ...(seed && { seed: Number(seed) }), ...(duration && { duration: Number(duration) }) };

@@ -2,7 +2,6 @@ import { useState } from "preact/hooks";
 import type { Member } from "../../../client/generated/records.ts";
 import { actAs, api, loadSession, people, readWaysIn, session, signIn } from "../api.ts";
 import { Action, Button, Field, Problem, useWork } from "../controls.tsx";
-import { useForm } from "../forms/form.tsx";
 import { Once } from "../parts.tsx";
 import { go } from "../router.ts";
 import { Page, Text } from "../ui.tsx";
@@ -11,9 +10,9 @@ import { Page, Text } from "../ui.tsx";
 export function AcceptPage() {
   const [token] = useState(() => location.hash.slice(1));
   const [member, setMember] = useState<Member>();
-  const { values, field } = useForm({ name: "" });
+  const [name, setName] = useState("");
   const { isBusy, error, start } = useWork(async () => {
-    const made = await api.invitations.accept({ token, name: values.name });
+    const made = await api.invitations.accept({ token, name });
     // Removes the used token from the browser's history.
     history.replaceState(null, "", location.pathname);
     setMember(made);
@@ -31,7 +30,7 @@ export function AcceptPage() {
               void start();
             }}
           >
-            <Field label="Your name" {...field("name")} hint="Others see it." required />
+            <Field label="Your name" name="name" value={name} onInput={setName} hint="Others see it." required />
             <Problem error={error} />
             {error !== undefined && (
               <p class="hint">An invitation works once, for 7 days. The person who invited you can send a new one.</p>

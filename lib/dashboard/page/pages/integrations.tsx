@@ -2,8 +2,7 @@ import { Fragment } from "preact";
 import type { Integration } from "../../../client/generated/records.ts";
 import { api, session } from "../api.ts";
 import { Field, Select } from "../controls.tsx";
-import { Form, listOf } from "../forms/form.tsx";
-import { Check, useValue } from "../labelled.tsx";
+import { CheckField, Form, listOf } from "../forms/form.tsx";
 import { useCall } from "../live.ts";
 import { Copy, Facts, Ref, textsOf } from "../parts.tsx";
 import { refusal } from "../permissions.ts";
@@ -85,12 +84,6 @@ function configOf(type: Type, values: Values, isNew: boolean): Record<string, un
     return [[name, value === "" && isOptional ? null : value]];
   });
   return Object.fromEntries(entries);
-}
-
-/** A checkbox of a form. */
-function CheckField(labels: { label: string; name: string }) {
-  const [value, set] = useValue(labels, undefined);
-  return <Check label={labels.label} isOn={value === "true"} set={(on) => set(String(on))} />;
 }
 
 /** The fields of a type. `hasSecret` says whether an optional secret is stored. */

@@ -1,10 +1,9 @@
 import { useState } from "preact/hooks";
 import { covers, scopes } from "../../../kernel/roles.ts";
 import { api, session } from "../api.ts";
-import { Field, FormDialog, Select } from "../controls.tsx";
+import { Field, Select } from "../controls.tsx";
 import { instantOf } from "../format-time.ts";
-import { useForm } from "../forms/form.tsx";
-import { Check } from "../labelled.tsx";
+import { CheckField, Form } from "../forms/form.tsx";
 import { serviceNow, useCall } from "../live.ts";
 import { useNames } from "../names.ts";
 import { Once, Records, Ref } from "../parts.tsx";
@@ -33,7 +32,7 @@ export function KeysPage() {
         columns={{
           Name: ({ id, name, created_by_key_id: maker }) => (
             <>
-              <Text of={name} />
+              <Text of={name} class="strong" />
               <div class="hint">
                 <Ref of={id} to={requestsOfKey(id)}>{`…${id.slice(-8)}`}</Ref>
                 {maker !== null && (
@@ -59,62 +58,57 @@ export function KeysPage() {
 
 const requestsOfKey = (id: string) => `/requests?key_id=${id}`;
 
-function RevokeKey({ id, name }: { id: string; name: string }) {
-  const [cascade, setCascade] = useState(false);
-  return (
-    <FormDialog
-      label="Revoke"
-      title={`Revoke ${name}?`}
-      kind="danger"
-      reason={scopeRefusal("users:write")}
-      onOpen={() => setCascade(false)}
-      run={() => api.keys.revoke({ id, ...(cascade && { cascade: true }) })}
-    >
-      <p>
-        The key <Text of={name} /> stops working immediately, and programs that use it are refused.
-      </p>
-      <Check label="Revoke the keys that it made too" isOn={cascade} set={setCascade} />
-    </FormDialog>
-  );
-}
+const RevokeKey = ({ id, name }: { id: string; name: string }) => (
+  <Form
+    label="Revoke"
+    title={`Revoke ${name}?`}
+    kind="danger"
+    reason={scopeRefusal("users:write")}
+    start={{ cascade: "" }}
+    run={({ cascade }) => api.keys.revoke({ id, ...(cascade === "true" && { cascade: true }) })}
+  >
+    <p>
+      The key <Text of={name} /> stops working immediately, and programs that use it are refused.
+    </p>
+    <CheckField label="Revoke the keys that it made too" name="cascade" />
+  </Form>
+);
 
-function NewKey({ made }: { made: (key: string) => void }) {
-  const { values, field, choice, reset } = useForm({ name: "", expires: "" });
-  const [chosen, setChosen] = useState<readonly (typeof scopes)[number][]>([]);
-  const run = async () => {
-    const { name, expires } = values;
-    const now = serviceNow();
-    const { key } = await api.keys.create({
-      name,
-      ...(chosen.length > 0 && { scopes: [...chosen] }),
-      ...(expires && { expires_at: new Date(now + Number(expires) * day_ms).toISOString() }),
-    });
-    made(key);
-    reset();
-  };
-  return (
-    <FormDialog label="New API key" kind="main" submit="Create" reason={scopeRefusal("users:write")} run={run}>
-      <Field label="Name" {...field("name")} required />
-      <Select label="Expires" {...choice("expires")} options={lifetimes} />
-      <fieldset>
-        <legend>Scopes</legend>
-        <p class="hint">Choose none to give it all of yours. No key gets more than you have.</p>
-        <div class="checks">
-          {scopes.map((scope) => (
-            <label key={scope} class="check">
-              <input
-                type="checkbox"
-                disabled={!covers(session.value?.scopes ?? [], scope)}
-                checked={chosen.includes(scope)}
-                onChange={({ currentTarget }) =>
-                  setChosen(currentTarget.checked ? [...chosen, scope] : chosen.filter((one) => one !== scope))
-                }
-              />
-              {scope === "*" ? "everything" : scope}
-            </label>
-          ))}
-        </div>
-      </fieldset>
-    </FormDialog>
-  );
-}
+/** The form has a value for each scope too. */
+const unset: Readonly<Record<string, string>> = { name: "", expires: "" };
+
+const NewKey = ({ made }: { made: (key: string) => void }) => (
+  <Form
+    label="New API key"
+    kind="main"
+    submit="Create"
+    reason={scopeRefusal("users:write")}
+    start={unset}
+    run={async ({ name = "", expires, ...chosen }) => {
+      const wanted = scopes.filter((scope) => chosen[scope] === "true");
+      const { key } = await api.keys.create({
+        name,
+        ...(wanted.length > 0 && { scopes: wanted }),
+        ...(expires && { expires_at: new Date(serviceNow() + Number(expires) * day_ms).toISOString() }),
+      });
+      made(key);
+    }}
+  >
+    <Field label="Name" required />
+    <Select label="Expires" options={lifetimes} />
+    <fieldset>
+      <legend>Scopes</legend>
+      <p class="hint">Choose none to give it all of yours. No key gets more than you have.</p>
+      <div class="checks">
+        {scopes.map((scope) => (
+          <CheckField
+            key={scope}
+            name={scope}
+            label={scope === "*" ? "everything" : scope}
+            isDisabled={!covers(session.value?.scopes ?? [], scope)}
+          />
+        ))}
+      </div>
+    </fieldset>
+  </Form>
+);

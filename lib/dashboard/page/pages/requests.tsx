@@ -72,7 +72,7 @@ export function RequestsPage() {
       <p class="hint">
         The calls of programs in the last hour
         {session.value?.mode === "dev"
-          ? ", and what people and programs changed by the control interface"
+          ? ", and what was changed through the control interface"
           : ", as far as this server answered them"}
         .
       </p>

@@ -1,7 +1,7 @@
 import { control, type Scenario } from "../control.ts";
 import { Field, FormDialog, Select } from "../controls.tsx";
 import { dollars } from "../format-time.ts";
-import { filled, useForm } from "../forms/form.tsx";
+import { Form, filled } from "../forms/form.tsx";
 import { JsonForm, numberOf } from "../forms/json-form.tsx";
 import { type Change, useRead } from "../live.ts";
 import { Records } from "../parts.tsx";
@@ -114,74 +114,75 @@ function Outcome({ of: { outcome } }: { of: Scenario }) {
   );
 }
 
-const empty = { for: "match deployment", result: "fail", at: "building", message: "", pace: "timed", times: "" };
-/** The names of the fields for globs and for lengths; a state may have the name of another field. */
-const lengthOf = (state: string) => `in ${state}`;
+type Values = Readonly<Record<string, string>>;
+const empty: Values = { for: "match deployment", result: "fail", at: "building", pace: "timed" };
+const states = {
+  deployment: ["queued", "building", "deploying"],
+  generation: ["queued", "in_progress"],
+} as const;
+/** The field of a length, by which errors find it. */
+const lengthOf = (state: string) => `durations.${state}`;
 
 function NewScenario() {
-  const { values, set, field, choice } = useForm<typeof empty & Record<string, string>>(empty);
-  const [scope, kind] = values.for.split(" ") as ["match" | "next", Kind];
-  const ofDeployment = kind === "deployment";
-  const states = ofDeployment ? ["queued", "building", "deploying"] : ["queued", "in_progress"];
-  const add = () => {
-    const { result, at, message, pace, times } = values;
-    const durations = filled(Object.fromEntries(states.map((state) => [state, values[lengthOf(state)] ?? ""])));
+  const add = ({ for: target = "", result, at, message = "", pace, times = "", ...others }: Values) => {
+    const [scope, kind] = target.split(" ") as ["match" | "next", Kind];
+    const durations = filled(Object.fromEntries(states[kind].map((state) => [state, others[lengthOf(state)] ?? ""])));
     const outcome = {
       result,
-      ...(result === "fail" && ofDeployment && { at }),
+      ...(result === "fail" && kind === "deployment" && { at }),
       ...filled({ message }),
       ...(Object.keys(durations).length > 0 && { durations }),
       ...(pace !== "timed" && { pace }),
     };
     if (scope === "next") return control.addScenario({ next: kind, outcome });
-    const match = filled(Object.fromEntries(fields[kind].map((name) => [name, values[name] ?? ""])));
+    const match = filled(Object.fromEntries(fields[kind].map((name) => [name, others[name] ?? ""])));
     return control.addScenario({ match, outcome, times: numberOf(times) });
   };
-  const results = ofDeployment ? ["fail", "succeed", "rolled_back"] : ["fail", "succeed"];
   return (
-    <FormDialog label="New scenario" submit="Add" kind="main" run={add}>
+    <Form label="New scenario" submit="Add" kind="main" start={empty} run={add}>
+      {(values, set) => <ScenarioFields values={values} set={set} />}
+    </Form>
+  );
+}
+
+function ScenarioFields({ values, set }: { values: Values; set: (changes: Values) => void }) {
+  const { for: target = "", result } = values;
+  const [scope, kind] = target.split(" ") as ["match" | "next", Kind];
+  const results = kind === "deployment" ? ["fail", "succeed", "rolled_back"] : ["fail", "succeed"];
+  const worded = (words: readonly string[]) => words.map((one) => [one, one.replace("_", " ")] as const);
+  return (
+    <>
       <Select
         label="For"
-        value={values.for}
         options={[
           ["match deployment", "deployments that match"],
           ["next deployment", "the next deployment"],
           ["match generation", "generations that match"],
           ["next generation", "the next generation"],
         ]}
-        onChange={(value) =>
-          set({
-            for: value,
-            ...(!value.endsWith("deployment") && values.result === "rolled_back" && { result: "fail" }),
-          })
-        }
+        onChange={(to) => set({ for: to, ...(result === "rolled_back" && { result: "fail" }) })}
       />
       {scope === "match" && (
         <fieldset class="pairs">
           <legend>Matches, where * is any text</legend>
           {fields[kind].map((name) => (
-            <Field key={name} label={name} {...field(name)} />
+            <Field key={name} label={name} />
           ))}
         </fieldset>
       )}
-      <Select label="Result" {...choice("result")} options={results.map((one) => [one, one.replace("_", " ")])} />
-      {values.result === "fail" && ofDeployment && (
-        <Select
-          label="At"
-          {...choice("at")}
-          options={["building", "deploying", "health_check"].map((one) => [one, one.replace("_", " ")])}
-        />
+      <Select label="Result" options={worded(results)} />
+      {result === "fail" && kind === "deployment" && (
+        <Select label="At" options={worded(["building", "deploying", "health_check"])} />
       )}
-      {values.result !== "succeed" && <Field label="Message" {...field("message")} />}
+      {result !== "succeed" && <Field label="Message" />}
       <fieldset class="pairs">
         <legend>Durations, such as 30s</legend>
-        {states.map((state) => (
-          <Field key={state} label={state} {...field(lengthOf(state))} name={state} />
+        {states[kind].map((state) => (
+          <Field key={state} label={state} name={lengthOf(state)} />
         ))}
       </fieldset>
       <Select
         label="Pace"
-        {...choice("pace")}
         options={[
           ["timed", "as time passes"],
           ["instant", "immediately"],
@@ -189,7 +190,7 @@ function NewScenario() {
           ["manual", "one state each time you step"],
         ]}
       />
-      {scope === "match" && <Field label="Times" {...field("times")} hint="Empty: always." />}
-    </FormDialog>
+      {scope === "match" && <Field label="Times" hint="Empty: always." />}
+    </>
   );
 }
