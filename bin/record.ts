@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type Form, type Runner, runners } from "../lib/dashboard/page/recorder/recorded-names.ts";
 import { parseHttpUrl } from "../lib/drivers/outbound/target.ts";
 import { isLoopbackHost } from "../lib/http/hosts.ts";
 import { systemTimer } from "../lib/kernel/clock.ts";
@@ -10,6 +11,8 @@ import { counted, note, say } from "./output.ts";
 import { openFiles, type Recording, recordingOf } from "./record/files.ts";
 import { createRecorder, type Exchange } from "./record/recorder.ts";
 import { openRelay } from "./record/relay.ts";
+import { createStepRecorder } from "./record/steps.ts";
+import { testOf } from "./record/test-of.ts";
 import { portInUse } from "./serve.ts";
 import { stopSignals } from "./signals.ts";
 
@@ -34,6 +37,16 @@ function upstreamOf(given: unknown): string {
       "option --upstream must be an http or https URL without credentials and query, such as https://svc.example.com/v1",
     );
   return baseOf(url.href);
+}
+
+/** For which runner a test is written; undefined if none is wanted. */
+function formOf(given: unknown, hasTimers: boolean): Form | undefined {
+  if (given === undefined && hasTimers) throw new UsageError("option --timers needs --test with a test runner");
+  if (given === undefined) return undefined;
+  const runner = Object.keys(runners).find((name) => name.toLowerCase() === String(given).toLowerCase());
+  if (runner === undefined)
+    throw new UsageError(`option --test must be a test runner: ${Object.keys(runners).join(", ")}`);
+  return { runner: runner as Runner, hasTimers };
 }
 
 /** Warns once per path about answers that are not JSON. */
@@ -88,13 +101,22 @@ function createWriter(save: () => void) {
 
 export const record = command(
   "record",
-  "It forwards requests to the service, and writes its answers down without secrets. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
+  "It forwards requests to the service, and writes its answers down without secrets; with --test, it also writes a test. Then svc-server dev --seed svc-recording/seed.json starts with the data of the account.",
   {
     upstream: { type: "string", description: "The base URL of the service to record.", valueHint: "URL" },
     out: {
       type: "string",
-      description: "The folder for seed.json and scenarios.json (./svc-recording).",
+      description: "The folder for seed.json, scenarios.json and recorded.test.mjs (./svc-recording).",
       valueHint: "DIR",
+    },
+    test: {
+      type: "string",
+      description: "Also write recorded.test.mjs, a test that repeats the calls: for node:test, Vitest or Jest.",
+      valueHint: "RUNNER",
+    },
+    timers: {
+      type: "boolean",
+      description: "Let the fake timers of the test runner move with the service in the test.",
     },
     port: { type: "string", description: "The port to listen on; 0 picks a free one (7500).", valueHint: "N" },
     host: { type: "string", description: "The loopback address to listen on (127.0.0.1).", valueHint: "ADDRESS" },
@@ -112,13 +134,21 @@ export const record = command(
         "option --host must be a loopback address: anybody who can reach the recorder can reach the upstream",
       );
     const upstream = upstreamOf(args["upstream"]);
-    const files = openFiles(resolve(pathIn(args, "out") ?? "svc-recording"));
+    const form = formOf(args["test"], args["timers"] === true);
+    const files = openFiles(resolve(pathIn(args, "out") ?? "svc-recording"), form !== undefined);
     const recorder = createRecorder();
-    const recording = () => recordingOf(recorder, Boolean(args["keep-people"]));
+    const steps = createStepRecorder();
+    const keepsPeople = Boolean(args["keep-people"]);
+    const recording = (): Recording => {
+      const found = recordingOf(recorder, keepsPeople);
+      const test = form && testOf(recorder, steps, keepsPeople, form);
+      return test ? { ...found, test: test.text, left: [...found.left, ...test.left] } : found;
+    };
     const writer = createWriter(() => files.write(recording()));
     const warnOf = warnerOf(upstream);
     const onExchange = (exchange: Exchange) => {
       if (!recorder.observe(exchange)) return warnOf(exchange);
+      if (form) steps.observe(exchange);
       writer.changed();
     };
     const relay = await openRelay({ upstream, port, host, onExchange }).catch((error: NodeJS.ErrnoException) => {
@@ -131,7 +161,7 @@ export const record = command(
     say(
       args["json"]
         ? JSON.stringify({ event: "listening", url: relay.url, base_url, upstream, ...files.paths })
-        : `Recording ${upstream}\n  call      ${base_url}, with your own key\n  seed      ${files.paths.seed}\n  scenarios ${files.paths.scenarios}\nPress Ctrl+C to stop.`,
+        : `Recording ${upstream}\n  call      ${base_url}, with your own key\n  seed      ${files.paths.seed}\n  scenarios ${files.paths.scenarios}${files.paths.test ? `\n  test      ${files.paths.test}` : ""}\nPress Ctrl+C to stop.`,
     );
     await end;
     writer.stop();

@@ -11,6 +11,8 @@ import { createCleaner } from "./without-secrets.ts";
 export interface Recording {
   readonly seed: Seed;
   readonly scenarios: readonly NewScenario[];
+  /** The test that repeats the calls, if one is wanted. */
+  readonly test?: string | undefined;
   /** What was seen but could not be recorded, with the reasons. */
   readonly left: readonly string[];
 }
@@ -28,9 +30,15 @@ export function recordingOf(recorder: Recorder, keepsPeople: boolean): Recording
   return { seed: { organizations }, scenarios: accounts.flatMap((account) => scenariosOf(account, cleaner)), left };
 }
 
+const jsonOf = (content: unknown) => `${JSON.stringify(content, null, 2)}\n`;
+
 /** Opens a folder for a recording and creates it if needed. Refuses a folder that already has a recording. */
-export function openFiles(folder: string) {
-  const paths = { seed: join(folder, "seed.json"), scenarios: join(folder, "scenarios.json") };
+export function openFiles(folder: string, writesTest: boolean) {
+  const paths = {
+    seed: join(folder, "seed.json"),
+    scenarios: join(folder, "scenarios.json"),
+    ...(writesTest && { test: join(folder, "recorded.test.mjs") }),
+  };
   const present = Object.values(paths).find((path) => existsSync(path));
   if (present !== undefined)
     throw new UsageError(`${present} is there already; name another folder with --out, or remove it`);
@@ -41,8 +49,7 @@ export function openFiles(folder: string) {
     throw new UsageError(`option --out must name a folder that can be written: ${(error as Error).message}`);
   }
   const written = new Map<string, string>();
-  const write = (path: string, content: unknown) => {
-    const text = `${JSON.stringify(content, null, 2)}\n`;
+  const write = (path: string, text: string) => {
     if (written.get(path) === text) return;
     // Written atomically: after a kill, either the old or the new file is complete.
     writeFileSync(`${path}.part`, text);
@@ -51,9 +58,10 @@ export function openFiles(folder: string) {
   };
   return {
     paths,
-    write({ seed, scenarios }: Recording) {
-      write(paths.seed, seed);
-      write(paths.scenarios, scenarios);
+    write({ seed, scenarios, test }: Recording) {
+      write(paths.seed, jsonOf(seed));
+      write(paths.scenarios, jsonOf(scenarios));
+      if (paths.test !== undefined && test !== undefined) write(paths.test, test);
     },
   };
 }

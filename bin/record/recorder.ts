@@ -26,6 +26,8 @@ export interface Exchange {
 export interface Work {
   readonly record: Json;
   readonly entered: Readonly<Record<string, number>>;
+  /** When it was last seen. */
+  readonly at: number;
 }
 
 /** Everything that the callers of one organization saw. */
@@ -67,7 +69,7 @@ const decoders: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
   deflate: (bytes) => inflateSync(bytes),
 };
 
-function parseJson(bytes: Buffer | undefined, encoding = "identity"): unknown {
+export function parseJson(bytes: Buffer | undefined, encoding = "identity"): unknown {
   try {
     return JSON.parse(decoders[encoding]?.(bytes ?? Buffer.alloc(0)).toString("utf8") ?? "");
   } catch {
@@ -121,7 +123,7 @@ export function createRecorder() {
     const record = { ...before?.record, ...item };
     const changed = Date.parse(String(item["updated_at"]));
     const entered = { [String(item["status"])]: Number.isNaN(changed) ? at : changed, ...before?.entered };
-    works.set(id, { record, entered });
+    works.set(id, { record, entered, at });
   };
 
   const addItem = (account: Account, item: Json, { at, request }: Exchange) => {
@@ -204,6 +206,14 @@ const partsOf = (path: string): string[] =>
       }
     });
 
+/** Work that two callers saw, as it was last. */
+function mergedWork(one: Work | undefined, other: Work): Work {
+  if (!one) return other;
+  const [before, after] = one.at <= other.at ? [one, other] : [other, one];
+  const record = { ...before.record, ...after.record };
+  return { record, entered: { ...after.entered, ...before.entered }, at: after.at };
+}
+
 /**
  * Merges the accounts of callers from the same organization: those with the same organization id, or with a record in
  * common.
@@ -221,8 +231,10 @@ export function mergedAccounts(accounts: readonly Account[]): Account[] {
     const into = emptyAccount();
     for (const one of [...same, account]) {
       into.organization.value = { ...into.organization.value, ...one.organization.value };
-      for (const name of [...named, "environments", "reasons"] as const)
+      for (const name of ["users", "projects", "webhooks", "integrations", "environments", "reasons"] as const)
         for (const [key, value] of one[name]) (into[name] as Map<string, unknown>).set(key, value);
+      for (const name of ["deployments", "generations"] as const)
+        for (const [id, work] of one[name]) into[name].set(id, mergedWork(into[name].get(id), work));
     }
     // It keeps the place of the first of them.
     merged = merged.flatMap((one) => (one === same[0] ? [into] : same.includes(one) ? [] : [one]));

@@ -38,7 +38,7 @@ function durationsOf({ record, entered }: Work, reachedRollout: boolean): Json |
   };
 }
 
-function ofDeployment(work: Work, reason: string | undefined, cleaner: Cleaner): Found | undefined {
+export function ofDeployment(work: Work, reason: string | undefined, cleaner: Cleaner): Found | undefined {
   const { record, entered } = work;
   const { status, source, environment, version, created_at } = record;
   if (!isRecord(source) || !["active", "failed", "rolled_back"].includes(String(status))) return undefined;
@@ -64,7 +64,7 @@ function ofDeployment(work: Work, reason: string | undefined, cleaner: Cleaner):
   };
 }
 
-function ofGeneration({ record, entered }: Work, cleaner: Cleaner): Found | undefined {
+export function ofGeneration({ record, entered }: Work, cleaner: Cleaner): Found | undefined {
   const { status, model, input, usage, error, created_at } = record;
   const hasFailed = status === "failed";
   if (!hasFailed && status !== "completed" && status !== "succeeded") return undefined;

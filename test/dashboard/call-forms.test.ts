@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { callOf, type RecordedCall } from "../../lib/dashboard/page/calls.ts";
 import { commandOf, curlOf, typescriptOf } from "../../lib/dashboard/page/forms/call-forms.ts";
+import { callOf, type RecordedCall } from "../../lib/dashboard/page/recorded-call.ts";
 import { recordedTest } from "../../lib/dashboard/page/recorder/recorded-test.ts";
 
 const origin = "http://127.0.0.1:7400";
@@ -105,7 +105,7 @@ test("a recording by several people makes them, and what was there before", () =
       scenarios: [],
       inboxes: [],
     },
-    "node:test",
+    { runner: "node:test", hasTimers: false },
   );
   for (const line of [
     'users: [{ name: "Ada", email: "a@acme.test", role: "admin", keys: [{ key: "sk_live_recorded_1" }] }, { name: "Bo", email: "b@acme.test", role: "developer" }]',

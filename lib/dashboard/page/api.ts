@@ -5,7 +5,8 @@ import { clientOver } from "../../client/typed-client.ts";
 import type { WaysIn } from "../dashboard-routes.ts";
 import type { Person } from "../people.ts";
 import type { Moment } from "../process-history.ts";
-import { callOf, note } from "./calls.ts";
+import { note } from "./calls.ts";
+import { callOf } from "./recorded-call.ts";
 import { base } from "./router.ts";
 
 /** The acting person: the person of the session in `start`, the chosen person in `dev`. */

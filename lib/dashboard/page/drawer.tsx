@@ -1,10 +1,11 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { done, type Ended, forgetPage, type RecordedCall, shown } from "./calls.ts";
+import { done, type Ended, forgetPage, shown } from "./calls.ts";
 import { Button } from "./controls.tsx";
 import { commandOf, curlOf, typescriptOf } from "./forms/call-forms.ts";
 import { Code } from "./parts.tsx";
+import type { RecordedCall } from "./recorded-call.ts";
 import { origin, place } from "./router.ts";
 
 export const isDrawerOpen = signal(false);

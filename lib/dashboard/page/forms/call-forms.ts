@@ -1,6 +1,6 @@
 import type { DeliveryDetail } from "../../../client/generated/records.ts";
 import { isSecretName } from "../../../kernel/secrets/secret-redaction.ts";
-import type { RecordedCall } from "../calls.ts";
+import type { RecordedCall } from "../recorded-call.ts";
 
 /** Stands for a secret in a body. The forms of a call never show the secret, but an environment variable instead. */
 export class Secret {

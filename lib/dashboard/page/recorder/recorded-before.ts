@@ -1,7 +1,8 @@
+import type { SimulatedOutcome } from "../../../drivers/simulated-outcome.ts";
 import type { InboxSettings } from "../../../emulator/instruments/inbox.ts";
 import type { Scenario } from "../../../features/scenarios/service.ts";
-import type { RecordedCall } from "../calls.ts";
 import { inputOf, literalOf, Secret, withoutSecrets } from "../forms/call-forms.ts";
+import type { RecordedCall } from "../recorded-call.ts";
 import {
   collectionOf,
   creationOf,
@@ -12,6 +13,7 @@ import {
   type Names,
   singularOf,
 } from "./recorded-names.ts";
+import { createdAtOf, durationOf } from "./work-durations.ts";
 
 /** A record from before the recording: its state at that time, and the list call that showed it. */
 export interface Known {
@@ -19,6 +21,8 @@ export interface Known {
   readonly list: { readonly call: RecordedCall; readonly index: number } | undefined;
   /** The environments, if the record is a project. */
   readonly environments?: readonly Json[];
+  /** How the work goes on, if that is known. */
+  readonly outcome?: SimulatedOutcome;
 }
 
 /** The state when a recording began. */
@@ -33,19 +37,6 @@ export interface Before {
 const withoutNulls = (value: unknown): unknown =>
   isRecord(value) ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null)) : value;
 
-const createdAt = ({ created_at }: Json) =>
-  typeof created_at === "number" ? created_at * 1000 : Date.parse(String(created_at));
-
-const durationOf = (ms: number) => {
-  const units = [
-    ["h", 3_600_000],
-    ["m", 60_000],
-    ["s", 1_000],
-    ["ms", 1],
-  ] as const;
-  const [unit, size] = units.find(([, one]) => ms % one === 0) ?? ["ms", 1];
-  return `${ms / size}${unit}`;
-};
 export const advanceLine = (ms: number) => `await service.clock.advance("${durationOf(ms)}");`;
 
 /** Writes the lines of the test that recreate the earlier records. */
@@ -85,10 +76,11 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     });
     const body = Object.fromEntries(fields);
     for (const one of identifiersIn(body)) declare(one);
-    const outcome = { failed: '"fail"', rolled_back: '"rolled_back", at: "deploying"' }[String(record["status"])];
+    const ended = { failed: { result: "fail" }, rolled_back: { result: "rolled_back", at: "deploying" } };
+    const outcome = known.get(id)?.outcome ?? ended[record["status"] as keyof typeof ended];
     if (outcome) {
       const kind = literalOf(singularOf(collectionOf(id) ?? ""));
-      lines.push(`await service.scenarios.next(${kind}, { result: ${outcome} });`);
+      lines.push(`await service.scenarios.next(${kind}, ${literalOf(outcome)});`);
     }
     const name = names.nameFor(id);
     lines.push(`const ${name} = await ${client}.${creation.id}(${names.argument(withoutSecrets(body))});`);
@@ -121,14 +113,14 @@ export function beforeWriter({ startedAt, known, scenarios, inboxes }: Before, n
     if (names.has(id)) return;
     declare(endpoint);
     lines.push(`const ${names.nameFor(id)} = await ${client}.${family}.test({ id: ${names.get(endpoint)}.id });`);
-    lines.push("await service.clock.runUntilIdle();");
+    lines.push("await service.settle();");
   };
 
   /** Recreates work that was running when the recording began, and advances it to its state at that time. */
   const running = (ids: readonly string[]): void => {
     let at: number | undefined;
     for (const id of ids) {
-      const created = createdAt(known.get(id)?.record ?? {});
+      const created = createdAtOf(known.get(id)?.record ?? {});
       if (at !== undefined && created > at) lines.push(advanceLine(created - at));
       declare(id);
       at = Math.max(at ?? 0, created);

@@ -1,5 +1,5 @@
 import { literalOf } from "../forms/call-forms.ts";
-import { type Runner, runners } from "./recorded-names.ts";
+import { type Form, runners } from "./recorded-names.ts";
 
 /** The person who made a call. */
 export interface Actor {
@@ -22,7 +22,9 @@ export function fileOf({
   clients,
   people,
   secrets,
-  runner,
+  title,
+  isStrict,
+  form,
 }: {
   readonly lines: readonly string[];
   readonly startedAt: number;
@@ -32,7 +34,10 @@ export function fileOf({
   readonly people: readonly { readonly [name: string]: unknown }[];
   /** The placeholders for secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
-  readonly runner: Runner;
+  readonly title: string;
+  /** Whether the test fails for what never happened. */
+  readonly isStrict: boolean;
+  readonly form: Form;
 }): string {
   const users = (organization: string) => [
     ...actors.flatMap(({ name, email, role, ...actor }, i) =>
@@ -49,13 +54,23 @@ export function fileOf({
   ];
   const organizations = new Map(actors.map(({ organization, plan }) => [organization, plan]));
   const seed = [...organizations].map(([name, plan]) => ({ name, plan, users: users(name) }));
-  const options = `{ clock: "manual@${new Date(startedAt).toISOString()}"${needsSeed ? ", seed" : ""} }`;
+  const { module, context, fakes } = runners[form.runner];
+  const timers = form.hasTimers ? fakes : undefined;
+  // node:test makes the timers of a test real by itself.
+  const global = timers && context !== timers.name.split(".", 1)[0] ? timers.name : undefined;
+  const options = [
+    `clock: "manual@${new Date(startedAt).toISOString()}"`,
+    ...(needsSeed ? ["seed"] : []),
+    ...(isStrict ? ["strict: true"] : []),
+    ...(timers ? [`timers: ${timers.name}`] : []),
+  ];
   const ofClients = needsSeed
     ? actors.map(({ user_id }, i) => `const ${clients.get(user_id)} = service.client({ apiKey: "${keyOf(i)}" });`)
     : ["const client = service.client();"];
   return [
     'import assert from "node:assert/strict";',
-    ...[`import { test } from "${runners[runner]}";`, 'import { createTestService } from "svc-server/testing";'],
+    `import { ${[...(global ? ["afterEach", global] : []), "test"].sort().join(", ")} } from "${module}";`,
+    'import { createTestService } from "svc-server/testing";',
     "",
     ...(secrets.size > 0
       ? [
@@ -65,9 +80,10 @@ export function fileOf({
         ]
       : []),
     ...(needsSeed ? [`const seed = ${literalOf({ organizations: seed })};`, ""] : []),
-    // Jest has no context of a test.
-    `test("recorded on the dashboard", async (${runner === "Jest" ? "" : "t"}) => {`,
-    `  const service = await createTestService(${runner === "Jest" ? "undefined" : "t"}, ${options});`,
+    ...(global ? [`afterEach(() => ${global}.useRealTimers());`, ""] : []),
+    `test(${literalOf(title)}, async (${context ?? ""}) => {`,
+    ...(timers ? [`  ${timers.call}`] : []),
+    `  const service = await createTestService(${context}, { ${options.join(", ")} });`,
     ...[...ofClients, "", ...lines].map((line) => (line === "" ? "" : `  ${line}`)),
     "});",
     "",

@@ -81,6 +81,24 @@ export type Names = ReturnType<typeof createNames>;
 export const isRunning = (id: string, { status }: Json): boolean =>
   /^(dep|gen)_/.test(id) && ["queued", "building", "deploying", "in_progress"].includes(String(status));
 
-/** The test runners, each with the module of its function `test`. */
-export const runners = { "node:test": "node:test", Vitest: "vitest", Jest: "@jest/globals" } as const;
+/** The test runners: how each names its module, the context of a test, and the fake timers that move with the service. */
+export const runners = {
+  "node:test": {
+    module: "node:test",
+    context: "t",
+    fakes: { name: "t.mock.timers", call: 't.mock.timers.enable({ apis: ["setTimeout", "setInterval", "Date"] });' },
+  },
+  Vitest: { module: "vitest", context: "t", fakes: { name: "vi", call: "vi.useFakeTimers();" } },
+  Jest: {
+    module: "@jest/globals",
+    context: undefined,
+    fakes: { name: "jest", call: 'jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask"] });' },
+  },
+} as const;
 export type Runner = keyof typeof runners;
+
+/** For which runner a test is written, and whether the runner's fake timers move with the service. */
+export interface Form {
+  readonly runner: Runner;
+  readonly hasTimers: boolean;
+}

@@ -1,16 +1,17 @@
-import type { RecordedCall } from "../calls.ts";
 import { inputOf, literalOf, withoutSecrets } from "../forms/call-forms.ts";
+import type { RecordedCall } from "../recorded-call.ts";
 import { advanceLine, type Before, beforeWriter } from "./recorded-before.ts";
 import { type Actor, fileOf } from "./recorded-file.ts";
 import {
   collectionOf,
   createNames,
   creationOf,
+  type Form,
   featureOf,
   identifiersIn,
   isRecord,
+  isRunning,
   type Names,
-  type Runner,
 } from "./recorded-names.ts";
 
 /** A write, with its result and the service's time. */
@@ -31,14 +32,16 @@ export interface Recording extends Before {
   readonly ends: readonly { readonly id: string; readonly status?: unknown; readonly problem?: string | undefined }[];
   /** Whether the test needs more than the default first owner: another person acted, or the plan has to be larger. */
   readonly needsSeed: boolean;
+  /** For a recording of a real service: nothing leaves the test, and it ends when all work has ended. */
+  readonly isOfService?: boolean;
 }
 
 const madeBy = ({ call, answer }: Step): readonly string[] =>
   call.method === "POST" && isRecord(answer) && typeof answer["id"] === "string" ? [answer["id"]] : [];
 
 /** The source of a test that repeats the recording on a service of its own. */
-export function recordedTest(recording: Recording, runner: Runner): string {
-  const { startedAt, endedAt, steps, known, ends, needsSeed } = recording;
+export function recordedTest(recording: Recording, form: Form): string {
+  const { startedAt, endedAt, steps, known, ends, needsSeed, isOfService = false } = recording;
   const names = createNames();
   const actors = [...new Map(steps.map(({ actor }) => [actor.user_id, actor])).values()];
   const clients = new Map(
@@ -82,6 +85,9 @@ export function recordedTest(recording: Recording, runner: Runner): string {
     else place.push(id === undefined ? `await ${text};` : `const ${names.nameFor(id, wordOf(call))} = await ${text};`);
   }
   advanceTo(endedAt);
+  // A service with other limits may have ended its work sooner.
+  if (isOfService && !ends.some(({ id, status }) => isRunning(id, { status })))
+    lines.push("await service.clock.runUntilIdle();");
   const reads = ends.filter(({ id }) => names.has(id));
   if (reads.length > 0) lines.push("", "// What came of it.");
   for (const { id, status, problem } of reads) {
@@ -94,7 +100,9 @@ export function recordedTest(recording: Recording, runner: Runner): string {
   }
   if (faults.length > 0) lines.push("", "// They come last, since no call of the dashboard meets them.", ...faults);
   const people = [...known.values()].map(({ record }) => record);
-  return fileOf({ lines, startedAt, needsSeed, actors, clients, people, secrets: names.secrets, runner });
+  const title = isOfService ? "recorded from a service" : "recorded on the dashboard";
+  const { secrets } = names;
+  return fileOf({ lines, startedAt, needsSeed, actors, clients, people, secrets, title, isStrict: isOfService, form });
 }
 
 const isClock = ({ path }: RecordedCall) => /^\/_svc\/(clock\/\w+|settle)$/.test(path);
@@ -107,7 +115,7 @@ function controlText({ call: { method, path, body }, mailTo }: Step, names: Name
   const json = (of: string) => `, headers: { "content-type": "application/json" }, body: JSON.stringify(${of})`;
   if (path === "/_svc/invitations/accept" && mailTo !== undefined && isRecord(body)) {
     const token = `(await (await service.fetch("/_svc/mail")).json()).data.findLast(({ to }) => to === ${literalOf(mailTo)}).token`;
-    return `service.fetch(${literalOf(path)}, { method: "POST"${json(`{ token: ${token}, name: ${literalOf(body["name"])} }`)} })`;
+    return `(await service.fetch(${literalOf(path)}, { method: "POST"${json(`{ token: ${token}, name: ${literalOf(body["name"])} }`)} })).json()`;
   }
   const given = body === undefined ? "" : json(literalOf(withoutSecrets(body), names.written));
   return `service.fetch(${names.path(path)}, { method: ${literalOf(method)}${given} })`;

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { Action, Button, Select } from "../controls.tsx";
 import { Modal } from "../modal.tsx";
 import { Code, save } from "../parts.tsx";
-import { type Runner, runners } from "./recorded-names.ts";
+import { type Form, type Runner, runners } from "./recorded-names.ts";
 import { recorded, recordedFile, startRecording, stopRecording } from "./recording.ts";
 
 /** Records the next steps and turns them into a test (`dev`). */
@@ -29,9 +29,10 @@ export function Recorder() {
   );
 }
 
-function Result({ fileFor }: { fileFor: (runner: Runner) => string }) {
+function Result({ fileFor }: { fileFor: (form: Form) => string }) {
   const [runner, setRunner] = useState<Runner>("node:test");
-  const file = fileFor(runner);
+  const [hasTimers, setTimers] = useState(false);
+  const file = fileFor({ runner, hasTimers });
   const close = () => {
     recordedFile.value = undefined;
   };
@@ -45,6 +46,15 @@ function Result({ fileFor }: { fileFor: (runner: Runner) => string }) {
           value={runner}
           options={Object.keys(runners).map((name) => [name, name])}
           onChange={(name) => setRunner(name as Runner)}
+        />
+        <Select
+          label="setTimeout of your code"
+          value={hasTimers ? "coupled" : "real"}
+          options={[
+            ["real", "takes real time"],
+            ["coupled", "moves with the clock of the service"],
+          ]}
+          onChange={(value) => setTimers(value === "coupled")}
         />
         <Code text={file} name="recorded.test.ts" />
         <div class="row end">

@@ -5,13 +5,15 @@ import { control } from "../control.ts";
 import { inputOf } from "../forms/call-forms.ts";
 import { serviceNow, serviceTime } from "../live.ts";
 import type { Known } from "./recorded-before.ts";
-import { featureOf, identifiersIn, isRecord, isRunning, type Json, type Runner } from "./recorded-names.ts";
+import { type Form, featureOf, identifiersIn, isRecord, isRunning, type Json } from "./recorded-names.ts";
 import type { Step } from "./recorded-test.ts";
+import { createSeen } from "./seen-records.ts";
+import { outcomeBetween } from "./work-durations.ts";
 
 /** The number of steps so far; undefined while nothing is recorded. */
 export const recorded = signal<number | undefined>(undefined);
-/** Writes the test file of the last recording for a test runner. */
-export const recordedFile = signal<((runner: Runner) => string) | undefined>(undefined);
+/** Writes the test file of the last recording in a form. */
+export const recordedFile = signal<((form: Form) => string) | undefined>(undefined);
 
 const timeOf = (answer: unknown): number | undefined => {
   const meta = isRecord(answer) ? answer["meta"] : undefined;
@@ -22,38 +24,20 @@ let stop: (() => Promise<void>) | undefined;
 
 /** Starts to record every write of this tab. */
 export async function startRecording(): Promise<void> {
-  const seen = new Map<string, Known>();
-  const known = new Map<string, Known>();
   const steps: Step[] = [];
   const mode = session.value;
   let needsSeed = false;
-  /** By project, as last read. */
-  const environments = new Map<string, readonly Json[]>();
   /** The recipient of the mail with a token, by token. */
   const mails = new Map<unknown, string>();
   const startedAt = timeOf(await api.organization.get()) ?? serviceNow();
   const [scenarios, inboxes] = await Promise.all([control.scenarios(), control.inboxes()]);
   let now = startedAt;
 
-  const see = ({ call, answer }: Ended) => {
-    if (!isRecord(answer)) return;
-    const { data } = answer;
-    const all: readonly unknown[] = Array.isArray(data) ? data : [answer];
-    if (call.id === "environments.list") environments.set(call.params["id"] ?? "", all.filter(isRecord));
-    all.forEach((record, index) => {
-      if (call.path === "/_svc/mail" && isRecord(record)) mails.set(record["token"], String(record["to"]));
-      if (!isRecord(record) || typeof record["id"] !== "string") return;
-      const before = seen.get(record["id"]);
-      const list = Array.isArray(data) && call.id !== undefined ? { call, index } : before?.list;
-      seen.set(record["id"], { record: { ...before?.record, ...record }, list });
-    });
-  };
-  const keep = (id: string): void => {
-    const found = seen.get(id);
-    if (!found || known.has(id) || steps.some(({ answer }) => isRecord(answer) && answer["id"] === id)) return;
-    const own = environments.get(id);
-    known.set(id, { ...found, ...(own && { environments: own }) });
-    for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
+  const { seen, known, keep, ...records } = createSeen(steps);
+  const see = (ended: Ended) => {
+    if (ended.call.path === "/_svc/mail" && isRecord(ended.answer) && Array.isArray(ended.answer["data"]))
+      for (const mail of ended.answer["data"].filter(isRecord)) mails.set(mail["token"], String(mail["to"]));
+    records.see(ended);
   };
   /** Snapshots are not recorded as steps. Restoring one removes the steps made since. */
   const marks = new Map<string, { readonly steps: number; readonly now: number }>();
@@ -94,8 +78,10 @@ export async function startRecording(): Promise<void> {
     const whole = new Map<string, Known>();
     for (const [id, one] of known) {
       const own = one.environments ?? (await environmentsOf(id, steps));
-      const record = { ...(await readRecord(id)).record, ...one.record };
-      whole.set(id, { ...one, record, ...(own && { environments: own }) });
+      const after = (await readRecord(id)).record ?? {};
+      const record = { ...after, ...one.record };
+      const outcome = isRunning(id, record) ? outcomeBetween(id, record, after, timeOf(after) ?? now) : undefined;
+      whole.set(id, { ...one, record, ...(own && { environments: own }), ...(outcome && { outcome }) });
     }
     for (const [id, one] of await releasesBefore(steps, whole)) whole.set(id, one);
     // Monitoring needs a larger plan than a new service has.
@@ -113,7 +99,7 @@ export async function startRecording(): Promise<void> {
     // In a separate file, because most people never need it.
     const { recordedTest } = await import("./recorded-test.ts");
     const recording = { startedAt, endedAt: now, steps, known: sorted, ends, needsSeed, scenarios, inboxes };
-    recordedFile.value = (runner) => recordedTest(recording, runner);
+    recordedFile.value = (form) => recordedTest(recording, form);
   };
   recordedFile.value = undefined;
   recorded.value = 0;

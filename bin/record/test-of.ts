@@ -1,0 +1,199 @@
+import { withoutSecrets } from "../../lib/dashboard/page/forms/call-forms.ts";
+import type { Known } from "../../lib/dashboard/page/recorder/recorded-before.ts";
+import type { Actor } from "../../lib/dashboard/page/recorder/recorded-file.ts";
+import {
+  collectionOf,
+  type Form,
+  featureOf,
+  identifiersIn,
+  isRecord,
+  isRunning,
+  type Json,
+} from "../../lib/dashboard/page/recorder/recorded-names.ts";
+import { type Recording, recordedTest, type Step } from "../../lib/dashboard/page/recorder/recorded-test.ts";
+import { createdAtOf } from "../../lib/dashboard/page/recorder/work-durations.ts";
+import { isSecretName } from "../../lib/kernel/secrets/secret-redaction.ts";
+import { type Account, mergedAccounts, type Recorder } from "./recorder.ts";
+import { peopleOf } from "./seed-of.ts";
+import { type CallerStep, hasGet, type StepRecorder } from "./steps.ts";
+import { type Cleaner, createCleaner } from "./without-secrets.ts";
+import { outcomeOf } from "./work-outcome.ts";
+
+type People = readonly {
+  readonly real: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: string;
+}[];
+
+/** All addresses in a value that stand in a field of that name. */
+const addressesIn = (value: unknown): string[] =>
+  typeof value !== "object" || value === null
+    ? []
+    : Object.entries(value).flatMap(([name, one]) =>
+        name === "email" && typeof one === "string" ? [one] : addressesIn(one),
+      );
+
+/** Removes what no file may hold. Secrets in fields of their own stay: the writer puts placeholders in their place. */
+function createCleaning(cleaner: Cleaner, people: People) {
+  const clean = (value: unknown, name = ""): unknown => {
+    if (Array.isArray(value)) return value.map((one) => clean(one, name));
+    if (isRecord(value)) {
+      if (value["secret"] === true || name === "headers") return value;
+      const person = people.find(({ real }) => real === value["email"]);
+      const shown = person && { name: person.name, email: person.email };
+      const entries = Object.entries(value).map(([key, one]) => [key, clean(one, key)]);
+      return { ...Object.fromEntries(entries), ...(shown && value["name"] !== undefined ? shown : {}) };
+    }
+    if (typeof value !== "string" || isSecretName(name) || name === "webhook_url" || identifiersIn(value).length > 0)
+      return value;
+    return name === "url" ? cleaner.url(value) : cleaner.text(value);
+  };
+  return clean;
+}
+
+/** Who made the calls, by the hash of the key. Without `GET /me` it is an owner. */
+const actorsOf = ({ callers }: StepRecorder, people: People, cleaner: Cleaner) =>
+  new Map(
+    [...callers].map(([caller, { organization, user }], i): [string, Actor] => {
+      const known = people.find(({ real }) => real === user?.["email"]);
+      const unseen = { name: `Caller ${i + 1}`, email: `caller-${i + 1}@recorded.test`, role: "owner" };
+      const { name, email, role } = known ?? unseen;
+      const plan = String(organization?.["plan"] ?? "starter");
+      const of = cleaner.text(String(organization?.["name"] ?? "recorded"));
+      return [caller, { organization: of, plan, user_id: String(user?.["id"] ?? caller), name, email, role }];
+    }),
+  );
+
+/** Finds how the work with an identifier went. */
+const outcomesOf =
+  (accounts: readonly Account[], recorded: StepRecorder, cleaner: Cleaner) => (id: string, createdAt: number) => {
+    const account = accounts.find(({ deployments, generations }) => deployments.has(id) || generations.has(id));
+    const work = account?.deployments.get(id) ?? account?.generations.get(id);
+    const cancel = recorded.steps.find(
+      ({ call, problem }) => call.id?.endsWith(".cancel") && call.params["id"] === id && problem === undefined,
+    );
+    const sights = (recorded.sights.get(id) ?? []).filter(({ first }) => first < (cancel?.at ?? Infinity));
+    if (!account || !work) return undefined;
+    const { project_id, environment } = work.record;
+    const freeAt = Math.max(
+      0,
+      ...[...account.deployments].map(([other, { record }]) =>
+        other < id && record["project_id"] === project_id && record["environment"] === environment
+          ? Date.parse(String(record["completed_at"])) || 0
+          : 0,
+      ),
+    );
+    return outcomeOf(
+      {
+        id,
+        work,
+        reason: account.reasons.get(id),
+        sights,
+        createdAt,
+        freeAt,
+        cancelledAt: cancel?.at,
+        endedAt: recorded.span().endedAt,
+      },
+      cleaner,
+    );
+  };
+
+/** The test that repeats a recording, and what it leaves out, with the reasons. */
+export function testOf(recorder: Recorder, recorded: StepRecorder, keepsPeople: boolean, form: Form) {
+  const accounts = mergedAccounts(recorder.accounts());
+  const people: People = accounts.flatMap((account, i) => peopleOf(account, i + 1, keepsPeople));
+  const addresses = new Map(people.map(({ real, email }) => [real.toLowerCase(), email]));
+  for (const address of addressesIn(recorded.steps.map(({ call }) => call.body)))
+    if (!addresses.has(address.toLowerCase()))
+      addresses.set(address.toLowerCase(), `invited-${addresses.size + 1}@recorded.test`);
+  const cleaner = createCleaner(recorder.secrets(), keepsPeople ? undefined : addresses);
+  const clean = createCleaning(cleaner, people);
+  const { startedAt, endedAt } = recorded.span();
+  const left = [...recorded.left];
+
+  const actors = actorsOf(recorded, people, cleaner);
+  const actorOf = ({ caller }: CallerStep) => actors.get(caller) as Actor;
+
+  const outcomeFor = outcomesOf(accounts, recorded, cleaner);
+  const kindOf = (id: string) => (id.startsWith("dep_") ? "deployment" : "generation");
+
+  const steps = recorded.steps.flatMap((step): Step[] => {
+    const { caller: _, ...given } = step;
+    const cleaned = clean(given.call.body);
+    const hasChanged = JSON.stringify(withoutSecrets(cleaned)) !== JSON.stringify(given.call.body);
+    if (given.problem === "validation_failed" && hasChanged) {
+      left.push(`${given.call.method} ${given.call.path} is not in the test: it has a secret`);
+      return [];
+    }
+    const one: Step = { ...given, actor: actorOf(step), call: { ...given.call, body: cleaned } };
+    const id = given.problem === undefined && isRecord(given.answer) ? String(given.answer["id"]) : "";
+    const isNew = given.call.method === "POST" && /^(dep|gen)_/.test(id) && given.call.params["id"] !== id;
+    const outcome = isNew ? outcomeFor(id, given.at) : undefined;
+    if (!outcome) return [one];
+    const call = { method: "POST", path: "/_svc/scenarios", id: undefined, params: {}, query: {} };
+    return [{ ...one, call: { ...call, body: { next: kindOf(id), outcome } }, answer: {} }, one];
+  });
+
+  const known = new Map(
+    [...recorded.known]
+      .map(([id, { record, ...more }]): [string, Known] => {
+        const outcome = isRunning(id, record) ? outcomeFor(id, createdAtOf(record)) : undefined;
+        return [id, { ...more, record: clean(record) as Json, ...(outcome && { outcome }) }];
+      })
+      .sort(([a], [b]) => (a.slice(-26) < b.slice(-26) ? -1 : 1)),
+  );
+  const recording: Recording = {
+    ...{ startedAt, endedAt, steps, known, scenarios: [], inboxes: [], isOfService: true },
+    ends: endsOf(recorded),
+    needsSeed: needsSeed(steps, [...known.keys()], [...actors.values()]),
+  };
+  return { text: recordedTest(recording, form), left };
+}
+
+/** Whether the first owner of a new service could not make all calls. */
+function needsSeed(steps: readonly Step[], known: readonly string[], actors: readonly Actor[]): boolean {
+  const [first] = actors;
+  return (
+    new Set(steps.map(({ actor }) => actor.user_id)).size > 1 ||
+    (first !== undefined && (first.role !== "owner" || first.plan !== "starter")) ||
+    known.some((id) => id.startsWith("usr_"))
+  );
+}
+
+/** How the records of the steps ended, as far as the recording saw it and a test sees the same. */
+function endsOf({ steps, sights, seen }: StepRecorder): Recording["ends"] {
+  const ids = new Set(
+    steps.flatMap(({ call, answer }) => [
+      ...identifiersIn(call.params),
+      ...identifiersIn(call.body),
+      ...(isRecord(answer) ? identifiersIn(answer["id"]) : []),
+    ]),
+  );
+  const isLive = (id: string) => {
+    const { project_id, environment } = seen.get(id)?.record ?? {};
+    return [...seen.values()].some(
+      ({ record }) =>
+        record["id"] !== id &&
+        record["project_id"] === project_id &&
+        record["environment"] === environment &&
+        record["status"] === "active",
+    );
+  };
+  return [...ids].flatMap((id): Recording["ends"][number][] => {
+    if (!hasGet(featureOf(id) ?? collectionOf(id))) return [];
+    const own = steps.filter(
+      ({ call, answer, problem }) =>
+        problem === undefined && (call.params["id"] === id || (isRecord(answer) && answer["id"] === id)),
+    );
+    const last = own.at(-1);
+    if (last?.call.method === "DELETE" && last.call.path.endsWith(id)) return [{ id, problem: "not_found" }];
+    if (/^(dep|gen)_/.test(id)) {
+      const sight = sights.get(id)?.at(-1);
+      if (!sight?.isRead || (sight.status === "rolled_back" && !isLive(id))) return [];
+      return [{ id, status: sight.status }];
+    }
+    const status = isRecord(last?.answer) && last.answer["id"] === id ? last.answer["status"] : undefined;
+    return status === undefined ? [] : [{ id, status }];
+  });
+}

@@ -1,0 +1,61 @@
+import { createdAtOf, durationsOf, heldDurations, phasesOf } from "../../lib/dashboard/page/recorder/work-durations.ts";
+import type { SimulatedOutcome } from "../../lib/drivers/simulated-outcome.ts";
+import type { Work } from "./recorder.ts";
+import { ofDeployment, ofGeneration } from "./scenarios-of.ts";
+import type { Sight } from "./steps.ts";
+import type { Cleaner } from "./without-secrets.ts";
+
+/** A deployment or a generation, as a recording saw it. */
+export interface SeenWork {
+  readonly id: string;
+  readonly work: Work;
+  /** The reason of a failed deployment. */
+  readonly reason: string | undefined;
+  readonly sights: readonly Sight[];
+  readonly createdAt: number;
+  /** When its environment was free for it, by the service's clock: before that it waited in the queue. */
+  readonly freeAt: number;
+  /** When a step cancelled it. */
+  readonly cancelledAt: number | undefined;
+  /** When the recording ended. */
+  readonly endedAt: number;
+}
+
+/** Milliseconds from the creation to the beginning of each state, as the service or the recorder saw it. */
+const begunOf = ({ work, sights, createdAt }: SeenWork) => {
+  const seen = sights.map(({ status, first }) => [status, first - createdAt] as const);
+  const known = Object.entries(work.entered).map(([status, at]) => [status, at - createdAtOf(work.record)] as const);
+  const all: { [status: string]: number } = Object.fromEntries(seen);
+  for (const [status, ms] of known) if (!Number.isNaN(ms)) all[status] = Math.min(ms, all[status] ?? ms);
+  return all;
+};
+
+/** It ends no later than the recording saw, since calls that follow rely on that. */
+function ended(seen: SeenWork, cleaner: Cleaner): SimulatedOutcome | undefined {
+  const { id, work, reason, sights, createdAt, freeAt } = seen;
+  const found = id.startsWith("dep_") ? ofDeployment(work, reason, cleaner) : ofGeneration(work, cleaner);
+  if (!found) return undefined;
+  const outcome = found.outcome as SimulatedOutcome;
+  const isShort = outcome.result === "fail" && outcome.at === "building";
+  const phases = phasesOf(id).filter((phase) => !isShort || phase !== "deploying");
+  const began = { building: Math.max(1_000, freeAt - createdAtOf(work.record)), ...begunOf(seen) };
+  const completed = Date.parse(String(work.record["completed_at"])) - createdAtOf(work.record);
+  const noticed = Math.max(0, (sights.at(-1)?.first ?? createdAt) - createdAt);
+  const end = Number.isNaN(completed) ? noticed : Math.min(completed, noticed);
+  return { ...outcome, durations: durationsOf(phases, began, end) };
+}
+
+/** It stays in the last state that was seen before it was cancelled, or before the recording ended. */
+function held(seen: SeenWork): SimulatedOutcome {
+  const { id, sights, createdAt, cancelledAt, endedAt } = seen;
+  const state = sights.at(-1)?.status ?? "queued";
+  return { durations: heldDurations(id, state, begunOf(seen), (cancelledAt ?? endedAt) - createdAt) };
+}
+
+/** The scenario that lets simulated work go as the real work did; undefined if only its creation was seen. */
+export function outcomeOf(seen: SeenWork, cleaner: Cleaner): SimulatedOutcome | undefined {
+  const { id, sights, cancelledAt } = seen;
+  const status = sights.at(-1)?.status;
+  if (cancelledAt === undefined && phasesOf(id).every((phase) => phase !== status)) return ended(seen, cleaner);
+  return cancelledAt === undefined && !sights.at(-1)?.isRead ? undefined : held(seen);
+}

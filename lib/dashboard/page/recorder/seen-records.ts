@@ -1,0 +1,38 @@
+import type { Ended } from "../calls.ts";
+import type { Known } from "./recorded-before.ts";
+import { identifiersIn, isRecord, type Json } from "./recorded-names.ts";
+import type { Step } from "./recorded-test.ts";
+
+/** Remembers the records in answers, and those from before the recording that its steps refer to. */
+export function createSeen(steps: readonly Step[]) {
+  const seen = new Map<string, Known>();
+  const known = new Map<string, Known>();
+  /** By project, as last read. */
+  const environments = new Map<string, readonly Json[]>();
+
+  const keep = (id: string): void => {
+    const found = seen.get(id);
+    if (!found || known.has(id) || steps.some(({ answer }) => isRecord(answer) && answer["id"] === id)) return;
+    const own = environments.get(id);
+    known.set(id, { ...found, ...(own && { environments: own }) });
+    for (const one of identifiersIn(found.record)) if (one !== id) keep(one);
+  };
+
+  return {
+    seen,
+    known,
+    keep,
+    see({ call, answer }: Pick<Ended, "call" | "answer">): void {
+      if (!isRecord(answer)) return;
+      const { data } = answer;
+      const all: readonly unknown[] = Array.isArray(data) ? data : [answer];
+      if (call.id === "environments.list") environments.set(call.params["id"] ?? "", all.filter(isRecord));
+      all.forEach((record, index) => {
+        if (!isRecord(record) || typeof record["id"] !== "string") return;
+        const before = seen.get(record["id"]);
+        const list = Array.isArray(data) && call.id !== undefined ? { call, index } : before?.list;
+        seen.set(record["id"], { record: { ...before?.record, ...record }, list });
+      });
+    },
+  };
+}
