@@ -180,7 +180,7 @@ export function createFacade(host: ServiceInstance): Service<string | null> {
       return host.state.wiring.loop.runningByHand();
     },
     async close() {
-      const forgotten = calls.atEnd();
+      const forgotten = calls.atEnd(host.state.wiring.loop.runningByHand());
       // What was never used may only be the consequence of a call that nobody awaited.
       await host.close().catch((error) => {
         throw forgotten ?? error;

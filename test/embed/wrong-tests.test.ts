@@ -62,6 +62,21 @@ test("a call that is not awaited by the end of the test fails the test", async (
   }
 });
 
+test("a call that somebody waits for beside the test has to settle before the test ends", async () => {
+  for (const [name, move] of moves) {
+    const { service, end } = await wrongTest();
+    const moved = (async () => {
+      await move(service);
+    })();
+    const settled = Promise.allSettled([moved]);
+    await assert.rejects(
+      end(),
+      new RegExp(`^Error: ${name} had not settled when the service closed: await what waits`),
+    );
+    await settled;
+  }
+});
+
 test("a call is awaited by await, then, Promise.all and a function that returns it", async () => {
   const { service, end } = await wrongTest();
   const { clock, client } = service;
