@@ -1,9 +1,11 @@
 // The part of `npm run check:package` that runs recipes with what they are for: test runners, frameworks, and the rules of
 // typescript-eslint.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const run = (command, args, options = {}) =>
@@ -20,6 +22,58 @@ export function timers(home) {
   run(bin(home, "vitest"), ["run", "--dir", ".", "timers-vitest"], { cwd: home });
   const env = { ...process.env, NODE_OPTIONS: "--experimental-vm-modules --no-warnings" };
   run(bin(home, "jest"), ["--testMatch", "**/timers-jest.test.mjs"], { cwd: home, env });
+}
+
+/** What svc-server record writes, in each test runner, with its fake timers and without them. */
+export async function recordings(home) {
+  const { createService } = await import(pathToFileURL(join(home, "node_modules/svc-server/dist/lib/index.js")).href);
+  const service = await createService({ clock: "manual" });
+  const upstream = (await service.listen({ port: 0 })).url;
+  const headers = { authorization: `Bearer ${service.apiKey}`, "content-type": "application/json" };
+  const folder = join(home, "recordings");
+  const env = { ...process.env, NODE_OPTIONS: "--experimental-vm-modules --no-warnings" };
+  const runs = {
+    "node:test": (file) => run(process.execPath, ["--test", file], { cwd: home }),
+    Vitest: (file) => run(bin(home, "vitest"), ["run", file], { cwd: home }),
+    Jest: (file) => run(bin(home, "jest"), ["--testMatch", file], { cwd: home, env }),
+  };
+  for (const [i, name] of Object.keys(runs).entries())
+    for (const timers of [[], ["--timers"]]) {
+      const out = join(folder, `${i}${timers.length}`);
+      const words = [
+        "record",
+        "--upstream",
+        upstream,
+        "--out",
+        out,
+        "--port",
+        "0",
+        "--json",
+        "--test",
+        name,
+        ...timers,
+      ];
+      const recorder = spawn(bin(home, "svc-server"), words, { stdio: ["ignore", "pipe", "inherit"] });
+      const [line] = await once(createInterface({ input: recorder.stdout }), "line");
+      const { base_url } = JSON.parse(line);
+      const call = async (method, path, body) => {
+        const response = await fetch(`${base_url}${path}`, { method, headers, body: body && JSON.stringify(body) });
+        assert.ok(response.ok, `${method} ${path} answered ${response.status}`);
+        return response.json();
+      };
+      const { id: project_id } = await call("POST", "/projects", {
+        name: `web-${i}${timers.length}`,
+        region: "eu-west-1",
+      });
+      const source = { type: "git", repo: "acme/web" };
+      const { id } = await call("POST", "/deployments", { project_id, environment: "production", source });
+      await service.clock.advance("6s");
+      await call("GET", `/deployments/${id}`);
+      recorder.kill("SIGINT");
+      await once(recorder, "exit");
+      runs[name](join(out, "recorded.test.mjs"));
+    }
+  await service.close();
 }
 
 /** The receiver of the documentation, and the service below a path, with the real frameworks. */

@@ -9,7 +9,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { frameworks, lint, timers } from "./package-recipes.mjs";
+import { frameworks, lint, recordings, timers } from "./package-recipes.mjs";
 
 /** The most types that an import of the package may cost a compiler. */
 const mostTypes = 30_000;
@@ -76,6 +76,7 @@ try {
   optionalPackages(home);
   testRunners(home);
   timers(home);
+  await recordings(home);
   await suites(home);
   await frameworks(home);
   editor(home);

@@ -133,8 +133,8 @@ export const record = command(
       throw new UsageError(
         "option --host must be a loopback address: anybody who can reach the recorder can reach the upstream",
       );
-    const upstream = upstreamOf(args["upstream"]);
     const form = formOf(args["test"], args["timers"] === true);
+    const upstream = upstreamOf(args["upstream"]);
     const files = openFiles(resolve(pathIn(args, "out") ?? "svc-recording"), form !== undefined);
     const recorder = createRecorder();
     const steps = createStepRecorder();
