@@ -21,6 +21,10 @@ case $path in
 /env) answer "$(env | sort | tr '\\n' ' ')" ;;
 /status) answer "$(tr '\\n' ' ' < /proc/self/status)" ;;
 /machine) answer "$(ls /proc/pressure; cat /proc/diskstats) $(ulimit -H -n)" ;;
+/write) mkdir -p /srv/uploads; echo kept > /srv/uploads/file; answer "$(cat /srv/uploads/file)" ;;
+/written) answer "$(ls /srv)" ;;
+/fill) cat /bin/busybox /bin/busybox /bin/busybox /bin/busybox > /large; answer "" ;;
+/hosts) answer "$({ echo x > /etc/hosts && echo x > /etc/resolv.conf; } 2>&1)" ;;
 /slow) mkfifo /tmp/slow; echo slow > /proc/1/fd/1; read -r line < /tmp/slow; answer "${version}" ;;
 *) answer "${version}"; [ ! -p /tmp/slow ] || { echo go > /tmp/slow; rm -f /tmp/slow; } ;;
 esac

@@ -44,6 +44,7 @@ async function engineMember(t: TestContext, of: EngineKind): Promise<Member> {
         registries: {},
         codeHost: { url: "", repos: repos.root },
         appMemory_bytes: 2 ** 28,
+        scratch_bytes: 2 ** 28,
         healthTimeout_ms: 60_000,
         limits: { timeout_ms: 60_000, memory_bytes: 2 ** 30, disk_bytes: 2 ** 30 },
         isLasting: true,

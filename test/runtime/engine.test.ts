@@ -54,7 +54,7 @@ for (const kind of kinds) {
         // Podman lists each default capability.
         CapDrop: kind === "docker" ? ["ALL"] : CapDrop,
         SecurityOpt: ["no-new-privileges"],
-        ReadonlyRootfs: true,
+        ReadonlyRootfs: false,
         Privileged: false,
       },
     );
@@ -91,6 +91,30 @@ for (const kind of kinds) {
     await here.ask(host, "/crash", { method: "POST" });
     // For a moment after a container ends, the engine still accepts its connections; after this line, requests wait.
     assert.match(await here.printed(id, /ended with the exit code 3/), /starts again in 0\.25 s/);
+    assert.equal(await here.ask(host), "200 one");
+  });
+
+  test(`${kind}: An app writes to its own file system, up to deployments.scratch, and the log says that it ends with it`, {
+    skip,
+  }, async (t) => {
+    await containerEngine(t, kind);
+    const { host: place, put } = await registry(t);
+    put("web", "1", answering("one"));
+    const here = await runtimeWorld(t, { deployments: { runtime: "engine", scratch: "4MiB" } });
+    const { id } = await here.project("web");
+    await becameActive(here, await here.release(id, { type: "image", image_url: `${place}/web:1` }));
+    assert.equal(await here.ask(host, "/write"), "200 kept");
+    // Podman keeps these files in memory, which counts for the container.
+    if (kind === "docker") assert.match(await here.ask(host, "/hosts"), /Read-only file system/);
+    assert.equal(await here.ask(host, "/written"), "200 uploads");
+    await here.ask(host, "/crash", { method: "POST" });
+    assert.match(await here.printed(id, /are gone/), /what has to stay belongs in \/data/);
+    assert.equal(await here.ask(host, "/written"), "200 ");
+    await here.ask(host, "/fill");
+    assert.match(
+      await here.printed(id, /deployments\.scratch/),
+      /^The app wrote more than deployments\.scratch \(4 MiB\) outside of \/data: .*\/data.* it starts again in/,
+    );
     assert.equal(await here.ask(host), "200 one");
   });
 

@@ -153,7 +153,7 @@ export const deployments = v.optional(
     ),
     scratch: v.optional(
       option(byteSize, {
-        help: "How much an app, a worker, a schedule or a `release` command of `process` may write below the folder of the app. These files are kept in memory, count towards `deployments.appMemory`, and are gone when it ends; on a kernel without the overlay that `svc-server doctor` names, a copy of the release counts too; what has to stay belongs in `/data`.",
+        help: "How much an app, a worker, a schedule or a `release` command may write outside of `/data`, under `process` only below the folder of the app. These files are gone when it ends; what has to stay belongs in `/data`. Under `process` they are kept in memory and count towards `deployments.appMemory`; on a kernel without the overlay that `svc-server doctor` names, a copy of the release counts too. Under `engine` they are on the engine's disk, and a container above the limit is stopped at the next check.",
       }),
       "512MiB",
     ),

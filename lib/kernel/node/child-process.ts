@@ -41,6 +41,8 @@ export interface Ending {
   readonly reason?: string;
   /** The limit of its group that it reached. */
   readonly passed?: Passed | undefined;
+  /** Whether it left files that ended with it. */
+  readonly leftFiles?: boolean;
 }
 
 /** A running command and all its processes. */

@@ -6,6 +6,7 @@ import { createLineReader, type Pacing } from "../runtime/lines.ts";
 import { pause } from "../runtime/pause.ts";
 import type { ContainerOrder, Containers } from "./container-settings.ts";
 import { createFrameReader } from "./log-frames.ts";
+import { watchWrittenFiles } from "./written-files.ts";
 
 interface Given {
   readonly containers: Containers;
@@ -13,6 +14,8 @@ interface Given {
   readonly take: (line: LogLine) => void;
   readonly hide: (text: string) => string;
   readonly paced: Pacing;
+  /** Option `deployments.scratch`. */
+  readonly scratch_bytes: number;
   /** Aborted when this process ends. The container keeps running. */
   readonly detaching: AbortSignal;
 }
@@ -41,6 +44,7 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
   const { containers, take, detaching } = given;
   let ending: Ending | undefined;
   let stopping: Promise<Ending> | undefined;
+  let files: ReturnType<typeof watchWrittenFiles> | undefined;
 
   const watch = async (): Promise<Ending> => {
     let id: string;
@@ -50,13 +54,16 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
       return { code: null, signal: null, reason: `could not be started: ${reasonOf(error)}` };
     }
     const log = followLog(id, since_s, given);
+    files = watchWrittenFiles(id, given);
     const how = await endOf(id, containers, take, detaching);
+    const leftFiles = await files.end();
+    const reason = files.reason() ?? how.reason;
     log.drain();
     await Promise.race([log.ended, pause(lastLines_ms)]);
     log.stop();
     // Not awaited: a restart uses a new container.
     containers.removeLater(id);
-    return how;
+    return { ...how, leftFiles, ...(reason !== undefined && { reason }) };
   };
 
   const ended = watch().then((how) => {
@@ -67,7 +74,10 @@ function childOf(started: Promise<string>, cancelStart: () => void, since_s: num
   const remove = async (grace_ms: number): Promise<Ending> => {
     const id = await started.catch(() => undefined);
     if (id === undefined) return ended;
-    if (!ending && grace_ms > 0) await containers.stop(id, grace_ms).catch(() => {});
+    if (!ending && grace_ms > 0) {
+      await containers.stop(id, grace_ms).catch(() => {});
+      await files?.end();
+    }
     try {
       await containers.remove(id);
     } catch (error) {

@@ -6,7 +6,6 @@ import { type Program, startApp } from "../runtime/app-instance.ts";
 import type { DataFolders } from "../runtime/data-folders.ts";
 import { Failure } from "../runtime/failure.ts";
 import { createPacing } from "../runtime/lines.ts";
-import { readOnlyPlace } from "../runtime/read-only.ts";
 import { variablesOf } from "../runtime/source.ts";
 import { createWorkers, runScheduled, type Workers } from "../runtime/workers.ts";
 import type { Engine } from "./connect.ts";
@@ -23,6 +22,8 @@ interface Ports {
   readonly names: Names;
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
+  /** Option `deployments.scratch`. */
+  readonly scratch_bytes: number;
   /** Containers of live releases that an earlier process left running. */
   readonly left: Set<Running>;
   /** Aborted when this process ends. */
@@ -43,14 +44,6 @@ type StartRun = Parameters<typeof startApp>[1];
 
 const grace_ms = 10_000;
 
-/** What helps an app that writes to the file system of its image. */
-function readOnlyAdvice(printed: readonly LogLine[]): string {
-  const place = readOnlyPlace(printed.map(({ message }) => message).reverse(), "data|tmp");
-  return place === undefined
-    ? ""
-    : `; it writes to ${place}, which is read-only in a container: permanent files belong in /data (the variable DATA_DIR), others in /tmp or in an empty folder that the Dockerfile names with VOLUME`;
-}
-
 /** The running containers, each as the instance of a release. */
 export function createEngineInstances({ engine, containers, names, detaching, data, left, ...limits }: Ports) {
   const all = new Set<Instance>();
@@ -68,6 +61,7 @@ export function createEngineInstances({ engine, containers, names, detaching, da
 
   const givenOf = ({ organization_id, secrets }: App, take: TakeLine) => ({
     ...{ containers, organization_id, take, hide: hideValues(secrets), detaching, paced },
+    scratch_bytes: limits.scratch_bytes,
   });
 
   /** The settings that an app shares with its workers and schedules. */
@@ -129,7 +123,6 @@ export function createEngineInstances({ engine, containers, names, detaching, da
       refusal: () => `nothing listens on port ${inside} of the container, which the variable PORT names`,
       healthTimeout_ms: limits.healthTimeout_ms,
       memory_bytes,
-      explain: (_, printed) => readOnlyAdvice(printed),
       workers: (tell) => workersOf(app, order, tell),
       onStopped,
     };

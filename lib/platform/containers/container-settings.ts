@@ -76,9 +76,14 @@ const hidden = [
 ].map((name) => `/proc/${name}`);
 /** The process limit of one user of the machine, such as root, across all apps. */
 const maxProcessesOfUser = 16_384;
+/** What Docker keeps read-only by itself, and its own files on the machine's disk, whose size counts nowhere. */
+const readOnly = [
+  ...["bus", "fs", "irq", "sys", "sysrq-trigger"].map((name) => `/proc/${name}`),
+  ...["hosts", "hostname", "resolv.conf"].map((name) => `/etc/${name}`),
+];
 const temporary = "rw,exec,nosuid,nodev,mode=1777,size=268435456";
 
-/** An app gets its memory, /tmp and the network, and no other resource of the machine. */
+/** An app gets its memory, its own files, /tmp and the network, and no other resource of the machine. */
 const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman }: ContainerOrder) => ({
   ...(ports && { PortBindings: { [`${ports.inside}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(ports.host) }] } }),
   NetworkMode: network,
@@ -90,7 +95,9 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
   SecurityOpt: ["no-new-privileges"],
   MaskedPaths: [...hidden, "/sys/firmware", "/sys/devices/virtual/powercap"],
   Privileged: false,
-  ReadonlyRootfs: true,
+  ReadonlyPaths: readOnly,
+  // `written-files` limits what the app writes there.
+  ReadonlyRootfs: false,
   Mounts: [{ Type: "bind", Source: data, Target: "/data" }],
   // An image's volume would outlive its container and have no size limit, so it becomes a tmpfs.
   Tmpfs: Object.fromEntries(
@@ -110,6 +117,11 @@ const limitsOf = ({ image, ports, memory_bytes, data, network, hasInit, isPodman
     Config: isPodman ? { "max-size": "10m" } : { "max-size": "5m", "max-file": "2" },
   },
 });
+
+const sizes = v.object({ SizeRw: v.optional(v.number(), 0) });
+/** How many bytes a container has written to its own file system. */
+export const writtenBytes = async (api: EngineApi, id: string): Promise<number> =>
+  (await api.call(sizes, "GET", `/containers/${id}/json`, { query: { size: "true" } })).SizeRw;
 
 /** Podman answers 500 if a container disappears during an inspection. */
 const isGone = (error: unknown) =>
@@ -154,6 +166,8 @@ export function createContainers(api: EngineApi) {
         throw error;
       }
     },
+
+    writtenBytes: (id: string) => writtenBytes(api, id),
 
     /** Resolves when a container has stopped. Rejects if the connection breaks. */
     async wait(id: string, signal: AbortSignal): Promise<void> {

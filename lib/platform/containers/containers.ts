@@ -28,6 +28,7 @@ export interface EngineSettings {
   readonly outbound: Pick<Outbound, "callBackend">;
   readonly appMemory_bytes: number;
   readonly healthTimeout_ms: number;
+  readonly scratch_bytes: number;
   readonly limits: BuildLimits & { readonly timeout_ms: number };
   /** Option `deployments.buildVariables`. */
   readonly buildVariables?: Readonly<Record<string, string>>;

@@ -17,7 +17,7 @@ import type { Releases } from "../runtime/releases.ts";
 import { explainMissing, fetchSource, secretsIn } from "../runtime/source.ts";
 import { type BaseImagePorts, buildAnswer, createPin } from "./base-images.ts";
 import { needsBuildKit } from "./buildkit.ts";
-import { createContainers, labels } from "./container-settings.ts";
+import { createContainers, labels, writtenBytes } from "./container-settings.ts";
 import { tarOf } from "./context-tar.ts";
 import { withoutBuildKit } from "./dockerfile.ts";
 import { type Pinned, pinSources } from "./dockerfile-sources.ts";
@@ -45,7 +45,6 @@ const notInBuilds = [
   "CAP_SYS_CHROOT",
 ];
 const running = v.object({ State: v.object({ Running: v.boolean() }) });
-const sizes = v.object({ SizeRw: v.optional(v.number(), 0) });
 const watch_ms = 1_000;
 const dangling = JSON.stringify({ dangling: ["true"] });
 const imageIds = v.array(v.object({ Id: v.string() }));
@@ -212,12 +211,9 @@ function watchDisk(
   let cancel = () => {};
   const look = async () => {
     const id = made.running();
-    const { SizeRw } =
-      id === undefined
-        ? { SizeRw: 0 }
-        : await api.call(sizes, "GET", `/containers/${id}/json`, { query: { size: "1" } }).catch(() => ({ SizeRw: 0 }));
+    const bytes = id === undefined ? 0 : await writtenBytes(api, id).catch(() => 0);
     if (isOver) return;
-    if (SizeRw > max_bytes) return end(`it wrote more than deployments.buildDisk (${byteSizeText(max_bytes)})`);
+    if (bytes > max_bytes) return end(`it wrote more than deployments.buildDisk (${byteSizeText(max_bytes)})`);
     cancel = systemTimer(watch_ms, () => void look());
   };
   cancel = systemTimer(watch_ms, () => void look());

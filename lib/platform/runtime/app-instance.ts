@@ -149,7 +149,7 @@ function createApp(program: Program, signal: AbortSignal) {
         const since = monotonicNow();
         const hasLeft = program.layerOf?.(started);
         void started.ended.then((how) => {
-          if (hasLeft?.()) tellOfData();
+          if (hasLeft?.() || how.leftFiles) tellOfData();
           return revive(how, monotonicNow() - since);
         });
         tellWaiting(true);
