@@ -33,6 +33,12 @@ const help = (variable: string | undefined) =>
 const unresolved =
   /(?:failed to resolve import|could not resolve|can't resolve) ["']((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})/i;
 
+/** webpack 4 uses a hash that OpenSSL 3 leaves out, and with it Node 17 and later. */
+const opensslAdvice = (line: string) =>
+  /ERR_OSSL_EVP_UNSUPPORTED|digital envelope routines::unsupported/.test(line)
+    ? "; its webpack is too old for this Node: set the variable NODE_OPTIONS of the environment to --openssl-legacy-provider, or name Node 16 in engines of package.json or .nvmrc"
+    : undefined;
+
 /** The package whose install script failed, as npm, yarn and pnpm print it. */
 const scripted =
   /(?:^npm (?:error|ERR!) path |^error |^)\S*node_modules\/((?:@[\w.-]{1,100}\/)?\w[\w.-]{0,100})(?:$|: Command failed|: Running \w+ script, failed)/;
@@ -56,7 +62,7 @@ export function createAdviceReader(): { read(line: string): void; advice(): stri
       wanted ??= requirement.exec(line)?.[1];
       absent ??= unresolved.exec(line)?.[1];
       script ??= scripted.exec(line)?.[1];
-      known ??= windowsAdvice([line]) ?? certificateAdvice([line], true);
+      known ??= windowsAdvice([line]) ?? certificateAdvice([line], true) ?? opensslAdvice(line);
       if (!failed.test(line)) return;
       isPip ||= isOfPip(line);
       const [, host = hostIn(line), path] = address.exec(line) ?? [];

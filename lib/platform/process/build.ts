@@ -13,6 +13,7 @@ import { explainMissing, fetchSource, secretsIn, variablesOf } from "../runtime/
 import { createEngineReader } from "./build-advice.ts";
 import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
+import { exampleVariables } from "./example-variables.ts";
 import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
 import { programFault } from "./program-faults.ts";
@@ -84,6 +85,7 @@ async function runBuild(
   const plan = detect(rootWithin(app, order.root), app);
   if (root !== "") run.log({ level: "info", message: `Building the folder ${root}` });
   decline(plan, leavesDockerfiles);
+  const example = exampleVariables(rootWithin(app, order.root));
   if (plan.found.length > 0) run.log({ level: "info", message: `Found ${plan.found.join(", ")}` });
   const variables = variablesOf({ ...order, version: order.version ?? order.source.tag ?? commit });
   const hide = hideValues([...order.secrets, ...secretsIn(ofBuilds)]);
@@ -136,6 +138,7 @@ async function runBuild(
     port: port ?? null,
     hasInstalled,
     variables: { ...own },
+    ...(example && { example }),
     bytes,
     workers,
     schedules,

@@ -31,6 +31,8 @@ function variableTo(variables: Readonly<Record<string, string>>, port: string | 
   return undefined;
 }
 
+/** `node --env-file` ends without this file. */
+const envFile = /^node: (\S{1,200}): not found$/;
 const missing = /Cannot find (?:module|package) '((?:@[^'/]+\/)?[^'/.][^'/]*)/;
 
 interface About {
@@ -55,6 +57,9 @@ export function adviceOf(
     return '; the client of Prisma was not generated: add "postinstall": "prisma generate" to the scripts of package.json';
   const known = windowsAdvice(printed) ?? certificateAdvice(printed, false);
   if (known !== undefined) return known;
+  const file = printed.map((line) => envFile.exec(line)?.[1]).find((one) => one !== undefined);
+  if (file !== undefined)
+    return `; its start reads ${file}, which is not in the repository: set its variables in the environment, and name a start without it in svc.json or a Procfile, such as with --env-file-if-exists`;
   const place = readOnlyPlace(printed, "app|data|tmp");
   if (place !== undefined)
     return `; it writes to ${place}, which is read-only: permanent files belong in /data (the variable DATA_DIR), others in /tmp`;

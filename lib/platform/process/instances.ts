@@ -11,6 +11,7 @@ import { replacingShell } from "../runtime/procfile.ts";
 import type { Releases, StoredRelease } from "../runtime/releases.ts";
 import { variablesOf } from "../runtime/source.ts";
 import { createWorkers, runScheduled } from "../runtime/workers.ts";
+import { unsetAdvice } from "./example-variables.ts";
 import { adviceOf, errorIn } from "./failure-advice.ts";
 import { installCommand, notFoundIn } from "./missing-programs.ts";
 import type { Machine } from "./probe.ts";
@@ -118,6 +119,7 @@ export function createInstances(
       isPruned,
       missing,
       variables,
+      example,
     }: Omit<StoredRelease, "start" | "folder">,
     run: StartRun,
   ) => {
@@ -158,7 +160,9 @@ export function createInstances(
         const advice =
           ending?.code === 127
             ? notFound(command, hasInstalled, printed)
-            : denied || adviceOf(printed, about) || (ending === undefined ? "" : errorIn(printed));
+            : denied ||
+              adviceOf(printed, about) ||
+              (ending === undefined ? "" : errorIn(printed)) + unsetAdvice(example, app.variables);
         return [advice, ...missing].join(". ");
       },
     };

@@ -1,10 +1,12 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { LogLine } from "../../drivers/deployment/contract.ts";
 import { quoted } from "../../kernel/text/shell-words.ts";
 import { isInRange } from "../../kernel/text/version-range.ts";
 import { Failure, Lacking } from "../runtime/failure.ts";
 import { type Build, printed, runStep } from "./build-steps.ts";
 import type { Plan } from "./detect.ts";
+import { certificateAdvice } from "./failure-advice.ts";
 import { installCommand } from "./missing-programs.ts";
 import type { Box } from "./sandbox.ts";
 import type { Wanted } from "./wanted-versions.ts";
@@ -60,11 +62,16 @@ async function fetchTool(wanted: Wanted, there: string | undefined, box: Box, bu
   if (from === undefined) throw new Lacking(`${asks}; there is no package of it for the processor ${process.arch}`);
   build.log({ level: "info", message: `Fetching ${title}: ${asks}` });
   const command = fetching(wanted, from);
-  await runStep({ name: `Fetching ${title}`, command, program: "npm" }, box, build).catch((error) => {
+  const lines: string[] = [];
+  const log = (line: LogLine) => {
+    lines.push(line.message);
+    build.log(line);
+  };
+  await runStep({ name: `Fetching ${title}`, command, program: "npm" }, box, { ...build, log }).catch((error) => {
     if (!(error instanceof Failure) || error instanceof Lacking || build.signal.aborted) throw error;
     const help = installCommand(wanted.name) ?? "install that version for all users";
     throw new Lacking(
-      `${asks}; npm could not fetch ${from}@${wanted.fetches}: ${help}, or name a registry or proxy that has it in deployments.buildVariables`,
+      `${asks}; npm could not fetch ${from}@${wanted.fetches}: ${help}, or name a registry or proxy that has it in deployments.buildVariables${certificateAdvice(lines, true) ?? ""}`,
     );
   });
 }

@@ -19,6 +19,8 @@ const stored = v.object({
   isPruned: v.optional(v.boolean(), false),
   /** Sentences about parts of its source that could not be fetched. */
   missing: v.optional(v.array(v.string()), []),
+  /** The variables that a file such as `.env.example` names. */
+  example: v.optional(v.object({ file: v.string(), names: v.array(v.string()) })),
   /** The variables that its language needs. */
   variables: v.optional(v.record(v.string(), v.string()), {}),
   health: v.nullable(v.string()),

@@ -1,0 +1,39 @@
+import { beginningWithin, hasFileWithin } from "../runtime/app-settings.ts";
+
+const names = [
+  ".env.example",
+  ".env.sample",
+  ".env.template",
+  ".env.dist",
+  ".example.env",
+  "env.example",
+  "env.template",
+];
+const assignment = /^(?:export )?([A-Za-z_]\w{0,99}) ?=/;
+const mostNames = 100;
+
+/** The variables that a repository names in a file such as `.env.example`. A repository with `.env` sets them itself. */
+export function exampleVariables(root: string): { readonly file: string; readonly names: string[] } | undefined {
+  const file = hasFileWithin(root, ".env") ? undefined : names.find((name) => hasFileWithin(root, name));
+  if (file === undefined) return undefined;
+  const found = beginningWithin(root, file)
+    .split("\n")
+    .map((line) => assignment.exec(line.trimStart())?.[1])
+    .filter((name) => name !== undefined);
+  return { file, names: [...new Set(found)].slice(0, mostNames) };
+}
+
+/** Every app has these. */
+const given = new Set(["PORT", "HOST", "NODE_ENV", "DATA_DIR"]);
+const mostNamed = 8;
+
+/** Advice that follows the reason of a failed start: which of these variables the environment lacks. */
+export function unsetAdvice(
+  example: ReturnType<typeof exampleVariables>,
+  variables: Readonly<Record<string, string>>,
+): string {
+  const unset = example?.names.filter((name) => !given.has(name) && !Object.hasOwn(variables, name)) ?? [];
+  if (example === undefined || unset.length === 0) return "";
+  const more = unset.length > mostNamed ? ` and ${unset.length - mostNamed} more` : "";
+  return `; the environment does not set these variables of ${example.file}: ${unset.slice(0, mostNamed).join(", ")}${more}`;
+}
