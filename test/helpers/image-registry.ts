@@ -23,7 +23,7 @@ case $path in
 /machine) answer "$(ls /proc/pressure; cat /proc/diskstats) $(ulimit -H -n)" ;;
 /write) mkdir -p /srv/uploads; echo kept > /srv/uploads/file; answer "$(cat /srv/uploads/file)" ;;
 /written) answer "$(ls /srv)" ;;
-/fill) cat /bin/busybox /bin/busybox /bin/busybox /bin/busybox > /large; answer "" ;;
+/fill) cat /bin/busybox /bin/busybox /bin/busybox /bin/busybox > /srv/large; answer "" ;;
 /hosts) answer "$({ echo x > /etc/hosts && echo x > /etc/resolv.conf; } 2>&1)" ;;
 /slow) mkfifo /tmp/slow; echo slow > /proc/1/fd/1; read -r line < /tmp/slow; answer "${version}" ;;
 *) answer "${version}"; [ ! -p /tmp/slow ] || { echo go > /tmp/slow; rm -f /tmp/slow; } ;;
@@ -77,7 +77,7 @@ const sha256 = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).d
 export function makeImage({ files = {}, config = {}, architecture }: ImageParts) {
   const busybox = readFileSync(found("busybox"));
   const layer = Buffer.concat([
-    ...["bin", "tmp"].map((name) => tarHeader({ name, kind: "folder", mode: 0o755 })),
+    ...["bin", "srv", "tmp"].map((name) => tarHeader({ name, kind: "folder", mode: 0o755 })),
     tarFile("bin/busybox", busybox, 0o755),
     ...applets.map((name) => tarHeader({ name: `bin/${name}`, kind: "link", target: "busybox" })),
     ...Object.entries(files).map(([name, text]) => tarFile(name, text, 0o755)),

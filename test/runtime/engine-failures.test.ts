@@ -54,7 +54,7 @@ for (const kind of kinds) {
     put("arm", "1", { ...answering("arm"), architecture: process.arch === "arm64" ? "amd64" : "arm64" });
     put("silent", "1", runs("trap '' TERM; while true; do sleep 1; done"));
     put("ends", "1", runs("echo no database; exit 4"));
-    const mayNot = runs("mkdir /srv || exit 5");
+    const mayNot = runs("mkdir /own || exit 5");
     put("writes", "1", { ...mayNot, config: { ...mayNot.config, User: "1000" } });
     put("nothing", "1", { config: { Cmd: ["/missing"] } });
     put("greedy", "1", runs("x=0123456789abcdef; while true; do x=$x$x; done"));
@@ -75,7 +75,7 @@ for (const kind of kinds) {
       ["arm", "failed", /the image is for linux\/\w+, and the engine runs linux/],
       ["silent", "rolled_back", /nothing listens on port 8000 of the container, which the variable PORT names/],
       ["ends", "rolled_back", /the app ended with the exit code 4/],
-      ["writes", "rolled_back", /can't create directory '\/srv': Permission denied\n[\s\S]*exit code 5/],
+      ["writes", "rolled_back", /can't create directory '\/own': Permission denied\n[\s\S]*exit code 5/],
       ["nothing", "rolled_back", /the app could not be started|exit code 127/],
       ["greedy", "rolled_back", /out of memory/],
     ] as const;
