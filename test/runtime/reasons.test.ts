@@ -40,6 +40,32 @@ test("A failed start names the variables of .env.example that the environment la
   );
 });
 
+test("A failed build names the variables of .env.example that the environment lacks", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", {
+    "package.json": { scripts: { build: "exit 7" } },
+    "server.js": server("one"),
+    ".env.example": "POSTGRES_URL=\n",
+  });
+  const { id: deployment } = await here.release(id);
+  assert.match(
+    (await here.messages(deployment)).join("\n"),
+    /^Building failed with the exit code 7: .*; the environment does not set these variables of \.env\.example: POSTGRES_URL$/m,
+  );
+});
+
+test("A failed start of a language that is not built here says so", async (t) => {
+  const here = await runtimeWorld(t);
+  const { id } = await here.project("web");
+  here.repos.commit("acme/web", { "pom.xml": "<project/>", Procfile: "web: echo Error: no jar; exit 1" });
+  const { id: deployment } = await here.release(id);
+  assert.match(
+    (await here.messages(deployment)).join("\n"),
+    /; it printed: Error: no jar\. The repository is for Java \(pom\.xml\), which is not built here: add a Dockerfile/,
+  );
+});
+
 test("A build whose webpack is too old for this Node says which setting helps", () => {
   const { read, advice } = createAdviceReader();
   read("Error: error:0308010C:digital envelope routines::unsupported");
@@ -62,6 +88,7 @@ test("A package manager that cannot be fetched because of a certificate says how
     limits: { memory_bytes: 2 ** 30, disk_bytes: 2 ** 30 },
     written: async () => 0,
     engines: { read: () => {}, advice: () => "" },
+    unset: "",
   } as unknown as Build;
   const manager = { name: "yarn", range: "1", fetches: "1", from: "yarn.lock" };
   await assert.rejects(

@@ -34,6 +34,8 @@ export interface Build {
   readonly signal: AbortSignal;
   readonly written: Written;
   readonly engines: ReturnType<typeof createEngineReader>;
+  /** Advice for a failed build script: which variables of its example the environment lacks. */
+  readonly unset: string;
 }
 
 const memoryReason = ({ memory_bytes }: BuildLimits) =>
@@ -123,6 +125,6 @@ export async function runStep({ name, command, program }: Step, box: Box, build:
   if (code === 126 && denied !== undefined) throw new Failure(`${name} failed: ${notExecutable(denied)}`);
   const why = code === 127 && notFound !== undefined ? `, the command ${notFound} was not found` : "";
   throw new Failure(
-    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${firstLine(command)}${advice.advice() || build.engines.advice()}`,
+    `${name} failed with ${by ? `the signal ${by}` : `the exit code ${code}`}${why}: ${firstLine(command)}${advice.advice() || build.engines.advice() || (name === "Building" ? build.unset : "")}`,
   );
 }

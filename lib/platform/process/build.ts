@@ -13,7 +13,7 @@ import { explainMissing, fetchSource, secretsIn, variablesOf } from "../runtime/
 import { createEngineReader } from "./build-advice.ts";
 import { type Build, firstLine, printed, runStep } from "./build-steps.ts";
 import { detect, type Plan } from "./detect.ts";
-import { exampleVariables } from "./example-variables.ts";
+import { exampleVariables, unsetAdvice } from "./example-variables.ts";
 import { provideLanguages } from "./language-versions.ts";
 import type { Machine } from "./probe.ts";
 import { programFault } from "./program-faults.ts";
@@ -43,12 +43,12 @@ export const build = (order: Order, run: Run, ports: BuildPorts): Promise<{ rele
     const release = await make(order, commit, limited, ports).catch((error) => {
       throw explainMissing(missing, error);
     });
-    const made = { ...release, missing: [...missing] };
+    const made = { ...release, missing: [...missing, ...release.missing] };
     await releases.complete(order.deployment_id, made);
     return { release: made };
   });
 
-function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<Omit<StoredRelease, "missing">> {
+function make(order: Order, commit: string, run: Run, ports: BuildPorts): Promise<StoredRelease> {
   const { caches, limits } = ports;
   return caches.withPackages(order, limits.disk_bytes / 2, (cache, stored_bytes) =>
     runBuild({ order, commit, cache, stored_bytes }, run, ports),
@@ -78,7 +78,7 @@ async function runBuild(
   { order, commit, cache, stored_bytes }: Given,
   run: Run,
   { releases, machine, limits, variables: ofBuilds, leavesDockerfiles }: BuildPorts,
-): Promise<Omit<StoredRelease, "missing">> {
+): Promise<StoredRelease> {
   const app = releases.appOf(order.deployment_id);
   const temporary = releases.temporaryOf(order.deployment_id);
   const root = order.root ?? "";
@@ -96,7 +96,8 @@ async function runBuild(
   const disk = plan.steps.length === 0 ? undefined : await machine.disks?.open(places);
   if (!disk) for (const path of folders) await files.own(path, user);
   const written = disk?.written ?? writtenTo(folders, stored_bytes);
-  const steps: Build = { ...run, ...order, sandbox, limits, hide, written, engines: createEngineReader() };
+  const unset = unsetAdvice(example, variables);
+  const steps: Build = { ...run, ...order, sandbox, limits, hide, written, engines: createEngineReader(), unset };
   const at = disk ?? places;
   const building: Box = {
     app: at.app,
@@ -129,21 +130,19 @@ async function runBuild(
   }
   const bytes = await folderBytes(app);
   run.log({ level: "info", message: `Built a release of ${byteSizeText(bytes)}` });
-  const { health, port, workers, schedules, hasInstalled, variables: own } = plan;
-  return {
-    commit,
-    root,
-    ...runs,
-    health: health ?? null,
-    port: port ?? null,
-    hasInstalled,
-    variables: { ...own },
-    ...(example && { example }),
-    bytes,
-    workers,
-    schedules,
-  };
+  return { commit, root, ...runs, ...kept(plan), ...(example && { example }), bytes };
 }
+
+/** What a release keeps of its plan. */
+const kept = ({ health, port, workers, schedules, hasInstalled, otherLanguage, variables }: Plan) => ({
+  health: health ?? null,
+  port: port ?? null,
+  hasInstalled,
+  missing: hasInstalled || otherLanguage === undefined ? [] : [otherLanguage.replace("the", "The")],
+  variables: { ...variables },
+  workers: [...workers],
+  schedules: [...schedules],
+});
 
 /** Refuses commands that cannot run: a file of the repository, or a program of a language that is not built here. */
 async function checkPrograms(plan: Plan, start: string | undefined, look: (script: string) => Promise<string>) {

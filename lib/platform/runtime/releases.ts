@@ -17,7 +17,7 @@ const stored = v.object({
   hasInstalled: v.optional(v.boolean(), true),
   /** Whether its development dependencies were removed. */
   isPruned: v.optional(v.boolean(), false),
-  /** Sentences about parts of its source that could not be fetched. */
+  /** Sentences about parts of its source that were not fetched or not built, which explain a failed start. */
   missing: v.optional(v.array(v.string()), []),
   /** The variables that a file such as `.env.example` names. */
   example: v.optional(v.object({ file: v.string(), names: v.array(v.string()) })),
