@@ -4,7 +4,7 @@ import type { Ids } from "../kernel/ids.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import { createTimeKeeper } from "../store/service-state.ts";
 import type { Store } from "../store/store.ts";
-import { jobsRepository } from "./repository.ts";
+import { jobsRepository, untried } from "./repository.ts";
 import { isOfRuntime } from "./runtime-jobs.ts";
 
 /** Adds durable work: a row, in the transaction of the change that needs it. */
@@ -30,6 +30,11 @@ interface Ports {
 export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: Ports): Queue {
   const jobs = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
+  const added = async (tx: Tx, kind: string, at: number) => {
+    await storeTime(tx);
+    tx.afterCommit(() => wake(at));
+    if (isOfRuntime(kind)) wakeOthers(tx);
+  };
   return {
     async add(tx, kind, args, wait_ms = 0) {
       const at = clock.now() + wait_ms;
@@ -37,23 +42,15 @@ export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: 
         id: ids.next("job"),
         kind,
         args: JSON.stringify(args),
-        state: "waiting",
         run_at: isoOf(at),
-        attempt: 0,
-        failures: 0,
-        crashes: 0,
-        strikes: 0,
+        ...untried,
       });
-      await storeTime(tx);
-      tx.afterCommit(() => wake(at));
-      if (isOfRuntime(kind)) wakeOthers(tx);
+      await added(tx, kind, at);
     },
     async addUnique(tx, kind, args, key, wait_ms = 0) {
       const at = clock.now() + wait_ms;
       await jobs(tx).insertOrAdvance({ id: `job_${key}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
-      await storeTime(tx);
-      tx.afterCommit(() => wake(at));
-      if (isOfRuntime(kind)) wakeOthers(tx);
+      await added(tx, kind, at);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { QueryBuilder } from "../store/engine.ts";
-import type { Queries } from "../store/query.ts";
+import { equal, type Queries } from "../store/query.ts";
 
 /**
  * The most jobs of one claim, which share a commit. With 200, jobs ran a tenth faster (bench `jobs`), but delayed
@@ -9,7 +9,15 @@ import type { Queries } from "../store/query.ts";
 const claimSize = 100;
 /** A job that was running at this many process ends in a row is a suspect. A killed service can do that to any job. */
 export const suspect = 3;
-const untried = { attempt: 0, failures: 0, crashes: 0, strikes: 0 };
+export const untried = { state: "waiting", attempt: 0, failures: 0, crashes: 0, strikes: 0 } as const;
+
+/** Periodic jobs never end, so they do not count among the work that is left. */
+const oneOff = sql<boolean>`kind not like 'service.%'`;
+const earliest = (db: Pick<QueryBuilder, "selectFrom">, ...conditions: readonly RawBuilder<boolean>[]) =>
+  conditions
+    .reduce((jobs, condition) => jobs.where(condition), db.selectFrom("jobs"))
+    .orderBy("run_at")
+    .orderBy("id");
 
 /**
  * The rows of the queue. They have no organization: the job loop works for all of them.
@@ -29,10 +37,7 @@ export function jobsRepository(query: Queries) {
     insertOnce: query.pipelined((db, p: { id: string; kind: string; run_at: string }) =>
       db
         .insertInto("jobs")
-        .values({
-          ...{ id: p.id, kind: p.kind, args: "{}", state: "waiting", run_at: p.run_at },
-          ...untried,
-        })
+        .values({ id: p.id, kind: p.kind, args: "{}", run_at: p.run_at, ...untried })
         .onConflict((conflict) => conflict.doNothing()),
     ),
     /**
@@ -41,10 +46,7 @@ export function jobsRepository(query: Queries) {
     insertOrAdvance: query.pipelined((db, p: { id: string; kind: string; args: string; run_at: string }) =>
       db
         .insertInto("jobs")
-        .values({
-          ...{ id: p.id, kind: p.kind, args: p.args, state: "waiting", run_at: p.run_at },
-          ...untried,
-        })
+        .values({ id: p.id, kind: p.kind, args: p.args, run_at: p.run_at, ...untried })
         .onConflict((conflict) =>
           conflict
             .column("id")
@@ -53,31 +55,12 @@ export function jobsRepository(query: Queries) {
             .whereRef("jobs.run_at", ">", "excluded.run_at"),
         ),
     ),
-    next: query.first((db, _: object) =>
-      db.selectFrom("jobs").select("run_at").where(waiting).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
-    ),
+    next: query.first((db, _: object) => earliest(db, waiting).select("run_at").limit(sql.lit(1))),
     waiting: query.count((db, _: object) => db.selectFrom("jobs").select("id").where(waiting)),
-    /** The next one-off job. Periodic jobs never end, so they do not count. */
-    nextOneOff: query.first((db, _: object) =>
-      db
-        .selectFrom("jobs")
-        .select("run_at")
-        .where(waiting)
-        .where(sql<boolean>`kind not like 'service.%'`)
-        .orderBy("run_at")
-        .orderBy("id")
-        .limit(sql.lit(1)),
-    ),
+    nextOneOff: query.first((db, _: object) => earliest(db, waiting, oneOff).select("run_at").limit(sql.lit(1))),
     /** The waiting one-off jobs. */
     upcoming: query.all((db, _: object) =>
-      db
-        .selectFrom("jobs")
-        .select(["run_at", "kind", "args"])
-        .where(waiting)
-        .where(sql<boolean>`kind not like 'service.%'`)
-        .orderBy("run_at")
-        .orderBy("id")
-        .limit(sql.lit(100)),
+      earliest(db, waiting, oneOff).select(["run_at", "kind", "args"]).limit(sql.lit(100)),
     ),
     /** Counts the attempt with the claim, so that a job that crashes its process cannot loop forever. */
     claim: query.all((db, p: Lease) => claimed(query, db, p, waiting)),
@@ -121,59 +104,41 @@ export function jobsRepository(query: Queries) {
       db.updateTable("jobs").set({ crashes: 0, strikes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
     ),
     /** Clears a suspect that is running while its process stays alive. */
-    clear: query.change((db, p: { id: string; attempt: number }) =>
+    clear: query.change((db, p: Attempt) =>
       db
         .updateTable("jobs")
         .set({ strikes: -1 })
-        .where("id", "=", p.id)
-        .where("attempt", "=", p.attempt)
+        .where(equal(p, "id", "attempt"))
         .where(running),
     ),
     release: query.change((db, p: { owner: string }) =>
       db.updateTable("jobs").set({ state: "waiting" }).where(running).where("lease_owner", "=", p.owner),
     ),
-    renew: query.change((db, p: { id: string; attempt: number; until: string }) =>
-      db
+    renew: query.change((db, p: Attempt & { until: string }) => {
+      const held = db.selectFrom("jobs").select("id").where("id", "=", p.id).where("attempt", "=", p.attempt);
+      return db
         .updateTable("jobs")
         .set({ lease_until: p.until })
-        .where(
-          "id",
-          "in",
-          query.unlocked(
-            db.selectFrom("jobs").select("id").where("id", "=", p.id).where("attempt", "=", p.attempt).where(running),
-          ),
-        ),
-    ),
+        .where("id", "in", query.unlocked(held.where(running)));
+    }),
     /** The attempt number is the fence: a process that lost its lease changes nothing. */
-    remove: query.change((db, p: { id: string; attempt: number }) =>
+    remove: query.change((db, p: Attempt) =>
       db.deleteFrom("jobs").where("id", "=", p.id).where("attempt", "=", p.attempt).where(running),
     ),
-    reschedule: query.change(
-      (
-        db,
-        p: {
-          id: string;
-          attempt: number;
-          run_at: string;
-          failures: number;
-          args: string;
-        },
-      ) =>
-        db
-          .updateTable("jobs")
-          .set({
-            state: "waiting",
-            run_at: p.run_at,
-            failures: p.failures,
-            args: p.args,
-            crashes: 0,
-            strikes: 0,
-          })
-          .where("id", "=", p.id)
-          .where("attempt", "=", p.attempt)
-          .where(running),
+    reschedule: query.change((db, p: Attempt & { run_at: string; failures: number; args: string }) =>
+      db
+        .updateTable("jobs")
+        .set({ state: "waiting", run_at: p.run_at, failures: p.failures, args: p.args, crashes: 0, strikes: 0 })
+        .where(equal(p, "id", "attempt"))
+        .where(running),
     ),
   };
+}
+
+/** The attempt that holds a lease. */
+interface Attempt {
+  readonly id: string;
+  readonly attempt: number;
 }
 
 interface Lease {
@@ -187,16 +152,7 @@ const claimed = ({ unlocked }: Queries, db: QueryBuilder, p: Lease, claimable: R
   db
     // Not part of the condition: PostgreSQL may evaluate the condition for each row, and lock more rows than the limit.
     .with("due", (due) =>
-      unlocked(
-        due
-          .selectFrom("jobs")
-          .select("id")
-          .where(claimable)
-          .where("run_at", "<=", p.now)
-          .orderBy("run_at")
-          .orderBy("id")
-          .limit(sql.lit(claimSize)),
-      ),
+      unlocked(earliest(due, claimable).select("id").where("run_at", "<=", p.now).limit(sql.lit(claimSize))),
     )
     .updateTable("jobs")
     .set((eb) => ({
@@ -213,11 +169,9 @@ function ofRuntimes(query: Queries) {
   /** `own` matches the kinds that belong to this process's runtime. */
   const runnable = (own: string) => sql<boolean>`state = 'waiting' and (kind like ${own} or kind not like '%@%')`;
   return {
-    nextOf: query.first((db, p: { own: string }) =>
-      db.selectFrom("jobs").select("run_at").where(runnable(p.own)).orderBy("run_at").orderBy("id").limit(sql.lit(1)),
-    ),
+    nextOf: query.first((db, p: { own: string }) => earliest(db, runnable(p.own)).select("run_at").limit(sql.lit(1))),
     claimOf: query.all((db, p: Lease & { own: string }) => claimed(query, db, p, runnable(p.own))),
-    find: query.first((db, p: { id: string }) => db.selectFrom("jobs").select("id").where("id", "=", p.id)),
+    find: query.find("jobs", ["id"]),
     /** Ends the leases of a process that has ended. */
     endLeases: query.pipelined((db, p: { own: string; now: string }) =>
       db

@@ -2,7 +2,7 @@ import { type CompiledQuery, type Expression, type Insertable, type RawBuilder, 
 import type { Connection, Engine, QueryBuilder, Statement, StatementUse } from "./engine.ts";
 import { createPages, type Pages } from "./keyset-pages.ts";
 import type { List } from "./keyset-sql.ts";
-import type { Tables } from "./tables.ts";
+import type { Row, Tables } from "./tables.ts";
 
 /** A placeholder for a value that is given at each call. */
 class Parameter {
@@ -24,6 +24,7 @@ interface Compilable<R> {
 type Build<P, R> = (db: QueryBuilder, parameters: P) => Compilable<R>;
 type Rows<P> = (db: QueryBuilder, parameters: P) => Expression<unknown>;
 type Table = keyof Tables;
+type Column<T extends Table> = keyof Row<T> & string;
 type Values = Readonly<Record<string, unknown>>;
 
 /** Counting stops at this many rows, which takes a few milliseconds. */
@@ -69,6 +70,18 @@ export interface Queries {
   all<P, R>(build: Build<P, R>, sharing?: "shared"): (args: P) => Promise<R[]>;
   /** `shared`: on PostgreSQL, the transactions of a group read the same rows once. They must be of `sharedTables`. */
   first<P, R>(build: Build<P, R>, sharing?: "shared"): (args: P) => Promise<R | undefined>;
+  /** The row with these values in some columns. */
+  find<T extends Table, By extends Column<T>>(
+    table: T,
+    by: readonly By[],
+    sharing?: "shared",
+  ): (args: Pick<Row<T>, By>) => Promise<Row<T> | undefined>;
+  /** Sets columns of the row with these values in others, and returns the row. */
+  update<T extends Table, By extends Column<T>, Set extends Column<T>>(
+    table: T,
+    by: readonly By[],
+    columns: readonly Set[],
+  ): (args: Pick<Row<T>, By | Set>) => Promise<Row<T> | undefined>;
   /** A write that returns the number of changed rows. */
   change<P>(build: Build<P, unknown>): (args: P) => Promise<number>;
   /**
@@ -141,6 +154,25 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
   return {
     all: (build, sharing) => prepared("all", build, sharing && { isShared: true }),
     first: (build, sharing) => prepared("first", build, sharing && { isShared: true }),
+    find: (table, by, sharing) =>
+      prepared<Values>(
+        "first",
+        (db, p) =>
+          db
+            .selectFrom(table as Table)
+            .selectAll()
+            .where(equal(p, ...by)),
+        sharing && { isShared: true },
+      ),
+    update: (table, by, columns) =>
+      prepared<Values>("first", (db, p) => {
+        const values = Object.fromEntries(columns.map((column) => [column, p[column]]));
+        return db
+          .updateTable(table as Table)
+          .set(values)
+          .where(equal(p, ...by))
+          .returningAll();
+      }),
     change: (build) => prepared("run", build),
     pipelined: (build) => prepared("send", build),
     count(build) {
@@ -161,6 +193,13 @@ export function createQueries(engine: Engine, connection: Connection, compiled: 
     pages: (list) => createPages(engine, connection, list, shared(new Map())),
   };
 }
+
+/** The condition that columns are equal to the parameters with their names. */
+export const equal = <P extends object>(parameters: P, ...columns: (keyof P & string)[]) =>
+  sql<boolean>`${sql.join(
+    columns.map((column) => sql`${sql.ref(column)} = ${parameters[column]}`),
+    sql` and `,
+  )}`;
 
 /** A new `updated_at`: never earlier than the stored one, even if the machine's clock was set back. */
 export const notEarlier = (stored: "updated_at", at: string) =>

@@ -43,7 +43,6 @@ export const splits: Readonly<Record<string, string>> = {
   "deployments/pushes": "deploys what was pushed to a repository",
   "deployments/cancellation": "ends deployments before their time",
   "deployments/commit-statuses": "tells the code host how deployments of commits go",
-  "deployments/environment-repository": "the newest deployments of an environment, and those that have not ended",
   "deployments/stored-releases": "deployments as a runtime starts them again",
   "deliveries/endpoint-repository": "the rows of endpoints",
   "environments/stored-variables": "how variables are stored, and which ones a copy has",

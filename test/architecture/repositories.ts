@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { folderOf, isRepository, roomOf } from "./folders.ts";
+import { type Query, queriesOf } from "./queries.ts";
 import { isFunction, type Node, nameOf, nodes, parse, type Rule, type Source, said } from "./source.ts";
 
 /** Repository functions without an organization, each with its reason. `jobs/*` is every function of a repository. */
@@ -52,8 +53,6 @@ const unscoped: Readonly<Record<string, string>> = {
   "generations/countQueued": "a metric of the whole service",
   "generations/expiredFiles": "periodic work, for every organization",
   "generations/clearFile": "periodic work, for every organization",
-  "deployments/newest": "scoped to the organization by `newestFirst`",
-  "deployments/newestOf": "scoped to the organization by `newestFirst`",
   "deployments/byId": "the job loop works for every organization",
   "deployments/running": "the job loop: the limit is one over all",
   "deployments/head": "the job loop: an environment's queue, by the project of a row that it holds",
@@ -68,41 +67,6 @@ const unscoped: Readonly<Record<string, string>> = {
   "deployments/nextReadyAt": "the job loop: one job for every organization",
   "deployments/nextReadyHead": "the job loop: the limit is one over all",
 };
-
-export interface Query {
-  readonly name: string;
-  readonly kind: string;
-  readonly given: Node;
-  readonly isShared: boolean;
-  readonly line: number;
-}
-
-const kinds = ["all", "first", "change", "pipelined", "count", "insert", "insertUnique", "pages"];
-
-/** Every `query.first(…)` of a repository, under the name of the property or constant that it becomes. */
-export function queriesOf(source: Source): Query[] {
-  const found: Query[] = [];
-  const search = (node: Node, name: string) => {
-    const key = node.type === "Property" ? node["key"] : node.type === "VariableDeclarator" ? node["id"] : undefined;
-    const called = node.type === "CallExpression" ? nameOf(node["callee"]) : "";
-    const kind = /^query\.(\w+)$/.exec(called)?.[1] ?? "";
-    if (kinds.includes(kind))
-      found.push({
-        name,
-        kind,
-        given: node["arguments"][0],
-        isShared: node["arguments"].length > 1,
-        line: source.line(node),
-      });
-    for (const part of Object.values(node)) {
-      for (const child of Array.isArray(part) ? part : [part]) {
-        if (typeof child?.type === "string") search(child, key?.name ?? name);
-      }
-    }
-  };
-  search(source.program, "");
-  return found;
-}
 
 /** The tables with an `organization_id` in their rows. */
 const scopedTables = (() => {
@@ -122,17 +86,39 @@ function membersOf(type: Node | undefined, aliases: ReadonlyMap<string, Node>): 
   return type?.type === "TSTypeReference" ? membersOf(aliases.get(nameOf(type["typeName"])), aliases) : [];
 }
 
+/** Whether a function puts the organization of one of its parameters into a query, itself or through another function. */
+function usesOrganization(source: Source, body: Node, parameter: string): boolean {
+  return nodes(body).some((node) => {
+    if (nameOf(node) === `${parameter}.organization_id`) return true;
+    if (node.type !== "CallExpression") return false;
+    const given = node["arguments"] as Node[];
+    const i = given.findIndex((one) => nameOf(one) === parameter);
+    if (i < 0) return false;
+    if (nameOf(node["callee"]) === "equal") return given.some((one) => one["value"] === "organization_id");
+    const called = nodes(source.program).find(
+      ({ type, id }) => type === "VariableDeclarator" && id.name === nameOf(node["callee"]),
+    )?.["init"];
+    const next = called && isFunction(called) ? nameOf(called["params"][i]) : "";
+    return next !== "" && usesOrganization(source, called, next);
+  });
+}
+
 /** Whether a query can only reach the rows of one organization. */
 function isScoped(source: Source, { kind, given }: Query): boolean {
   if (kind === "insert" || kind === "insertUnique") return scopedTables.includes(given["value"]);
   if (kind === "pages") return /within: \[[^\]]*"organization_id"/.test(source.text.slice(given.start, given.end));
+  if (kind === "find" || kind === "update") {
+    const [table, by] = given["arguments"];
+    const column = table.value === "organizations" ? "id" : "organization_id";
+    return by.elements.some((one: Node) => one["value"] === column);
+  }
   const aliases = new Map<string, Node>();
   for (const node of nodes(source.program))
     if (node.type === "TSTypeAliasDeclaration") aliases.set(node["id"].name, node["typeAnnotation"]);
   const parameter = given["params"]?.[1];
   const members = membersOf(parameter?.typeAnnotation?.typeAnnotation, aliases);
-  const used = nodes(given).some((node) => nameOf(node) === `${parameter?.name}.organization_id`);
-  return members.includes("organization_id") && used;
+  const isUsed = usesOrganization(source, given, parameter?.name);
+  return members.includes("organization_id") && isUsed;
 }
 
 const place = (source: Source, name: string) => `${folderOf(source.path)}/${name}`;
@@ -177,9 +163,20 @@ export const repositoryRules: readonly Rule[] = [
         'export const a = (query) => ({ list: query.pages({ table: "users", filters: ["status"] }) });',
       ],
       ["lib/features/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("rate_windows") });'],
+      ["lib/features/users/repository.ts", find('.where(equal(p, "id"))')],
+      ["lib/features/users/repository.ts", 'export const a = (query) => ({ find: query.find("users", ["id"]) });'],
+      [
+        "lib/features/users/repository.ts",
+        'export const a = (query) => ({ update: query.update("users", ["id"], ["organization_id"]) });',
+      ],
     ],
     keeps: [
       ["lib/features/users/repository.ts", find('.where("organization_id", "=", p.organization_id)')],
+      ["lib/features/users/repository.ts", find('.where(equal(p, "organization_id"))')],
+      [
+        "lib/features/users/repository.ts",
+        'export const a = (query) => ({ find: query.find("users", ["id", "organization_id"]) });',
+      ],
       ["lib/jobs/repository.ts", find("")],
       ["lib/features/users/repository.ts", 'export const a = (query) => ({ insert: query.insert("users") });'],
     ],

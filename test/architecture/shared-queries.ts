@@ -1,12 +1,12 @@
 import { sharedTables } from "../../lib/store/query.ts";
 import { isRepository } from "./folders.ts";
-import { type Query, queriesOf } from "./repositories.ts";
+import { type Query, queriesOf } from "./queries.ts";
 import { nodes, type Rule, said } from "./source.ts";
 
 /** The tables of a query whose rows the transactions of a group must not share. */
 const unshareable = ({ isShared, given }: Query): string[] =>
   nodes(given)
-    .filter((node) => isShared && /(From|Join)$/.test(node["callee"]?.property?.name ?? ""))
+    .filter((node) => isShared && /(From|Join|find)$/.test(node["callee"]?.property?.name ?? ""))
     .map((node) => String(node["arguments"][0].value))
     .filter((table) => !sharedTables.has(table));
 
@@ -21,7 +21,10 @@ export const sharedQueryRule: Rule = {
           unshareable(query).map((table) => said(source, query.line, `shares rows of ${table}; see sharedTables`)),
         )
       : [],
-  breaks: [["lib/features/users/repository.ts", sharing("jobs", ', "shared"')]],
+  breaks: [
+    ["lib/features/users/repository.ts", sharing("jobs", ', "shared"')],
+    ["lib/features/users/repository.ts", 'export const a = (query) => ({ b: query.find("jobs", ["id"], "shared") });'],
+  ],
   keeps: [
     ["lib/features/users/repository.ts", sharing("users", ', "shared"')],
     ["lib/features/users/repository.ts", sharing("jobs")],

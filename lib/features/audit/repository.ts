@@ -12,18 +12,10 @@ export function auditRepository(query: Queries) {
     }),
     /** Pruning goes organization by organization, because the index begins with the organization. */
     organizations: query.all((db, _: object) => db.selectFrom("organizations").select("id").orderBy("id")),
-    prune: query.change((db, p: { organization_id: string; below: string }) =>
-      db
-        .deleteFrom("audit_log")
-        .where("organization_id", "=", p.organization_id)
-        .where("id", "in", (eb) =>
-          eb
-            .selectFrom("audit_log")
-            .select("id")
-            .where("organization_id", "=", p.organization_id)
-            .where("id", "<", p.below)
-            .limit(sql.lit(500)),
-        ),
-    ),
+    prune: query.change((db, p: { organization_id: string; below: string }) => {
+      const its = db.selectFrom("audit_log").select("id").where("organization_id", "=", p.organization_id);
+      const old = its.where("id", "<", p.below).limit(sql.lit(500));
+      return db.deleteFrom("audit_log").where("organization_id", "=", p.organization_id).where("id", "in", old);
+    }),
   };
 }

@@ -1,29 +1,19 @@
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
-type Family = Row<"endpoints">["family"];
+type OfFamily = { organization_id: string; family: Row<"endpoints">["family"] };
 
 export function endpointsRepository(query: Queries) {
   return {
     insert: query.insert("endpoints"),
     list: query.pages({ table: "endpoints", within: ["organization_id", "family"] }),
-    find: query.first(
-      (db, p: Key & { family: Family }) =>
-        db
-          .selectFrom("endpoints")
-          .selectAll()
-          .where("id", "=", p.id)
-          .where("organization_id", "=", p.organization_id)
-          .where("family", "=", p.family),
-      "shared",
-    ),
-    count: query.count((db, p: { organization_id: string; family: Family }) =>
+    find: query.find("endpoints", ["id", "organization_id", "family"], "shared"),
+    count: query.count((db, p: OfFamily) =>
       db
         .selectFrom("endpoints")
         .select("id")
-        .where("organization_id", "=", p.organization_id)
-        .where("family", "=", p.family),
+        .where(equal(p, "organization_id", "family")),
     ),
     ofOrganization: query.all(
       (db, p: { organization_id: string }) =>
@@ -35,24 +25,17 @@ export function endpointsRepository(query: Queries) {
           .orderBy("id"),
       "shared",
     ),
-    update: query.first((db, p: Key & Omit<Row<"endpoints">, "succeeded_at" | "created_at">) =>
-      db
-        .updateTable("endpoints")
-        .set({ family: p.family, type: p.type, name: p.name, status: p.status })
-        .set({ events: p.events, config: p.config, sealed: p.sealed, epoch: p.epoch })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .returningAll(),
+    update: query.update(
+      "endpoints",
+      ["id", "organization_id"],
+      ["family", "type", "name", "status", "events", "config", "sealed", "epoch"],
     ),
-    remove: query.change((db, p: Key) =>
-      db.deleteFrom("endpoints").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
-    ),
+    remove: query.change((db, p: Key) => db.deleteFrom("endpoints").where(equal(p, "id", "organization_id"))),
     succeeded: query.change((db, p: Key & { at: string }) =>
       db
         .updateTable("endpoints")
         .set({ succeeded_at: p.at })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "id", "organization_id"))
         .where((eb) => eb.or([eb("succeeded_at", "is", null), eb("succeeded_at", "<", p.at)])),
     ),
     /** For every organization, because a push to the connected app reaches them all. */
@@ -60,16 +43,15 @@ export function endpointsRepository(query: Queries) {
       db.selectFrom("endpoints").selectAll().where("type", "=", p.type).orderBy("id"),
     ),
     ofFamily: query.all(
-      (db, p: { organization_id: string; family: Row<"endpoints">["family"] }) =>
+      (db, p: OfFamily) =>
         db
           .selectFrom("endpoints")
           .selectAll()
-          .where("organization_id", "=", p.organization_id)
-          .where("family", "=", p.family)
+          .where(equal(p, "organization_id", "family"))
           .orderBy("id"),
       "shared",
     ),
     /** For every organization, because jobs work for them all. */
-    forJob: query.first((db, p: { id: string }) => db.selectFrom("endpoints").selectAll().where("id", "=", p.id)),
+    forJob: query.find("endpoints", ["id"]),
   };
 }

@@ -1,12 +1,12 @@
 import { sql } from "kysely";
 import type { QueryBuilder } from "../../store/engine.ts";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 import { maxAttempts } from "./backoff.ts";
 
 type Of = { organization_id: string };
 type Key = Of & { id: string };
-type OfEndpoint = { organization_id: string; endpoint_id: string };
+type OfEndpoint = Of & { endpoint_id: string };
 /** `tries` counts all attempts; `rung` counts those of the retry schedule, which a recovery restarts. */
 type Counters = Pick<Row<"deliveries">, "tries" | "rung">;
 
@@ -55,14 +55,7 @@ export function deliveriesRepository(query: Queries) {
       order: "asc",
       columns: ["id"],
     }),
-    find: query.first((db, p: Key & { endpoint_id: string }) =>
-      db
-        .selectFrom("deliveries")
-        .selectAll()
-        .where("id", "=", p.id)
-        .where("endpoint_id", "=", p.endpoint_id)
-        .where("organization_id", "=", p.organization_id),
-    ),
+    find: query.find("deliveries", ["id", "endpoint_id", "organization_id"]),
     /** The attempts of consecutive deliveries of an endpoint, unordered. */
     attempts: query.all((db, p: OfEndpoint & { oldest: string; newest: string }) =>
       db
@@ -79,8 +72,7 @@ export function deliveriesRepository(query: Queries) {
     dropAttempts: query.change((db, p: { organization_id: string; delivery_id: string; upTo: number }) =>
       db
         .deleteFrom("delivery_attempts")
-        .where("delivery_id", "=", p.delivery_id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "delivery_id", "organization_id"))
         .where("number", "<=", p.upTo),
     ),
     /** Counts a scheduled attempt, unless another attempt was counted since the row was read. */
@@ -88,10 +80,7 @@ export function deliveriesRepository(query: Queries) {
       db
         .updateTable("deliveries")
         .set({ tries: p.nextTries, rung: p.nextRung })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where("tries", "=", p.tries)
-        .where("rung", "=", p.rung)
+        .where(equal(p, "id", "organization_id", "tries", "rung"))
         .where(isPending)
         .where(isCurrent),
     ),
@@ -99,8 +88,7 @@ export function deliveriesRepository(query: Queries) {
       db
         .updateTable("deliveries")
         .set({ status: "succeeded", next_attempt_at: null })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "id", "organization_id"))
         .where(hasEndpoint),
     ),
     /** Settles a failed attempt, unless another attempt was counted since. */
@@ -108,9 +96,7 @@ export function deliveriesRepository(query: Queries) {
       db
         .updateTable("deliveries")
         .set({ status: p.status, next_attempt_at: p.next_attempt_at })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where("rung", "=", p.rung)
+        .where(equal(p, "id", "organization_id", "rung"))
         .where(isPending)
         .where(isCurrent),
     ),
@@ -119,8 +105,7 @@ export function deliveriesRepository(query: Queries) {
       db
         .updateTable("deliveries")
         .set({ epoch: p.epoch })
-        .where("endpoint_id", "=", p.endpoint_id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "endpoint_id", "organization_id"))
         .where("rung", "=", sql.lit(maxAttempts))
         .where(isPending),
     ),
@@ -130,8 +115,7 @@ export function deliveriesRepository(query: Queries) {
         db
           .updateTable("deliveries")
           .set({ status: "pending", next_attempt_at: p.now, rung: 0, epoch: p.epoch })
-          .where("endpoint_id", "=", p.endpoint_id)
-          .where("organization_id", "=", p.organization_id)
+          .where(equal(p, "endpoint_id", "organization_id"))
           .where("id", ">", p.after)
           .where("id", "<=", p.to)
           .where("created_at", ">=", p.since)
@@ -184,18 +168,10 @@ export function deliveriesRepository(query: Queries) {
     ),
 
     /** Deletes a batch of an endpoint's newest deliveries with their attempts, and returns how many. */
-    removeBatch: query.change((db, p: OfEndpoint) =>
-      db
-        .deleteFrom("deliveries")
-        .where("id", "in", (eb) =>
-          eb
-            .selectFrom("deliveries")
-            .select("id")
-            .where("endpoint_id", "=", p.endpoint_id)
-            .where("organization_id", "=", p.organization_id)
-            .orderBy("id", "desc")
-            .limit(sql.lit(removalBatch)),
-        ),
-    ),
+    removeBatch: query.change((db, p: OfEndpoint) => {
+      const its = db.selectFrom("deliveries").where(equal(p, "endpoint_id", "organization_id"));
+      const newest = its.select("id").orderBy("id", "desc").limit(sql.lit(removalBatch));
+      return db.deleteFrom("deliveries").where("id", "in", newest);
+    }),
   };
 }

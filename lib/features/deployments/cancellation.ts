@@ -3,7 +3,6 @@ import type { Caller } from "../../kernel/operation.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
-import { environmentDeploymentsRepository } from "./environment-repository.ts";
 import { deploymentsRepository } from "./repository.ts";
 import type { Rollout } from "./rollout.ts";
 
@@ -13,7 +12,6 @@ type EnvironmentKey = Pick<Deployment, "organization_id" | "project_id" | "envir
 /** Ends deployments early: one, or all of an environment. */
 export function createCancellation({ store, rollout }: { readonly store: Store; readonly rollout: Rollout }) {
   const deployments = store.using(deploymentsRepository);
-  const inEnvironment = store.using(environmentDeploymentsRepository);
 
   /** Cancels a deployment; undefined if it is too late. */
   const cancel = async (tx: Tx, before: Deployment) => {
@@ -37,7 +35,7 @@ export function createCancellation({ store, rollout }: { readonly store: Store; 
     },
 
     /** The time of the last deployment of an environment. */
-    deployedAt: async (tx: Tx, key: EnvironmentKey) => (await inEnvironment(tx).newest(key))?.created_at,
+    deployedAt: async (tx: Tx, key: EnvironmentKey) => (await deployments(tx).newest(key))?.created_at,
 
     /** Ends the queued and running deployments of an environment. A deployment that is rolling out fails. */
     async cancelAll(tx: Tx, key: EnvironmentKey): Promise<void> {

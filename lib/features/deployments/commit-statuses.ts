@@ -7,7 +7,7 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
-import { environmentDeploymentsRepository } from "./environment-repository.ts";
+import { deploymentsRepository } from "./repository.ts";
 import { sourceOf } from "./stored-releases.ts";
 
 type Deployment = Row<"deployments">;
@@ -78,11 +78,11 @@ export type CommitStatuses = ReturnType<typeof createCommitStatuses>;
  */
 export function createCommitStatuses(ports: Ports) {
   const { store, clock, log, queue, codeHost, rights, isOwn, projectName, urlOf } = ports;
-  const inEnvironment = store.using(environmentDeploymentsRepository);
+  const deployments = store.using(deploymentsRepository);
 
   /** The status to report now; undefined if the deployment was removed. */
   const read = async (key: Key, tx?: Tx) => {
-    const row = await inEnvironment(tx).newestOf(key);
+    const row = await deployments(tx).newestOf(key);
     return row && { row, state: `${row.id} ${states[row.status][0]}` };
   };
 

@@ -6,7 +6,6 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
-import { environmentDeploymentsRepository } from "./environment-repository.ts";
 import { deploymentsRepository } from "./repository.ts";
 
 type Deployment = Row<"deployments">;
@@ -39,7 +38,6 @@ export function createEnvironmentQueues(
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
-  const inEnvironment = store.using(environmentDeploymentsRepository);
 
   /**
    * Adds the job that starts heads of queues. On PostgreSQL each organization has its own job: with a common row,
@@ -83,7 +81,7 @@ export function createEnvironmentQueues(
     const { shared } = tx;
     const answer =
       shared?.get(nameOf(environment)) ??
-      inEnvironment(tx)
+      deployments(tx)
         .unfinished(environment)
         .then((found) => !found);
     shared?.set(nameOf(environment), answer);

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { isoOf, latestInstant } from "../../kernel/clock.ts";
 import type { QueryBuilder } from "../../store/engine.ts";
-import { notEarlier, type Queries } from "../../store/query.ts";
+import { equal, notEarlier, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 import { deploymentItem } from "./schema.ts";
 import { lifecycle, type MoveName } from "./states.ts";
@@ -11,8 +11,8 @@ type EnvironmentKey = { project_id: string; environment: string };
 type MoveParameters = Key & { at: string } & Pick<Row<"deployments">, "version" | "pin" | "release">;
 
 /** The planner uses a partial index only if the query contains its condition word for word. */
-export const running = sql<boolean>`status in ('building', 'deploying')`;
-export const queued = sql<boolean>`status = 'queued'`;
+const running = sql<boolean>`status in ('building', 'deploying')`;
+const queued = sql<boolean>`status = 'queued'`;
 const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
 /** A queue head that a tester steps never becomes ready by itself. */
 const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latestInstant)}`;
@@ -22,15 +22,18 @@ const released = sql<boolean>`${active} and release is not null`;
 /** Deleted projects whose rows are still being removed: their deployments are neither shown nor run. */
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`project_id not in (${removedProjects})`;
-const ofId = (db: QueryBuilder, id: string) => db.selectFrom("deployments").where("id", "=", id).where(notRemoved);
-const change = (db: QueryBuilder, id: string) => db.updateTable("deployments").where("id", "=", id);
+const ofId = (db: QueryBuilder, p: { id: string }) =>
+  db.selectFrom("deployments").where("id", "=", p.id).where(notRemoved);
+const change = (db: QueryBuilder, p: Key) => db.updateTable("deployments").where(equal(p, "id", "organization_id"));
 /** In the order of the partial index; in any other order the planner reads the whole table. */
 const allRunning = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(running).where(notRemoved).orderBy("project_id").orderBy("environment");
 const timedHeads = (db: QueryBuilder) =>
   db.selectFrom("deployments").where(timedHead).orderBy("ready_at").limit(sql.lit(1));
-const inEnvironment = (db: QueryBuilder, { project_id, environment }: EnvironmentKey) =>
-  db.selectFrom("deployments").where("project_id", "=", project_id).where("environment", "=", environment);
+const inEnvironment = (db: QueryBuilder, p: EnvironmentKey) =>
+  db.selectFrom("deployments").where(equal(p, "project_id", "environment"));
+const newestFirst = (db: QueryBuilder, p: EnvironmentKey & { organization_id: string }) =>
+  inEnvironment(db, p).where("organization_id", "=", p.organization_id).orderBy("id", "desc").limit(sql.lit(1));
 /** The number of rows that one transaction removes: a few milliseconds of work. */
 export const deploymentBatch = 50;
 export const logBatch = 500;
@@ -53,19 +56,15 @@ const indexes = [
   ["project_id", "status"],
 ] as const;
 
+const newestBatch = (db: QueryBuilder, { project_id }: { project_id: string }) => {
+  const newest = db.selectFrom("deployments").select("id").where("project_id", "=", project_id).orderBy("id", "desc");
+  return newest.limit(sql.lit(deploymentBatch));
+};
+
 const removals = (query: Queries) => ({
   /** Removes a batch of a project's newest deployments, after their logs; returns their number. */
   removeBatch: query.change((db, p: { project_id: string }) =>
-    db
-      .deleteFrom("deployments")
-      .where("id", "in", (eb) =>
-        eb
-          .selectFrom("deployments")
-          .select("id")
-          .where("project_id", "=", p.project_id)
-          .orderBy("id", "desc")
-          .limit(sql.lit(deploymentBatch)),
-      ),
+    db.deleteFrom("deployments").where("id", "in", newestBatch(db, p)),
   ),
   /** Removes a batch of log entries of the deployments that `removeBatch` removes next; returns their number. */
   removeLogBatch: query.change((db, p: { project_id: string }) =>
@@ -76,33 +75,29 @@ const removals = (query: Queries) => ({
         eb
           .selectFrom("deployment_logs")
           .select(["deployment_id", "seq"])
-          .where("deployment_id", "in", (of) =>
-            of
-              .selectFrom("deployments")
-              .select("id")
-              .where("project_id", "=", p.project_id)
-              .orderBy("id", "desc")
-              .limit(sql.lit(deploymentBatch)),
-          )
+          .where("deployment_id", "in", newestBatch(db, p))
           .limit(sql.lit(logBatch))
           .$asTuple("deployment_id", "seq"),
     ),
   ),
 });
 
-/** Ready heads of queues, ordered by organization id. */
-const turns = (query: Queries) => ({
-  /** The oldest ready head of the first organization after `after`. */
-  nextReadyHead: query.first((db, p: { after: string }) =>
-    db
-      .selectFrom("deployments")
-      .selectAll()
-      .where(readyHead)
-      .where("organization_id", ">", p.after)
-      .where(notRemoved)
-      .orderBy("organization_id")
-      .orderBy("id")
+/** The newest deployments of an environment, and those that have not ended. */
+const ofEnvironment = (query: Queries) => ({
+  /** A deployment that a new one would have to wait for. */
+  unfinished: query.first((db, p: EnvironmentKey) =>
+    inEnvironment(db, p)
+      .select("id")
+      .where(queued)
+      .unionAll(inEnvironment(db, p).select("id").where(running))
       .limit(sql.lit(1)),
+  ),
+  newest: query.first((db, p: EnvironmentKey & { organization_id: string }) => newestFirst(db, p).select("created_at")),
+  /** The newest deployment of a commit. */
+  newestOf: query.first((db, p: EnvironmentKey & { organization_id: string; commit: string }) =>
+    newestFirst(db, p)
+      .selectAll()
+      .where((eb) => eb.or([eb("revision", "=", p.commit), eb("version", "=", p.commit), eb("pin", "=", p.commit)])),
   ),
 });
 
@@ -113,20 +108,9 @@ export function deploymentsRepository(query: Queries) {
       const { from, to } = lifecycle.moves[name];
       const isEnd = lifecycle.terminal.some((state) => state === to);
       const at = notEarlier("updated_at", p.at);
-      return db
-        .updateTable("deployments")
-        .set({
-          status: to,
-          updated_at: at,
-          step_at: p.at,
-          version: p.version,
-          pin: p.pin,
-          release: p.release,
-          ...(isEnd ? { completed_at: at } : {}),
-          ...(to === "active" ? { deployed_at: at } : {}),
-        })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
+      const set = { status: to, updated_at: at, step_at: p.at, version: p.version, pin: p.pin, release: p.release };
+      return change(db, p)
+        .set({ ...set, ...(isEnd && { completed_at: at }), ...(to === "active" && { deployed_at: at }) })
         .where("status", "in", from)
         .where(notRemoved)
         .returningAll();
@@ -144,29 +128,18 @@ export function deploymentsRepository(query: Queries) {
       json: ["created_by"],
       exclude: { column: "project_id", in: removedProjects },
     }),
-    shown: query.first((db, p: Key) => ofId(db, p.id).select(shown).where("organization_id", "=", p.organization_id)),
-    find: query.first((db, p: Key) => ofId(db, p.id).selectAll().where("organization_id", "=", p.organization_id)),
+    shown: query.first((db, p: Key) => ofId(db, p).select(shown).where("organization_id", "=", p.organization_id)),
+    find: query.first((db, p: Key) => ofId(db, p).selectAll().where("organization_id", "=", p.organization_id)),
     moves: Object.fromEntries(Object.keys(lifecycle.moves).map((name) => [name, move(name as MoveName)])) as Record<
       MoveName,
       ReturnType<typeof move>
     >,
     setLogSize: query.pipelined((db, p: Key & { log_entries: number; log_bytes: number }) =>
-      change(db, p.id)
-        .set({ log_entries: p.log_entries, log_bytes: p.log_bytes })
-        .where("organization_id", "=", p.organization_id),
+      change(db, p).set({ log_entries: p.log_entries, log_bytes: p.log_bytes }),
     ),
-    setPin: query.pipelined((db, p: Key & { pin: string }) =>
-      change(db, p.id).set({ pin: p.pin }).where("organization_id", "=", p.organization_id),
-    ),
+    setPin: query.pipelined((db, p: Key & { pin: string }) => change(db, p).set({ pin: p.pin })),
     /** Makes a queued deployment ready now. */
-    skipDelay: query.pipelined((db, p: Key & { now: string }) =>
-      db
-        .updateTable("deployments")
-        .set({ ready_at: p.now })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
-        .where(queued),
-    ),
+    skipDelay: query.pipelined((db, p: Key & { now: string }) => change(db, p).set({ ready_at: p.now }).where(queued)),
     /**
      * The project of a repository's newest deployment, into which a push deploys. Reads the index project by project,
      * so that skipping a project in removal takes one step, however many deployments it has.
@@ -198,7 +171,7 @@ export function deploymentsRepository(query: Queries) {
     ),
 
     /** For the job loop, which works for every organization. */
-    byId: query.first((db, p: { id: string }) => ofId(db, p.id).selectAll()),
+    byId: query.first((db, p: { id: string }) => ofId(db, p).selectAll()),
     running: query.all((db, _: object) => allRunning(db).select(["status", "organization_id"])),
     /** A metric over all organizations. Deployments of deleted projects count until they are removed. */
     countQueued: query.count((db, _: object) => db.selectFrom("deployments").select("id").where(queued)),
@@ -211,27 +184,31 @@ export function deploymentsRepository(query: Queries) {
         .limit(sql.lit(1)),
     ),
     runningIn: query.first((db, p: EnvironmentKey) => inEnvironment(db, p).select("id").where(running)),
-    markHead: query.pipelined((db, p: Key) =>
-      change(db, p.id).set({ lined_up: 1 }).where("organization_id", "=", p.organization_id),
-    ),
-    markReady: query.pipelined((db, p: { now: string }) =>
-      db
-        .updateTable("deployments")
-        .set({ lined_up: 2 })
-        // Skips locked heads: the transaction with the lock starts the ready heads itself before it commits.
-        .where(
-          "id",
-          "in",
-          query.unlocked(db.selectFrom("deployments").select("id").where(waitingHead).where("ready_at", "<=", p.now)),
-        ),
-    ),
+    markHead: query.pipelined((db, p: Key) => change(db, p).set({ lined_up: 1 })),
+    markReady: query.pipelined((db, p: { now: string }) => {
+      const heads = db.selectFrom("deployments").select("id").where(waitingHead).where("ready_at", "<=", p.now);
+      // Skips locked heads: the transaction with the lock starts the ready heads itself before it commits.
+      return db.updateTable("deployments").set({ lined_up: 2 }).where("id", "in", query.unlocked(heads));
+    }),
     nextReadyAt: query.first((db, _: object) => timedHeads(db).select(["organization_id", "ready_at"])),
     nextReadyAtOf: query.first((db, p: { organization_id: string }) =>
       // `|| ''` keeps the planner off the organization's index, which holds its whole queue.
       timedHeads(db).select("ready_at").where(sql<boolean>`organization_id || '' = ${p.organization_id}`),
     ),
-    ...turns(query),
+    /** The oldest ready head of the first organization after `after`. */
+    nextReadyHead: query.first((db, p: { after: string }) =>
+      db
+        .selectFrom("deployments")
+        .selectAll()
+        .where(readyHead)
+        .where("organization_id", ">", p.after)
+        .where(notRemoved)
+        .orderBy("organization_id")
+        .orderBy("id")
+        .limit(sql.lit(1)),
+    ),
 
+    ...ofEnvironment(query),
     ...removals(query),
 
     insertLog: query.insert("deployment_logs"),

@@ -8,21 +8,9 @@ export const lifecycle = machine({
   moves: {
     build: { from: ["queued"], to: "building", event: "deployment.started" },
     rollout: { from: ["building"], to: "deploying" },
-    succeed: {
-      from: ["deploying"],
-      to: "active",
-      event: "deployment.succeeded",
-    },
-    fail: {
-      from: ["building", "deploying"],
-      to: "failed",
-      event: "deployment.failed",
-    },
-    restore: {
-      from: ["deploying"],
-      to: "rolled_back",
-      event: "deployment.rolled_back",
-    },
+    succeed: { from: ["deploying"], to: "active", event: "deployment.succeeded" },
+    fail: { from: ["building", "deploying"], to: "failed", event: "deployment.failed" },
+    restore: { from: ["deploying"], to: "rolled_back", event: "deployment.rolled_back" },
     cancel: { from: ["queued", "building"], to: "cancelled" },
   },
 });

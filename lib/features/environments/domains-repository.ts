@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
 import type { QueryBuilder } from "../../store/engine.ts";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
 type Key = { project_id: string; environment: string };
@@ -24,14 +24,8 @@ const hostsOf = (where: RawBuilder<unknown>) =>
 
 /** The host names of environments, and hosts that organizations released. */
 export function domainsRepository(query: Queries) {
-  const ofApp = (db: QueryBuilder, p: Key) =>
-    db.selectFrom("app_domains").where("project_id", "=", p.project_id).where("environment", "=", p.environment);
   const change = (db: QueryBuilder, p: Named) =>
-    db
-      .updateTable("app_domains")
-      .where("project_id", "=", p.project_id)
-      .where("environment", "=", p.environment)
-      .where("name", "=", p.name);
+    db.updateTable("app_domains").where(equal(p, "project_id", "environment", "name"));
   /** Releases all hosts of a project or of one environment. */
   const giveUp = (hosts: RawBuilder<unknown>, p: { until: string }) =>
     sql`insert into given_up_hosts (name, organization_id, until)
@@ -47,7 +41,13 @@ export function domainsRepository(query: Queries) {
     ),
     /** The environment that already has a domain: it serves the domain, or waits for it in the same organization. */
     domainOfOther: query.first(domainOfOther),
-    domainsOf: query.all((db, p: Key) => ofApp(db, p).selectAll().orderBy("name")),
+    domainsOf: query.all((db, p: Key) =>
+      db
+        .selectFrom("app_domains")
+        .selectAll()
+        .where(equal(p, "project_id", "environment"))
+        .orderBy("name"),
+    ),
     domainsOfRange: query.all((db, p: EnvironmentRange) =>
       db
         .selectFrom("app_domains")
@@ -63,14 +63,10 @@ export function domainsRepository(query: Queries) {
     ),
     setDomainReason: query.pipelined((db, p: Named & { reason: string }) => change(db, p).set({ reason: p.reason })),
     removeDomain: query.pipelined((db, p: Named) =>
-      db
-        .deleteFrom("app_domains")
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
-        .where("name", "=", p.name),
+      db.deleteFrom("app_domains").where(equal(p, "project_id", "environment", "name")),
     ),
     removeDomains: query.change((db, p: Key) =>
-      db.deleteFrom("app_domains").where("project_id", "=", p.project_id).where("environment", "=", p.environment),
+      db.deleteFrom("app_domains").where(equal(p, "project_id", "environment")),
     ),
     removeDomainsOfProject: query.change((db, p: OfProject) =>
       db.deleteFrom("app_domains").where("project_id", "=", p.project_id),

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
 type Key = { project_id: string; name: string };
@@ -12,11 +12,7 @@ export function environmentsRepository(query: Queries) {
   return {
     insert: query.insert("environments"),
     list: query.pages({ table: "environments", within: ["project_id"], key: "name", order: "asc" }),
-    find: query.first(
-      (db, p: Key) =>
-        db.selectFrom("environments").selectAll().where("project_id", "=", p.project_id).where("name", "=", p.name),
-      "shared",
-    ),
+    find: query.find("environments", ["project_id", "name"], "shared"),
     put: query.change((db, p: Row<"environments">) =>
       db
         .insertInto("environments")
@@ -29,22 +25,12 @@ export function environmentsRepository(query: Queries) {
           })),
         ),
     ),
-    remove: query.change((db, p: Key) =>
-      db.deleteFrom("environments").where("project_id", "=", p.project_id).where("name", "=", p.name),
-    ),
+    remove: query.change((db, p: Key) => db.deleteFrom("environments").where(equal(p, "project_id", "name"))),
     /** Removes a batch of a project's environments; returns their number. */
-    removeBatch: query.change((db, p: { project_id: string }) =>
-      db
-        .deleteFrom("environments")
-        .where("project_id", "=", p.project_id)
-        .where("name", "in", (eb) =>
-          eb
-            .selectFrom("environments")
-            .select("name")
-            .where("project_id", "=", p.project_id)
-            .orderBy("name")
-            .limit(sql.lit(batch)),
-        ),
-    ),
+    removeBatch: query.change((db, p: { project_id: string }) => {
+      const its = db.selectFrom("environments").select("name").where("project_id", "=", p.project_id);
+      const first = its.orderBy("name").limit(sql.lit(batch));
+      return db.deleteFrom("environments").where("project_id", "=", p.project_id).where("name", "in", first);
+    }),
   };
 }

@@ -1,10 +1,11 @@
 import { sql } from "kysely";
 import type { QueryBuilder } from "../../store/engine.ts";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 import { lifecycle, type MoveName } from "./states.ts";
 
-type Key = { organization_id: string; id: string };
+type OfOrganization = { organization_id: string };
+type Key = OfOrganization & { id: string };
 const columns = {
   ...{ id: true, organization_id: true, model: true, kind: true, status: true, input: true, script: true },
   ...{ ready_at: true, step_at: true, created_at: true, completed_at: true, handle: true, progress: true },
@@ -17,10 +18,6 @@ const moved = [
   ...(["error_code", "error_message"] as const),
 ] as const;
 export type Movable = Pick<Row<"generations">, (typeof moved)[number]>;
-
-type UsageParameters = Pick<Row<"generation_usage">, "date" | "model" | "generations" | "cost_micros"> & {
-  organization_id: string;
-};
 
 /** A partial index is used only if the query repeats its condition word for word. */
 const queued = sql<boolean>`status = 'queued'`;
@@ -53,8 +50,7 @@ export function generationsRepository(query: Queries) {
             : {}),
           ...(to === "failed" ? { error_code: p.error_code, error_message: p.error_message } : {}),
         })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "id", "organization_id"))
         .where("status", "in", from)
         .returningAll();
     });
@@ -63,9 +59,7 @@ export function generationsRepository(query: Queries) {
     insert: query.insert("generations"),
     /** The input of a row is empty if it is long. */
     list: query.pages({ table: "generations", within: ["organization_id"], columns: listed, long: "input" }),
-    find: query.first((db, p: Key) =>
-      db.selectFrom("generations").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
-    ),
+    find: query.find("generations", ["id", "organization_id"]),
     moves: Object.fromEntries(Object.keys(lifecycle.moves).map((name) => [name, move(name as MoveName)])) as Record<
       MoveName,
       ReturnType<typeof move>
@@ -74,8 +68,7 @@ export function generationsRepository(query: Queries) {
       db
         .updateTable("generations")
         .set({ ready_at: p.now })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "id", "organization_id"))
         .where(queued),
     ),
     /** Stores the handle for polling the driver, as long as the generation is in progress. */
@@ -83,12 +76,11 @@ export function generationsRepository(query: Queries) {
       db
         .updateTable("generations")
         .set({ handle: p.handle, progress: p.progress })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "id", "organization_id"))
         .where("status", "=", "in_progress"),
     ),
 
-    count: query.change((db, p: UsageParameters) =>
+    count: query.change((db, p: OfOrganization & Row<"generation_usage">) =>
       db
         .insertInto("generation_usage")
         .values({
@@ -105,7 +97,7 @@ export function generationsRepository(query: Queries) {
           })),
         ),
     ),
-    usage: query.all((db, p: { organization_id: string; from: string; to: string }) =>
+    usage: query.all((db, p: OfOrganization & { from: string; to: string }) =>
       db
         .selectFrom("generation_usage")
         .selectAll()
@@ -117,14 +109,14 @@ export function generationsRepository(query: Queries) {
     ),
 
     /** For the job loop and for signed links, which work across organizations. */
-    byId: query.first((db, p: { id: string }) => db.selectFrom("generations").selectAll().where("id", "=", p.id)),
+    byId: query.find("generations", ["id"]),
     /** In the order of the partial index: with any other order the planner reads the whole table. */
     running: query.all((db, _: object) =>
       db.selectFrom("generations").select("organization_id").where(running).orderBy("id"),
     ),
     /** A metric over all organizations. */
     countQueued: query.count((db, _: object) => db.selectFrom("generations").select("id").where(queued)),
-    countUnfinished: query.count((db, p: { organization_id: string; status: string }) =>
+    countUnfinished: query.count((db, p: OfOrganization & { status: string }) =>
       db
         .selectFrom("generations")
         .select("id")

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { EnvironmentRange } from "../../kernel/page.ts";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 
 /**
  * Received pushes by the code host's delivery id. The `id` begins with the integration; for the connected app, with
@@ -14,14 +14,11 @@ export function pushesRepository(query: Queries) {
         .values({ id: p.id, received_at: p.received_at })
         .onConflict((conflict) => conflict.doNothing()),
     ),
-    find: query.first((db, p: { id: string }) => db.selectFrom("pushes").select("id").where("id", "=", p.id)),
-    prune: query.change((db, p: { before: string }) =>
-      db
-        .deleteFrom("pushes")
-        .where("id", "in", (eb) =>
-          eb.selectFrom("pushes").select("id").where("received_at", "<", p.before).limit(sql.lit(500)),
-        ),
-    ),
+    find: query.find("pushes", ["id"]),
+    prune: query.change((db, p: { before: string }) => {
+      const old = db.selectFrom("pushes").select("id").where("received_at", "<", p.before).limit(sql.lit(500));
+      return db.deleteFrom("pushes").where("id", "in", old);
+    }),
   };
 }
 
@@ -34,20 +31,9 @@ type OfProject = { project_id: string };
 export function previewsRepository(query: Queries) {
   return {
     insert: query.insert("previews"),
-    find: query.first((db, p: Key) =>
-      db
-        .selectFrom("previews")
-        .selectAll()
-        .where("integration_id", "=", p.integration_id)
-        .where("number", "=", p.number)
-        .where("organization_id", "=", p.organization_id),
-    ),
+    find: query.find("previews", ["integration_id", "number", "organization_id"]),
     remove: query.change((db, p: Key) =>
-      db
-        .deleteFrom("previews")
-        .where("integration_id", "=", p.integration_id)
-        .where("number", "=", p.number)
-        .where("organization_id", "=", p.organization_id),
+      db.deleteFrom("previews").where(equal(p, "integration_id", "number", "organization_id")),
     ),
     open: query.all((db, _: object) =>
       db.selectFrom("previews").selectAll().where("status", "=", "open").orderBy("updated_at"),
@@ -56,8 +42,7 @@ export function previewsRepository(query: Queries) {
       db
         .selectFrom("previews")
         .selectAll()
-        .where("integration_id", "=", p.integration_id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "integration_id", "organization_id"))
         .where("status", "=", "open"),
     ),
     openOfRange: query.all((db, p: EnvironmentRange) =>
@@ -74,8 +59,7 @@ export function previewsRepository(query: Queries) {
       db
         .updateTable("previews")
         .set({ status: "ended", updated_at: p.at })
-        .where("project_id", "=", p.project_id)
-        .where("environment", "=", p.environment)
+        .where(equal(p, "project_id", "environment"))
         .where("status", "=", "open"),
     ),
     removeOfProject: query.change((db, p: OfProject) =>

@@ -1,7 +1,8 @@
 import { sql } from "kysely";
-import type { Queries } from "../../store/query.ts";
+import { equal, type Queries } from "../../store/query.ts";
 
 type Key = { organization_id: string; id: string };
+type OfUser = { organization_id: string; user_id: string };
 
 export function keysRepository(query: Queries) {
   return {
@@ -50,8 +51,8 @@ export function keysRepository(query: Queries) {
       "shared",
     ),
     removeSession: query.pipelined((db, p: { hash: string }) => db.deleteFrom("sessions").where("hash", "=", p.hash)),
-    removeSessionsOf: query.pipelined((db, p: { organization_id: string; user_id: string }) =>
-      db.deleteFrom("sessions").where("user_id", "=", p.user_id).where("organization_id", "=", p.organization_id),
+    removeSessionsOf: query.pipelined((db, p: OfUser) =>
+      db.deleteFrom("sessions").where(equal(p, "user_id", "organization_id")),
     ),
     pruneSessions: query.pipelined((db, p: { before: string }) =>
       db.deleteFrom("sessions").where("expires_at", "<", p.before),
@@ -60,31 +61,21 @@ export function keysRepository(query: Queries) {
     pruneUsed: query.pipelined((db, p: { before: string }) =>
       db.deleteFrom("used_sign_ins").where("expires_at", "<", p.before),
     ),
-    find: query.first((db, p: Key) =>
-      db.selectFrom("api_keys").selectAll().where("id", "=", p.id).where("organization_id", "=", p.organization_id),
-    ),
-    list: query.pages({
-      table: "api_keys",
-      within: ["organization_id"],
-      filters: ["user_id"],
-    }),
-    count: query.count((db, p: { organization_id: string; user_id: string }) =>
+    find: query.find("api_keys", ["id", "organization_id"]),
+    list: query.pages({ table: "api_keys", within: ["organization_id"], filters: ["user_id"] }),
+    count: query.count((db, p: OfUser) =>
       db
         .selectFrom("api_keys")
         .select("id")
-        .where("user_id", "=", p.user_id)
-        .where("organization_id", "=", p.organization_id),
+        .where(equal(p, "user_id", "organization_id")),
     ),
     used: query.pipelined((db, p: Key & { last_used_at: string }) =>
       db
         .updateTable("api_keys")
         .set({ last_used_at: p.last_used_at })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id),
+        .where(equal(p, "id", "organization_id")),
     ),
-    remove: query.pipelined((db, p: Key) =>
-      db.deleteFrom("api_keys").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
-    ),
+    remove: query.pipelined((db, p: Key) => db.deleteFrom("api_keys").where(equal(p, "id", "organization_id"))),
     /** Passes the keys that a removed key created on to its own maker. */
     leaveToMaker: query.pipelined((db, p: Key) =>
       db
@@ -109,8 +100,8 @@ export function keysRepository(query: Queries) {
         )
         delete from api_keys where id in (select id from ended) returning id`,
     ),
-    removeOf: query.pipelined((db, p: { organization_id: string; user_id: string }) =>
-      db.deleteFrom("api_keys").where("user_id", "=", p.user_id).where("organization_id", "=", p.organization_id),
+    removeOf: query.pipelined((db, p: OfUser) =>
+      db.deleteFrom("api_keys").where(equal(p, "user_id", "organization_id")),
     ),
   };
 }

@@ -39,7 +39,7 @@ export function codeHostRights({ store, codeHost }: Ports) {
 
     async serve(organization_id: string, repo: string, tx?: Tx): Promise<boolean> {
       if (!named) return isOnly(organization_id, tx);
-      const found = await organizations(tx).find({ organization_id });
+      const found = await organizations(tx).find({ id: organization_id });
       const globs = named.get(found?.name_folded ?? "") ?? [];
       return globs.some((glob) => matchesGlob(glob, foldCase(repo)));
     },

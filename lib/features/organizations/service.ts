@@ -42,7 +42,7 @@ export function organizationsService({
   const organizations = store.using(organizationsRepository);
 
   const get = async ({ organization_id }: Pick<Caller, "organization_id">, tx?: Tx): Promise<Organization> => {
-    const found = await organizations(tx).find({ organization_id });
+    const found = await organizations(tx).find({ id: organization_id });
     if (!found) throw notFound("organization");
     return found;
   };
@@ -55,7 +55,7 @@ export function organizationsService({
     async named(name?: string, tx?: Tx): Promise<Row<"organizations"> | undefined> {
       if (name !== undefined) return organizations(tx).findByName({ name_folded: foldCase(name) });
       const first = await organizations(tx).any({});
-      return first && organizations(tx).find({ organization_id: first.id });
+      return first && organizations(tx).find(first);
     },
 
     /**
@@ -65,20 +65,14 @@ export function organizationsService({
     async chosen(given?: string): Promise<Row<"organizations"> | undefined> {
       const rows = organizations();
       if (given !== undefined)
-        return (await rows.findByName({ name_folded: foldCase(given) })) ?? rows.find({ organization_id: given });
+        return (await rows.findByName({ name_folded: foldCase(given) })) ?? rows.find({ id: given });
       const first = await rows.any({});
       if (!first || (await rows.another({ organization_id: first.id }))) return undefined;
-      return rows.find({ organization_id: first.id });
+      return rows.find(first);
     },
 
     async insert(tx: Tx, { name, plan }: { name: string; plan: Plan }) {
-      const row = {
-        id: ids.next("org"),
-        name,
-        name_folded: foldCase(name),
-        plan,
-        created_at: clock.iso(),
-      };
+      const row = { id: ids.next("org"), name, name_folded: foldCase(name), plan, created_at: clock.iso() };
       await organizations(tx).insert(row);
       return row;
     },
@@ -99,7 +93,7 @@ export function organizationsService({
         const other = await organizations(tx).findByName({ name_folded });
         if (other && other.id !== before.id)
           throw new Problem("name_taken", `another organization is named "${name}"; choose another name`);
-        const after = await organizations(tx).update({ organization_id, name, name_folded, plan });
+        const after = await organizations(tx).update({ id: organization_id, name, name_folded, plan });
         await onPlanChange(tx, organization_id, plan);
         feed.publish(tx, { kind: "record", organization_id, id: organization_id });
         return after ?? before;

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
-import { notEarlier, type Queries } from "../../store/query.ts";
+import type { QueryBuilder } from "../../store/engine.ts";
+import { equal, notEarlier, type Queries } from "../../store/query.ts";
 import type { Row } from "../../store/tables.ts";
 
 type Key = { organization_id: string; id: string };
@@ -8,6 +9,11 @@ type Changes = Key & Pick<Row<"projects">, "name" | "name_folded" | "description
 /** Deleted projects whose rows are still being removed. They are not shown. */
 const removedProjects = sql`select project_id from removals`;
 const notRemoved = sql<boolean>`id not in (${removedProjects})`;
+const shown = (db: QueryBuilder, p: Key) =>
+  db
+    .selectFrom("projects")
+    .where(equal(p, "id", "organization_id"))
+    .where(notRemoved);
 
 export function projectsRepository(query: Queries) {
   return {
@@ -17,26 +23,8 @@ export function projectsRepository(query: Queries) {
       within: ["organization_id"],
       exclude: { column: "id", in: removedProjects },
     }),
-    find: query.first(
-      (db, p: Key) =>
-        db
-          .selectFrom("projects")
-          .selectAll()
-          .where("id", "=", p.id)
-          .where("organization_id", "=", p.organization_id)
-          .where(notRemoved),
-      "shared",
-    ),
-    findId: query.first(
-      (db, p: Key) =>
-        db
-          .selectFrom("projects")
-          .select("id")
-          .where("id", "=", p.id)
-          .where("organization_id", "=", p.organization_id)
-          .where(notRemoved),
-      "shared",
-    ),
+    find: query.first((db, p: Key) => shown(db, p).selectAll(), "shared"),
+    findId: query.first((db, p: Key) => shown(db, p).select("id"), "shared"),
     newestTwo: query.all((db, p: { organization_id: string }) =>
       db
         .selectFrom("projects")
@@ -46,13 +34,7 @@ export function projectsRepository(query: Queries) {
         .orderBy("id", "desc")
         .limit(sql.lit(2)),
     ),
-    findByName: query.first((db, p: { organization_id: string; name_folded: string }) =>
-      db
-        .selectFrom("projects")
-        .select(["id", "name"])
-        .where("organization_id", "=", p.organization_id)
-        .where("name_folded", "=", p.name_folded),
-    ),
+    findByName: query.find("projects", ["organization_id", "name_folded"]),
     update: query.first((db, p: Changes) =>
       db
         .updateTable("projects")
@@ -63,8 +45,7 @@ export function projectsRepository(query: Queries) {
           status: p.status,
           updated_at: notEarlier("updated_at", p.updated_at),
         })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id)
+        .where(equal(p, "id", "organization_id"))
         .returningAll(),
     ),
     hide: query.insert("removals"),
@@ -73,11 +54,8 @@ export function projectsRepository(query: Queries) {
       db
         .updateTable("projects")
         .set({ name_folded: sql<string>`' ' || ${sql.ref("id")}` })
-        .where("id", "=", p.id)
-        .where("organization_id", "=", p.organization_id),
+        .where(equal(p, "id", "organization_id")),
     ),
-    remove: query.change((db, p: Key) =>
-      db.deleteFrom("projects").where("id", "=", p.id).where("organization_id", "=", p.organization_id),
-    ),
+    remove: query.change((db, p: Key) => db.deleteFrom("projects").where(equal(p, "id", "organization_id"))),
   };
 }

@@ -189,11 +189,7 @@ export function projectsService({
           await projects(tx).freeName(key);
           await queue.add(tx, "projects.clear", key);
         }
-        await bus.announce(tx, caller.organization_id, "project.deleted", {
-          project_id: id,
-          name,
-          region,
-        });
+        await bus.announce(tx, caller.organization_id, "project.deleted", { project_id: id, name, region });
         await onRemoved(tx, key);
       }),
 

@@ -27,10 +27,7 @@ const outcomes: Readonly<Record<string, string>> = {
   "deployment.rolled_back": "rolled_back",
 };
 
-const paths: Readonly<Record<string, string>> = {
-  events: "/api/v1/events",
-  series: "/api/v2/series",
-};
+const paths: Readonly<Record<string, string>> = { events: "/api/v1/events", series: "/api/v2/series" };
 
 const seconds = (iso: string) => Math.floor(Date.parse(iso) / 1000);
 
