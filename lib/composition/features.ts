@@ -32,7 +32,6 @@ import { previewsJobs } from "../features/integrations/jobs.ts";
 import { pushesService } from "../features/integrations/pushes.ts";
 import { integrationsService } from "../features/integrations/service.ts";
 import { type InvitationsService, invitationsService } from "../features/invitations/service.ts";
-import type { RemovalPorts } from "../features/keys/removal.ts";
 import { createKeyWatch } from "../features/keys/revocation-watch.ts";
 import { keysService } from "../features/keys/service.ts";
 import { createSessions } from "../features/keys/sessions.ts";
@@ -187,8 +186,11 @@ function createPeople(
   },
   { rateLimit, dashboard, mail }: Settings,
 ) {
-  const onEnded: RemovalPorts["onEnded"] = (...ended) => invitations.voidSentWith(...ended);
-  const keys = keysService({ ...ports, rateLimit, onEnded });
+  const keys = keysService({
+    ...ports,
+    rateLimit,
+    onEnded: (tx, organization_id, key_ids) => invitations.voidSentWith(tx, organization_id, key_ids),
+  });
   const watchKey = createKeyWatch({ ...ports, identify: keys.identify });
   const sessions = createSessions({ ...ports, keys });
   const watchSession = createKeyWatch({ ...ports, identify: sessions.identify });

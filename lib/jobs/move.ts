@@ -35,20 +35,6 @@ export interface Until {
   readonly step: number;
 }
 
-interface Mover {
-  /** Runs every due job, and those that become due at the same instant meanwhile. Returns how many ran. */
-  settle(): Promise<number>;
-  /** Moves to `target` and runs the jobs of every due time on the way, in order. */
-  move(target: number, until?: Until): Promise<number>;
-  advanceToNext(): Promise<number>;
-  runUntilIdle(): Promise<number>;
-  /** Tells that a job was added. */
-  added(): void;
-  /** The number of jobs that run now. */
-  running(): number;
-  stop(): void;
-}
-
 interface Ports {
   readonly clock: Clock;
   readonly runner: Runner;
@@ -65,7 +51,7 @@ const earliest = (...times: (number | undefined)[]): number | undefined => {
 };
 
 /** Moves a manual clock, and runs what falls due: jobs first, then the timers of the code under test. */
-export function createMover({ clock, runner, storeClock, begun, company = alone }: Ports): Mover {
+export function createMover({ clock, runner, storeClock, begun, company = alone }: Ports) {
   let stopped = false;
   let running = 0;
   let isChanged = true;
@@ -170,6 +156,7 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
     return ran;
   };
 
+  /** Moves to `target` and runs the jobs of every due time on the way, in order. */
   const move = async (target: number, until?: Until): Promise<number> => {
     if (target < clock.now()) clock.moveTo(target);
     if (until || company.timers()) return walk(target, until ?? {});
@@ -189,18 +176,19 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
   const nextOneOff = () => runner.next("one-off");
   return {
     move,
-    async settle() {
+    /** Runs every due job, and those that become due at the same instant. Returns how many ran. */
+    async settle(): Promise<number> {
       if (!company.timers()) return drain();
       await company.quiet();
       isChanged = true;
       return instant(clock.now());
     },
-    async advanceToNext() {
+    async advanceToNext(): Promise<number> {
       if (company.timers()) await company.quiet();
       const at = earliest(await nextOneOff(), company.timers()?.next());
       return at === undefined ? 0 : move(Math.max(at, clock.now()));
     },
-    async runUntilIdle() {
+    async runUntilIdle(): Promise<number> {
       if (company.timers()) await company.quiet();
       let ran = await drain();
       let dueTimes = 0;
@@ -213,9 +201,11 @@ export function createMover({ clock, runner, storeClock, begun, company = alone 
       }
       return ran;
     },
+    /** Call it when a job was added. */
     added() {
       isChanged = true;
     },
+    /** The number of jobs that run now. */
     running: () => running,
     stop() {
       stopped = true;

@@ -7,16 +7,6 @@ import type { Store } from "../store/store.ts";
 import { jobsRepository, untried } from "./repository.ts";
 import { isOfRuntime } from "./runtime-jobs.ts";
 
-/** Adds durable work: a row, in the transaction of the change that needs it. */
-export interface Queue {
-  /** Runs a job of this kind after `wait_ms` on the service's clock, once the transaction is durable. */
-  add(tx: Tx, kind: string, args: object, wait_ms?: number): Promise<void>;
-  /**
-   * Like `add`, for a unique job: if a job with this `key` is already waiting, it runs at the earlier of the two times.
-   */
-  addUnique(tx: Tx, kind: string, args: object, key: string, wait_ms?: number): Promise<void>;
-}
-
 interface Ports {
   readonly store: Store;
   readonly clock: Clock;
@@ -27,7 +17,10 @@ interface Ports {
   readonly wakeOthers?: (tx: Tx) => void;
 }
 
-export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: Ports): Queue {
+export type Queue = ReturnType<typeof createQueue>;
+
+/** Adds durable work: a row, in the transaction of the change that needs it. */
+export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: Ports) {
   const jobs = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
   const added = async (tx: Tx, kind: string, at: number) => {
@@ -36,7 +29,8 @@ export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: 
     if (isOfRuntime(kind)) wakeOthers(tx);
   };
   return {
-    async add(tx, kind, args, wait_ms = 0) {
+    /** Runs a job of this kind after `wait_ms` on the service's clock, once the transaction is durable. */
+    async add(tx: Tx, kind: string, args: object, wait_ms = 0): Promise<void> {
       const at = clock.now() + wait_ms;
       await jobs(tx).insert({
         id: ids.next("job"),
@@ -47,7 +41,10 @@ export function createQueue({ store, clock, ids, wake, wakeOthers = () => {} }: 
       });
       await added(tx, kind, at);
     },
-    async addUnique(tx, kind, args, key, wait_ms = 0) {
+    /**
+     * Like `add`, for a unique job: if a job with this `key` is already waiting, it runs at the earlier of the two times.
+     */
+    async addUnique(tx: Tx, kind: string, args: object, key: string, wait_ms = 0): Promise<void> {
       const at = clock.now() + wait_ms;
       await jobs(tx).insertOrAdvance({ id: `job_${key}`, kind, args: JSON.stringify(args), run_at: isoOf(at) });
       await added(tx, kind, at);

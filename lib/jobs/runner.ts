@@ -38,27 +38,9 @@ export interface QueueLoad {
   readonly due_at: number | undefined;
 }
 
-/** Claims due jobs, runs them, and settles each in a transaction that its attempt number fences. */
-export interface Runner {
-  /** Claims a batch of due jobs. */
-  claim(): Promise<JobRow[]>;
-  run(row: JobRow): Promise<void>;
-  /** The due time of the earliest waiting job, or of the earliest one-off job; undefined if there is none. */
-  next(only?: "one-off"): Promise<number | undefined>;
-  load(): Promise<QueueLoad>;
-  /** Gives running jobs back to the queue, without counting a crash. */
-  release(): Promise<void>;
-  /**
-   * Gives every job that an earlier process left running back to the queue and counts a crash. Suspects that were
-   * waiting did not end that process, so they are cleared.
-   */
-  reclaim(): Promise<void>;
-  /** Renews this process's leases. */
-  keepAlive(): Promise<void>;
-  /** Gives other processes' jobs with an expired lease back to the queue and counts a crash. */
-  rescue(): Promise<void>;
-}
+export type Runner = ReturnType<typeof createRunner>;
 
+/** Claims due jobs, runs them, and settles each in a transaction that its attempt number fences. */
 export function createRunner(ports: {
   store: Store;
   clock: Clock;
@@ -72,7 +54,7 @@ export function createRunner(ports: {
   runtimeId?: string | undefined;
   jobs: readonly Job[];
   services: unknown;
-}): Runner {
+}) {
   const { store, clock, log, services } = ports;
   const rows = store.using(jobsRepository);
   const storeTime = createTimeKeeper(store, clock);
@@ -193,7 +175,8 @@ export function createRunner(ports: {
   };
 
   return {
-    async claim() {
+    /** Claims a batch of due jobs. */
+    async claim(): Promise<JobRow[]> {
       await settleUnstored();
       const next = await mine.next();
       if (next === undefined || next.run_at > clock.iso()) return [];
@@ -206,7 +189,7 @@ export function createRunner(ports: {
       // RETURNING does not guarantee an order.
       return claimed.sort((a, b) => (a.run_at < b.run_at || (a.run_at === b.run_at && a.id < b.id) ? -1 : 1));
     },
-    async run(row) {
+    async run(row: JobRow): Promise<void> {
       const job = kinds.get(declaredKind(row.kind));
       const outcome =
         isGivenUp(row) || !job
@@ -224,22 +207,27 @@ export function createRunner(ports: {
         leases.release(row);
       }
     },
-    async next(only) {
+    /** The due time of the earliest waiting job, or of the earliest one-off job; undefined if there is none. */
+    async next(only?: "one-off"): Promise<number | undefined> {
       if (unstored.length > 0) return clock.now() + 1_000;
       const row = await (only ? rows().nextOneOff({}) : mine.next());
       return row && Date.parse(row.run_at);
     },
-    async load() {
+    async load(): Promise<QueueLoad> {
       const [count, next] = [await rows().waiting({}), await rows().next({})];
       return { waiting: count, running: leases.count, due_at: next && Date.parse(next.run_at) };
     },
+    /** Gives running jobs back to the queue, without counting a crash. */
     async release() {
       await store.transaction("rows", (tx) => rows(tx).release({ owner: ports.owner }));
     },
+    /** Gives the jobs that earlier processes left running back to the queue, and counts a crash for each. */
     reclaim: () => takeBack(mine.ended(clock)),
+    /** Does the same for jobs of other processes whose leases have expired. */
     async rescue() {
       if (await rows().expired({ now: clock.iso() })) await takeBack(clock.iso);
     },
+    /** Renews this process's leases. */
     keepAlive: leases.keepAlive,
   };
 }

@@ -1,6 +1,6 @@
 import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf, parseInstant } from "../../kernel/clock.ts";
-import { invalid, notFound } from "../../kernel/errors.ts";
+import { invalid, notFound, orNotFound } from "../../kernel/errors.ts";
 import { type Ids, lowestId } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
@@ -57,11 +57,8 @@ export function createDeliveryApi({ store, clock, ids, queue, endpoints, outbox,
     return rows.map((row) => ({ ...withStatus(row, endpoint), attempts: attemptsOf(row.id) }));
   };
 
-  const find = async ({ organization_id }: Caller, endpoint_id: string, id: string, tx?: Tx) => {
-    const found = await deliveries(tx).find({ organization_id, endpoint_id, id });
-    if (!found) throw notFound("delivery");
-    return found;
-  };
+  const find = ({ organization_id }: Caller, endpoint_id: string, id: string, tx?: Tx) =>
+    orNotFound(deliveries(tx).find({ organization_id, endpoint_id, id }), "delivery");
 
   return {
     async list(family: Family, caller: Caller, id: string, query: PageQuery) {

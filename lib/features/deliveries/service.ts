@@ -1,6 +1,6 @@
 import type { Queue } from "../../jobs/queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { notFound, Problem } from "../../kernel/errors.ts";
+import { orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import { AbortController } from "../../kernel/node/web.ts";
@@ -57,11 +57,8 @@ export function createEndpoints({ store, clock, ids, queue, feed, encryption }: 
   const endpoints = store.using(endpointsRepository);
   const deliveries = store.using(deliveriesRepository);
 
-  const get = async (family: Family, { organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) => {
-    const found = await endpoints(tx).find({ organization_id, id, family });
-    if (!found) throw notFound(family);
-    return found;
-  };
+  const get = (family: Family, { organization_id }: Pick<Caller, "organization_id">, id: string, tx?: Tx) =>
+    orNotFound(endpoints(tx).find({ organization_id, id, family }), family);
 
   const publish = (tx: Tx, { organization_id, id }: Key) => feed.publish(tx, { kind: "record", organization_id, id });
 

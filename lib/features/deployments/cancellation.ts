@@ -1,4 +1,4 @@
-import { notFound, Problem } from "../../kernel/errors.ts";
+import { orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
@@ -22,8 +22,7 @@ export function createCancellation({ store, rollout }: { readonly store: Store; 
 
   return {
     async cancel(tx: Tx, { organization_id }: Caller, id: string): Promise<Deployment> {
-      const before = await deployments(tx).find({ organization_id, id });
-      if (!before) throw notFound("deployment");
+      const before = await orNotFound(deployments(tx).find({ organization_id, id }), "deployment");
       const after = await cancel(tx, before);
       if (!after)
         throw new Problem(

@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { DeploymentDriver } from "../../drivers/deployment/contract.ts";
 import { type Clock, isoOf, latestInstant } from "../../kernel/clock.ts";
-import { invalid, notFound, Problem } from "../../kernel/errors.ts";
+import { invalid, orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import { madeBy } from "../../kernel/maker.ts";
 import { type FollowOptions, parseLastEventId, Stream } from "../../kernel/node/stream.ts";
@@ -75,11 +75,8 @@ export function deploymentsService(ports: Ports) {
   const withUrl = <T extends object>(shown: T, url: string | null) => (url === null ? shown : { ...shown, url });
   const view = <T extends Shown>(row: T) => withUrl(row, apps.urlOf(row));
 
-  const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> => {
-    const found = await deployments(tx).find({ organization_id, id });
-    if (!found) throw notFound("deployment");
-    return found;
-  };
+  const get = ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Deployment> =>
+    orNotFound(deployments(tx).find({ organization_id, id }), "deployment");
 
   const enqueue = async (tx: Tx, given: DeploymentOrder) => {
     const now = clock.iso();

@@ -5,20 +5,6 @@ import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { eventsBatch, eventsRepository, organizationsBatch } from "./repository.ts";
 
-export interface EventReader {
-  /** Publishes the new events of an organization, if it has any. */
-  read(organization_id: string): void;
-  /** Publishes the new events of every organization. */
-  readAll(): void;
-  /**
-   * Takes an event of this process, committed directly after the event `before`. Calls `publish` now if `before` was
-   * the last published event; else reads the events in between.
-   */
-  committed(event: Pick<Row<"events">, "organization_id" | "id">, before: string, publish: () => void): void;
-  /** Starts publishing, with the events from now on. */
-  begin(): Promise<void>;
-}
-
 /**
  * Reads the events of all processes from their rows and publishes them in the order of their identifiers within an
  * organization. This is their commit order, whatever the order in which the hints arrive.
@@ -27,7 +13,7 @@ export function createEventReader(ports: {
   readonly store: Store;
   readonly log: Log;
   readonly publish: (row: Row<"events">) => void;
-}): EventReader {
+}) {
   const { store, log, publish } = ports;
   const events = store.using(eventsRepository);
   /** The newest published event of each organization. Undefined before `begin`: there are no listeners yet. */
@@ -97,14 +83,25 @@ export function createEventReader(ports: {
   };
 
   return {
+    /** Publishes the new events of an organization, if it has any. */
     read,
+    /** Publishes the new events of every organization. */
     readAll,
-    committed({ organization_id, id }, before, publish) {
+    /**
+     * Takes an event of this process, committed directly after the event `before`. Publishes it now if `before` was the
+     * last published event; else reads the events in between.
+     */
+    committed(
+      { organization_id, id }: Pick<Row<"events">, "organization_id" | "id">,
+      before: string,
+      publish: () => void,
+    ) {
       // A read in progress reaches this event too.
       if (isReading || before !== (last?.get(organization_id) ?? "")) return read(organization_id);
       last?.set(organization_id, id);
       publish();
     },
+    /** Starts publishing, with the events from now on. */
     async begin() {
       last = new Map((await events().newest({})).map(({ organization_id, id }) => [organization_id, id ?? ""]));
       start();

@@ -6,23 +6,29 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import { type Assets, etagOf } from "../../store/asset-files.ts";
 import type { Row } from "../../store/tables.ts";
 import { describeObstacle, obstacleOfFile, reasonOfObstacle } from "../../store/write-failure.ts";
+import type { Bus } from "../events/bus.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { isStepped } from "../scenarios/stored-outcome.ts";
-import { type AnnouncementsPorts, generationAnnouncements } from "./announcements.ts";
 import { createDriverProgress } from "./driver-progress.ts";
 import { type Answer, checkAnswer, interrupted, messageOf, ordered, workOf } from "./driver-work.ts";
 import { createGenerationQueue, type GenerationQueuePorts } from "./generation-queue.ts";
 import type { ModelDriver } from "./model-drivers.ts";
-import { costOf, microsOf } from "./price-list.ts";
+import { costOf, microsOf, usdOf } from "./price-list.ts";
 import { generationsRepository, type Movable } from "./repository.ts";
+import type { finished } from "./schema.ts";
 import type { MoveName } from "./states.ts";
 
 type Generation = Row<"generations">;
 
-interface Ports extends AnnouncementsPorts, GenerationQueuePorts {
+interface Ports extends GenerationQueuePorts {
+  readonly bus: Bus;
+  readonly feed: ChangeFeed;
   readonly log: Log;
   readonly assets: Assets;
   /** Returns a model and its driver. */
   readonly driverOf: (model: string) => ModelDriver;
+  /** Option `generations.finishedStatus`. */
+  readonly finishedStatus: (typeof finished)[number];
 }
 
 export type GenerationsExecution = ReturnType<typeof createExecution>;
@@ -32,12 +38,34 @@ const warning = (log: Log, generation: string, what: string) => (error: unknown)
 
 /** Advances generations from the stored row, so that they resume after a crash. Losing a race for a move is a no-op. */
 export function createExecution(ports: Ports) {
-  const { store, clock, feed, log, queue, assets, driverOf } = ports;
+  const { store, clock, bus, feed, log, queue, assets, driverOf, finishedStatus } = ports;
   const generations = store.using(generationsRepository);
   const removeFileAfterCommit = (tx: Tx, id: string) =>
     tx.afterCommit(() => void assets.remove(id).catch(warning(log, id, "a file could not be removed")));
   let stopping = false;
-  const { statusOf, progressOf, publish, completed, failed } = generationAnnouncements(ports);
+
+  /** The state as the API names it. */
+  const statusOf = ({ status }: Generation) => (status === "completed" ? finishedStatus : status);
+
+  /** The completed part, with two decimals; undefined if the driver does not report it. */
+  const progressOf = (row: Generation): number | undefined => {
+    if (row.status !== "in_progress") return undefined;
+    const part = driverOf(row.model).driver.progressOf?.(workOf(row, clock.now()));
+    if (part !== undefined) return Math.round(part * 100) / 100;
+    return row.progress === null ? undefined : row.progress / 100;
+  };
+
+  /** Publishes a new state of a generation, or new progress. */
+  const publish = (tx: Tx, row: Generation, at = row.step_at) => {
+    const { organization_id, id } = row;
+    const progress = progressOf(row);
+    const change = { kind: "generation", organization_id, id, status: statusOf(row), at } as const;
+    feed.publish(tx, progress === undefined ? change : { ...change, progress });
+  };
+
+  const eventOf = (row: Generation) => {
+    return { generation_id: row.id, model: row.model, status: statusOf(row), cost_usd: usdOf(row.cost_micros) };
+  };
   const withProgress = createDriverProgress({ ...ports, publish });
 
   /** Makes a move of the state machine; undefined if the move cannot start from the generation's state. */
@@ -56,7 +84,8 @@ export function createExecution(ports: Ports) {
   const end = async (tx: Tx, name: "fail" | "cancel", before: Generation, error_code: string, message: string) => {
     const row = await move(tx, name, { ...before, error_code, error_message: message });
     if (!row) return;
-    await failed(tx, row, { code: error_code, message });
+    const error = { code: error_code, message };
+    await bus.announce(tx, row.organization_id, "generation.failed", { ...eventOf(row), error });
     await startReady(tx, row);
     return row;
   };
@@ -69,7 +98,7 @@ export function createExecution(ports: Ports) {
     if (!row) return removeFileAfterCommit(tx, before.id);
     const { organization_id, model, step_at } = row;
     await generations(tx).count({ organization_id, model, date: step_at.slice(0, 10), generations: 1, cost_micros });
-    await completed(tx, row);
+    await bus.announce(tx, organization_id, "generation.completed", eventOf(row));
     await startReady(tx, row);
   };
 

@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Queue } from "../../jobs/queue.ts";
 import { type Clock, isoOf, latestInstant } from "../../kernel/clock.ts";
-import { notFound, Problem } from "../../kernel/errors.ts";
+import { orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
@@ -70,11 +70,8 @@ export function generationsService(ports: Ports) {
     statusOf: execution.statusOf,
   });
 
-  const get = async ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> => {
-    const found = await generations(tx).find({ organization_id, id });
-    if (!found) throw notFound("generation");
-    return found;
-  };
+  const get = ({ organization_id }: Caller, id: string, tx?: Tx): Promise<Generation> =>
+    orNotFound(generations(tx).find({ organization_id, id }), "generation");
 
   const view = (row: Generation) => ({
     id: row.id,

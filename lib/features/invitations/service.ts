@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import { type Clock, isoOf } from "../../kernel/clock.ts";
-import { notFound, Problem } from "../../kernel/errors.ts";
+import { orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginateLong } from "../../kernel/page.ts";
@@ -47,27 +47,12 @@ interface Ports {
 export type InvitationsService = ReturnType<typeof invitationsService>;
 
 /** Invitations by mail, with a token that works once (schema/records.md#organizations-and-people). */
-export function invitationsService({
-  store,
-  bus,
-  feed,
-  clock,
-  ids,
-  random,
-  users,
-  keys,
-  mails,
-  organizationName,
-  origin,
-  hasDashboard,
-}: Ports) {
+export function invitationsService(ports: Ports) {
+  const { store, bus, feed, clock, ids, random, users, keys, mails, organizationName, origin, hasDashboard } = ports;
   const invitations = store.using(invitationsRepository);
 
-  const get = async (organization_id: string, id: string, tx?: Tx) => {
-    const found = await invitations(tx).find({ organization_id, id });
-    if (!found) throw notFound("invitation");
-    return found;
-  };
+  const get = (organization_id: string, id: string, tx?: Tx) =>
+    orNotFound(invitations(tx).find({ organization_id, id }), "invitation");
 
   const publish = (tx: Tx, { organization_id, id }: Pick<Row<"invitations">, "organization_id" | "id">) =>
     feed.publish(tx, { kind: "record", organization_id, id });
@@ -131,22 +116,12 @@ export function invitationsService({
         }
         if (before) await invitations(tx).remove(before);
         const { token, ...sent } = renewal(caller);
-        const made = {
-          id: ids.next("inv"),
-          organization_id,
-          email,
-          email_folded: foldCase(email),
-          role,
-          ...sent,
-        };
+        const [id, email_folded] = [ids.next("inv"), foldCase(email)];
+        const made = { id, organization_id, email, email_folded, role, ...sent };
         const row = { ...made, ...(await sendMail(tx, caller, made, token)) };
         await invitations(tx).insert(row);
-        await bus.announce(tx, organization_id, "user.invited", {
-          invitation_id: row.id,
-          email,
-          role,
-          expires_at: row.expires_at,
-        });
+        const { expires_at } = row;
+        await bus.announce(tx, organization_id, "user.invited", { invitation_id: id, email, role, expires_at });
         return row;
       });
     },
@@ -159,9 +134,8 @@ export function invitationsService({
         const { token, ...sent } = renewal(caller);
         await withdraw(tx, before.organization_id, before.mail_id, "the invitation was sent again");
         const mailed = await sendMail(tx, caller, { ...before, ...sent }, token);
-        const row = await invitations(tx).renew({ ...before, ...sent, ...mailed });
-        // Deleted since the read.
-        if (!row) throw notFound("invitation");
+        // It may have been deleted since the read.
+        const row = await orNotFound(invitations(tx).renew({ ...before, ...sent, ...mailed }), "invitation");
         publish(tx, row);
         return row;
       }),

@@ -1,16 +1,17 @@
 import type * as v from "valibot";
 import { type Clock, parseInstant } from "../../kernel/clock.ts";
-import { invalid, notFound, Problem } from "../../kernel/errors.ts";
+import { invalid, notFound, orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { mapLong, type PageQuery, paginateLong } from "../../kernel/page.ts";
 import type { Random } from "../../kernel/random.ts";
 import { rolesFor } from "../../kernel/roles.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
+import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
+import type { ChangeFeed } from "../events/change-feed.ts";
 import { createIdentities, hashOf } from "./identities.ts";
 import { expiryOf, rateLimitOf, refuseScopes, sharedWindowsOf } from "./new-key-limits.ts";
-import { createKeyRemoval, type RemovalPorts } from "./removal.ts";
 import { keysRepository } from "./repository.ts";
 import type { keyRevocation, newApiKey } from "./schema.ts";
 
@@ -32,26 +33,23 @@ export interface NewKey {
 /** Each key has its own rate-limit window, so the number of keys is limited. */
 const maxKeys = 100;
 
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly random: Random;
+  /** Option `rateLimit`, for keys without a limit of their own. */
+  readonly rateLimit: number;
+  /** Ends everything else that was created with the revoked keys. */
+  readonly onEnded: (tx: Tx, organization_id: string, key_ids: ReadonlySet<string>) => Promise<void>;
+}
+
 export type KeysService = ReturnType<typeof keysService>;
 
 /** API keys. Only the SHA-256 hash of a key is stored. */
-export function keysService({
-  store,
-  feed,
-  clock,
-  ids,
-  random,
-  rateLimit,
-  onEnded,
-}: RemovalPorts & {
-  clock: Clock;
-  ids: Ids;
-  random: Random;
-  /** Option `rateLimit`, for keys without a limit of their own. */
-  rateLimit: number;
-}) {
+export function keysService({ store, feed, clock, ids, random, rateLimit, onEnded }: Ports) {
   const keys = store.using(keysRepository);
-  const removal = createKeyRemoval({ store, feed, onEnded });
   const { lastUse, ...saved } = createIdentities({ store, feed, clock });
   /** The row without its hash and without the columns for cascades and windows. */
   const view = ({ hash: _, maker_key_id: _maker, shared_windows: _windows, scopes, ...row }: Row<"api_keys">) => {
@@ -60,11 +58,8 @@ export function keysService({
   /** Callers who manage users manage all keys; others manage their own. */
   const managesAll = ({ role }: Caller) => rolesFor("users:write").includes(role);
 
-  const find = async (organization_id: string, id: string, tx?: Tx) => {
-    const row = await keys(tx).find({ organization_id, id });
-    if (!row) throw notFound("key");
-    return row;
-  };
+  const find = (organization_id: string, id: string, tx?: Tx) =>
+    orNotFound(keys(tx).find({ organization_id, id }), "key");
   /** Another user's key is a 404, like an unknown key. */
   const findManaged = async (caller: Caller, id: string, tx?: Tx) => {
     const row = await find(caller.organization_id, id, tx);
@@ -99,6 +94,24 @@ export function keysService({
       throw new Error("this API key is already in use; choose another one", { cause: error });
     }
     return { row, key: secret };
+  };
+
+  /** Running requests check their key again before they write; streams and waiting requests are told. */
+  const publishEnd = (tx: Tx, organization_id: string, user_id: string) =>
+    feed.publish(tx, { kind: "rights", organization_id, user_id });
+
+  /** Removes a key. The keys that it created stay. */
+  const remove = async (tx: Tx, { organization_id, user_id, id }: Row<"api_keys">) => {
+    await keys(tx).leaveToMaker({ organization_id, id });
+    await keys(tx).remove({ organization_id, id });
+    publishEnd(tx, organization_id, user_id);
+  };
+
+  /** Removes a key and everything created with it. All keys created with it belong to the same user. */
+  const removeWithMade = async (tx: Tx, { organization_id, user_id, id }: Row<"api_keys">) => {
+    const ended = await keys(tx).removeWithMade({ organization_id, id });
+    publishEnd(tx, organization_id, user_id);
+    await onEnded(tx, organization_id, new Set(ended.map((one) => one.id)));
   };
 
   return {
@@ -147,18 +160,25 @@ export function keysService({
     revoke: (caller: Caller, id: string, { cascade }: v.InferOutput<typeof keyRevocation>) =>
       store.transaction(caller, async (tx) => {
         const row = await findManaged(caller, id, tx);
-        await (cascade ? removal.removeWithMade(tx, row) : removal.remove(tx, row));
+        await (cascade ? removeWithMade(tx, row) : remove(tx, row));
       }),
 
     async all(organization_id: string) {
-      return (
-        await keys().list.rows({ organization_id }, { after: undefined, page: 1, per_page: Number.POSITIVE_INFINITY })
-      ).map(view);
+      const all = { after: undefined, page: 1, per_page: Number.POSITIVE_INFINITY };
+      return (await keys().list.rows({ organization_id }, all)).map(view);
     },
 
-    remove: async (tx: Tx, organization_id: string, id: string) =>
-      removal.remove(tx, await find(organization_id, id, tx)),
-    removeOf: removal.removeOf,
-    endSignIns: removal.endSignIns,
+    remove: async (tx: Tx, organization_id: string, id: string) => remove(tx, await find(organization_id, id, tx)),
+
+    /** Removes all keys of a user. */
+    async removeOf(tx: Tx, organization_id: string, user_id: string) {
+      await keys(tx).removeOf({ organization_id, user_id });
+      publishEnd(tx, organization_id, user_id);
+    },
+
+    /** Ends the sign-ins of a user to the dashboard for good. */
+    async endSignIns(tx: Tx, organization_id: string, user_id: string) {
+      await keys(tx).removeSessionsOf({ organization_id, user_id });
+    },
   };
 }

@@ -12,6 +12,14 @@ import type { KeysService } from "./service.ts";
 /** The lifetime of a session. */
 export const sessionLength = "30d";
 
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly keys: Pick<KeysService, "identify">;
+}
+
 export type Sessions = ReturnType<typeof createSessions>;
 
 /**
@@ -19,19 +27,7 @@ export type Sessions = ReturnType<typeof createSessions>;
  * request reads the user and the key again, so a session ends at once with either of them. A session from OpenID
  * Connect has no key, and every scope.
  */
-export function createSessions({
-  store,
-  feed,
-  clock,
-  random,
-  keys,
-}: {
-  store: Store;
-  feed: ChangeFeed;
-  clock: Clock;
-  random: Random;
-  keys: Pick<KeysService, "identify">;
-}) {
+export function createSessions({ store, feed, clock, random, keys }: Ports) {
   const rows = store.using(keysRepository);
 
   /** The caller of a session; undefined if it has ended for any reason. Does not count as a use of the key. */

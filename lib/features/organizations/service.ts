@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import type { Clock } from "../../kernel/clock.ts";
-import { notFound, Problem } from "../../kernel/errors.ts";
+import { orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { foldCase } from "../../kernel/text/case-folding.ts";
@@ -15,44 +15,35 @@ import type { organizationChanges, Plan } from "./schema.ts";
 
 type Organization = Row<"organizations">;
 
+interface Ports {
+  readonly store: Store;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly users: UsersService;
+  readonly keys: KeysService;
+  /** Called in the transaction that changes a plan, to turn off features that the new plan does not include. */
+  readonly onPlanChange: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
+}
+
 export type OrganizationsService = ReturnType<typeof organizationsService>;
 
 /**
  * Organizations. Every record belongs to one and is invisible to all others
  * (schema/records.md#organizations-and-people).
  */
-export function organizationsService({
-  store,
-  feed,
-  clock,
-  ids,
-  users,
-  keys,
-  onPlanChange,
-}: {
-  store: Store;
-  feed: ChangeFeed;
-  clock: Clock;
-  ids: Ids;
-  users: UsersService;
-  keys: KeysService;
-  /** Called in the transaction that changes a plan, to turn off features that the new plan does not include. */
-  onPlanChange: (tx: Tx, organization_id: string, plan: Plan) => Promise<void>;
-}) {
+export function organizationsService({ store, feed, clock, ids, users, keys, onPlanChange }: Ports) {
   const organizations = store.using(organizationsRepository);
 
-  const get = async ({ organization_id }: Pick<Caller, "organization_id">, tx?: Tx): Promise<Organization> => {
-    const found = await organizations(tx).find({ id: organization_id });
-    if (!found) throw notFound("organization");
-    return found;
-  };
+  const get = ({ organization_id }: Pick<Caller, "organization_id">, tx?: Tx): Promise<Organization> =>
+    orNotFound(organizations(tx).find({ id: organization_id }), "organization");
 
   return {
     /** Whether the database has no organization yet, so that a seed may fill it. */
     isEmpty: async (tx?: Tx) => (await organizations(tx).any({})) === undefined,
 
     /** The organization with this name, ignoring case; without a name, the first one. */
-    async named(name?: string, tx?: Tx): Promise<Row<"organizations"> | undefined> {
+    async named(name?: string, tx?: Tx): Promise<Organization | undefined> {
       if (name !== undefined) return organizations(tx).findByName({ name_folded: foldCase(name) });
       const first = await organizations(tx).any({});
       return first && organizations(tx).find(first);
@@ -62,7 +53,7 @@ export function organizationsService({
      * The organization with this name or identifier. Without an argument: the only organization of the service, or none
      * if there are several.
      */
-    async chosen(given?: string): Promise<Row<"organizations"> | undefined> {
+    async chosen(given?: string): Promise<Organization | undefined> {
       const rows = organizations();
       if (given !== undefined)
         return (await rows.findByName({ name_folded: foldCase(given) })) ?? rows.find({ id: given });

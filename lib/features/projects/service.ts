@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Queue } from "../../jobs/queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { invalid, notFound, Problem } from "../../kernel/errors.ts";
+import { invalid, orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import { type Outcome, snoozeUntil } from "../../kernel/job.ts";
 import type { Caller } from "../../kernel/operation.ts";
@@ -47,25 +47,12 @@ export function projectNames(store: Store) {
 }
 
 /** Projects: top-level containers of deployments and environments. */
-export function projectsService({
-  store,
-  bus,
-  feed,
-  clock,
-  queue,
-  ids,
-  regions,
-  removeContents,
-  onRemove,
-  onRemoved,
-}: Ports) {
+export function projectsService(ports: Ports) {
+  const { store, bus, feed, clock, queue, ids, regions, removeContents, onRemove, onRemoved } = ports;
   const projects = store.using(projectsRepository);
 
-  const get = async (organization_id: string, id: string, tx?: Tx): Promise<Row<"projects">> => {
-    const found = await projects(tx).find({ organization_id, id });
-    if (!found) throw notFound("project");
-    return found;
-  };
+  const get = (organization_id: string, id: string, tx?: Tx) =>
+    orNotFound(projects(tx).find({ organization_id, id }), "project");
 
   const refuseTakenName = async (tx: Tx, organization_id: string, name: string, except?: string) => {
     const other = await projects(tx).findByName({ organization_id, name_folded: foldCase(name) });

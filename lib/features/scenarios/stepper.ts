@@ -1,4 +1,4 @@
-import { invalid, notFound } from "../../kernel/errors.ts";
+import { invalid, orNotFound } from "../../kernel/errors.ts";
 import type { Outcome } from "../../kernel/job.ts";
 import { isTerminal, type Machine } from "../../kernel/state-machine.ts";
 import type { Tx } from "../../kernel/transaction-hooks.ts";
@@ -59,8 +59,7 @@ export function createStepper<W extends Work>(ports: Ports<W>) {
      * time.
      */
     async step(id: string): Promise<W> {
-      const work = await find(id);
-      if (!work) throw notFound(name);
+      const work = await orNotFound(find(id), name);
       if (!isStepped(work))
         throw invalid("id", `must be the id of a ${name} whose scenario has the pace manual or polls`);
       if (isTerminal(lifecycle, work.status))

@@ -1,5 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts";
-import { notFound, Problem } from "../../kernel/errors.ts";
+import { orNotFound, Problem } from "../../kernel/errors.ts";
 import type { Ids } from "../../kernel/ids.ts";
 import type { Caller } from "../../kernel/operation.ts";
 import { type PageQuery, paginateLong } from "../../kernel/page.ts";
@@ -16,36 +16,28 @@ import { lifecycle } from "./states.ts";
 
 type User = Row<"users">;
 type UsersQuery = PageQuery & { readonly status?: User["status"] | undefined };
+type NewUser = Pick<User, "name" | "email" | "role"> & { readonly status?: User["status"] | undefined };
 type Changes = Partial<Pick<User, "role" | "status">>;
+
+interface Ports {
+  readonly store: Store;
+  readonly bus: Bus;
+  readonly feed: ChangeFeed;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly keys: KeysService;
+  /** Called in the transaction that suspends or removes a user, to end what the user has left open. */
+  readonly onLeave: (tx: Tx, organization_id: string, user_id: string) => Promise<void>;
+}
 
 export type UsersService = ReturnType<typeof usersService>;
 
 /** The people of an organization (schema/records.md#organizations-and-people). */
-export function usersService({
-  store,
-  bus,
-  feed,
-  clock,
-  ids,
-  keys,
-  onLeave,
-}: {
-  store: Store;
-  bus: Bus;
-  feed: ChangeFeed;
-  clock: Clock;
-  ids: Ids;
-  keys: KeysService;
-  /** Called in the transaction that suspends or removes a user, to end what the user has left open. */
-  onLeave: (tx: Tx, organization_id: string, user_id: string) => Promise<void>;
-}) {
+export function usersService({ store, bus, feed, clock, ids, keys, onLeave }: Ports) {
   const users = store.using(usersRepository);
 
-  const get = async (organization_id: string, id: string, tx?: Tx): Promise<User> => {
-    const found = await users(tx).find({ organization_id, id });
-    if (!found) throw notFound("user");
-    return found;
-  };
+  const get = (organization_id: string, id: string, tx?: Tx): Promise<User> =>
+    orNotFound(users(tx).find({ organization_id, id }), "user");
 
   /** Only an owner may invite someone as an owner, or promote to, demote, suspend or remove an owner. */
   const requireOwner = (caller: Caller, action: string) => {
@@ -103,26 +95,9 @@ export function usersService({
     list: ({ organization_id }: Caller, { status = lifecycle.initial, ...page }: UsersQuery) =>
       paginateLong(page, "users", { organization_id, status }, users().list),
 
-    async insert(
-      tx: Tx,
-      organization_id: string,
-      {
-        name,
-        email,
-        role,
-        status = lifecycle.initial,
-      }: Pick<User, "name" | "email" | "role"> & { status?: User["status"] | undefined },
-    ) {
-      const row: User = {
-        id: ids.next("usr"),
-        organization_id,
-        name,
-        email,
-        email_folded: foldCase(email),
-        role,
-        status,
-        joined_at: clock.iso(),
-      };
+    async insert(tx: Tx, organization_id: string, { name, email, role, status = lifecycle.initial }: NewUser) {
+      const [id, email_folded, joined_at] = [ids.next("usr"), foldCase(email), clock.iso()];
+      const row: User = { id, organization_id, name, email, email_folded, role, status, joined_at };
       await users(tx).insert(row);
       return row;
     },
