@@ -11,7 +11,7 @@ import type { Runner } from "./runner.ts";
 const concurrency = 2_000;
 const heartbeat_ms = milliseconds("20s");
 /** The longest timer: setTimeout fires at once beyond 24.8 days, and the clock may be set meanwhile. */
-const longestTimer_ms = milliseconds("60s");
+const maxTimer_ms = milliseconds("60s");
 
 /**
  * The job loop. It sleeps until the next job is due, and `wake` announces earlier jobs, so it polls only if other
@@ -97,7 +97,7 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
       armedFor = Number.POSITIVE_INFINITY;
       pump();
     };
-    timer = setTimeout(fire, Math.min(clock.until(at) ?? 0, longestTimer_ms));
+    timer = setTimeout(fire, Math.min(clock.until(at) ?? 0, maxTimer_ms));
     timer.unref();
   };
 

@@ -10,3 +10,7 @@ export function field<S extends v.GenericSchema>(schema: S, meaning: string, exa
   const examples = example === undefined ? [] : ([v.examples([example])] as unknown as []);
   return v.pipe(first, v.description(meaning), ...examples, ...rest) as unknown as S;
 }
+
+/** A described field that may be left out. */
+export const optionalField = <S extends v.GenericSchema>(schema: S, meaning: string, example?: unknown) =>
+  v.optional(field(schema, meaning, example));

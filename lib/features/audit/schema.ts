@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { ways } from "../../kernel/maker.ts";
 import { datetime, id, paging, textOf } from "../../kernel/validation.ts";
 
@@ -38,6 +38,6 @@ export const auditEntry = field(
 
 export const auditQuery = v.object({
   ...paging(),
-  action: v.optional(field(textOf(1, 100), "Only entries of this action.")),
-  user_id: v.optional(field(textOf(1, 100), "Only entries of this person.")),
+  action: optionalField(textOf(1, 100), "Only entries of this action."),
+  user_id: optionalField(textOf(1, 100), "Only entries of this person."),
 });

@@ -17,11 +17,9 @@ export type Change = Pick<Entry, "organization_id" | "action" | "target" | "via"
   readonly request_id?: string | undefined;
 };
 
-export interface RefusedSignIn {
+export interface RefusedSignIn extends Pick<Change, "user_id" | "key_id"> {
   /** If undefined, the entry goes to the only organization; with several organizations it is not recorded. */
   readonly organization_id: string | undefined;
-  readonly user_id?: string | undefined;
-  readonly key_id?: string | undefined;
   /** The network address of the client; undefined for calls in process. */
   readonly address: string | undefined;
   readonly request_id: string;

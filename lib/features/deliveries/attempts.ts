@@ -106,10 +106,8 @@ export function createAttempts(ports: Ports) {
   /** Schedules the next attempt or abandons the delivery; false if the delivery has changed meanwhile. */
   const fail = async (tx: Tx, { delivery, sent }: AttemptResult) => {
     const retry_after_ms = retryAfter ? sent.retry_after_ms : undefined;
-    const delay = retryDelay(delivery.rung, {
-      jitter: clock.mode === "manual" ? 0 : random.fraction() * jitter,
-      retry_after_ms,
-    });
+    const added = clock.mode === "manual" ? 0 : random.fraction() * jitter;
+    const delay = retryDelay(delivery.rung, added, retry_after_ms);
     if (delay === undefined) return abandon(tx, delivery);
     const next_attempt_at = isoOf(clock.now() + delay);
     return (await deliveries(tx).fail({ ...delivery, status: "pending", next_attempt_at })) > 0;

@@ -7,19 +7,12 @@ const longest = Math.max(...delays);
 /** The first attempt, plus one after each delay. */
 export const maxAttempts = delays.length + 1;
 
-/** Options and headers that can lengthen a retry delay. */
-export interface Lengthening {
-  /** The random share that is added, 0 to 0.1, so that endpoints that failed together do not retry together. */
-  readonly jitter: number;
-  /** The receiver's `Retry-After`, if the option honours it. */
-  readonly retry_after_ms?: number | undefined;
-}
-
 /**
  * Milliseconds to wait after this failed attempt, counted from 1; undefined after the last attempt, when the delivery
- * is abandoned. A `Retry-After` never shortens the delay, and counts at most as the longest one.
+ * is abandoned. `jitter` is the random share that is added, so that endpoints that failed together do not retry
+ * together. A `Retry-After` never shortens the delay, and counts at most as the longest one.
  */
-export function retryDelay(attempt: number, { jitter, retry_after_ms = 0 }: Lengthening): number | undefined {
+export function retryDelay(attempt: number, jitter: number, retry_after_ms = 0): number | undefined {
   const delay = delays[attempt - 1];
   return delay === undefined
     ? undefined

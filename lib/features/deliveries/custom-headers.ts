@@ -8,7 +8,7 @@ import { redacted } from "./response-redaction.ts";
 /** An endpoint's custom headers, sent with every attempt, such as credentials for a receiver behind a gateway. */
 type Headers = Readonly<Record<string, string>>;
 
-const most = 10;
+const maxHeaders = 10;
 
 /** Headers that HTTP or the service sets. */
 const taken =
@@ -30,11 +30,11 @@ export const headersRule = v.pipe(
   v.custom<Headers>((given) => !Array.isArray(given), notAnObject),
   documentedAs({
     type: "object",
-    maxProperties: most,
+    maxProperties: maxHeaders,
     propertyNames: { type: "string", maxLength: 64, pattern: "^[A-Za-z0-9-]+$" },
     additionalProperties: { type: "string", minLength: 1, maxLength: 1024 },
   }),
-  ofFewFields(v.record(name, value, notAnObject), most, `must have at most ${most} headers`),
+  ofFewFields(v.record(name, value, notAnObject), maxHeaders, `must have at most ${maxHeaders} headers`),
   v.check(
     (headers) => new Set(Object.keys(headers).map((one) => one.toLowerCase())).size === Object.keys(headers).length,
     "must name each header once, in upper or lower case",

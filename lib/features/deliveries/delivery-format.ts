@@ -32,17 +32,3 @@ export interface DeliveryFormat {
     settings: Settings,
   ): { readonly url: string; readonly headers: Readonly<Record<string, string>> };
 }
-
-/** The headers of a delivery. The common headers come last, so no format can override them. */
-export const headersOf = (
-  { event, id, tries }: { event: string; id: string; tries: number },
-  agent: string,
-  own: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> => ({
-  ...own,
-  "user-agent": agent,
-  "content-type": "application/json",
-  "x-service-event": event,
-  "x-service-delivery": id,
-  "x-service-attempt": String(tries),
-});

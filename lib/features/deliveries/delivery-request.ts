@@ -1,7 +1,7 @@
 import { version } from "../../kernel/version.ts";
 import type { Row } from "../../store/tables.ts";
 import { headersIn } from "./custom-headers.ts";
-import { type DeliveryFormat, headersOf, type Settings } from "./delivery-format.ts";
+import type { DeliveryFormat, Settings } from "./delivery-format.ts";
 import { redacted } from "./response-redaction.ts";
 import { standardHeaders } from "./signature.ts";
 
@@ -32,8 +32,16 @@ export function requestOf({ delivery, format, settings }: Parts, at: string, isS
     isStandard && secret !== undefined
       ? standardHeaders(secret, delivery.id, at, delivery.body, isOver ? undefined : previous)
       : {};
-  const all = { ...headersIn(settings.secrets), ...own, ...standard };
-  return { url, headers: headersOf(delivery, agent, all), body: delivery.body };
+  const common = {
+    "user-agent": agent,
+    "content-type": "application/json",
+    "x-service-event": delivery.event,
+    "x-service-delivery": delivery.id,
+    "x-service-attempt": String(delivery.tries),
+  };
+  // The common headers come last, so no format can override them.
+  const headers = { ...headersIn(settings.secrets), ...own, ...standard, ...common };
+  return { url, headers, body: delivery.body };
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { ways } from "../../kernel/maker.ts";
 import { datetime, id, oneOf, paging, text } from "../../kernel/validation.ts";
 import { environmentName } from "../environments/schema.ts";
@@ -36,9 +36,9 @@ const rest = {
   created_at: field(datetime(), "When the deployment was created."),
   updated_at: field(datetime(), "When its status last changed."),
   completed_at: field(v.nullable(datetime()), "When it ended; null until then."),
-  deployed_at: v.optional(field(datetime(), "When it became `active`; absent if it did not.")),
-  created_by: v.optional(field(maker, "Who made it; absent for a deployment of an earlier version.")),
-  url: v.optional(field(v.string(), "The URL of its app; present only while its release is live.")),
+  deployed_at: optionalField(datetime(), "When it became `active`; absent if it did not."),
+  created_by: optionalField(maker, "Who made it; absent for a deployment of an earlier version."),
+  url: optionalField(v.string(), "The URL of its app; present only while its release is live."),
 };
 
 export const deployment = field(
@@ -54,8 +54,8 @@ export const newDeployment = v.object({
 });
 
 export const deploymentsQuery = v.object({
-  project_id: v.optional(field(text(), "Only the deployments of this project.")),
-  environment: v.optional(field(text(), "Only deployments to environments of this name.")),
-  status: v.optional(field(oneOf(lifecycle.states), "Only deployments with this status.")),
+  project_id: optionalField(text(), "Only the deployments of this project."),
+  environment: optionalField(text(), "Only deployments to environments of this name."),
+  status: optionalField(oneOf(lifecycle.states), "Only deployments with this status."),
   ...paging(),
 });

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import type { Maker } from "../../kernel/maker.ts";
 import { isImageName } from "../../kernel/text/image-reference.ts";
 import { documentedAs, text } from "../../kernel/validation.ts";
@@ -43,7 +43,10 @@ export const changesNothingBelow = (root: string | null, paths: readonly string[
 const part = "[A-Za-z0-9_][A-Za-z0-9._-]*";
 const ownerAndRepo = new RegExp(`^${part}/${part}$`);
 
-/** The rule of `repo`. Rules return undefined, or a message that says what is allowed. */
+/** Returns undefined, or a message that says what is allowed. */
+type Rule = (value: string) => string | undefined;
+
+/** The rule of `repo`. */
 export function repoRule(repo: string): string | undefined {
   if (/^[a-z+]+:\/\/|^git@/i.test(repo)) return 'must be in the form "owner/repo", not a URL';
   if (repo.length > 140 || !ownerAndRepo.test(repo)) {
@@ -72,7 +75,16 @@ export function imageRule(url: string): string | undefined {
   return /@sha256:|:[^/:]+$/.test(url) ? undefined : message;
 }
 
-const optional = v.optional(v.nullable(text()));
+/** A text that follows a rule. */
+export const textWith = (rule: Rule) =>
+  v.pipe(
+    text(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const message = dataset.typed ? rule(dataset.value) : undefined;
+      if (message !== undefined) addIssue({ message });
+    }),
+  );
+
 const isRecord = (value: unknown) => typeof value === "object" && value !== null && !Array.isArray(value);
 /** A source in a request. */
 export type NewSource =
@@ -82,10 +94,11 @@ const documented = v.variant("type", [
   v.object({
     type: field(v.literal("git"), "A Git repository."),
     repo: field(v.string(), "The repository, as `owner/repo`, of 140 characters at most."),
-    branch: v.optional(
-      field(v.nullable(text()), "The branch, as git names it. Without it and without a tag, the default branch."),
+    branch: optionalField(
+      v.nullable(text()),
+      "The branch, as git names it. Without it and without a tag, the default branch.",
     ),
-    tag: v.optional(field(v.nullable(text()), "The tag, which wins over a branch. Without it, the branch counts.")),
+    tag: optionalField(v.nullable(text()), "The tag, which wins over a branch. Without it, the branch counts."),
   }),
   v.object({
     type: field(v.literal("image"), "A container image."),
@@ -115,22 +128,12 @@ const rules = v.pipe(
         path: [{ type: "object", origin: "value", input: given, key, value: given[key] }],
       });
     };
-    const read = (
-      key: "repo" | "branch" | "tag" | "image_url",
-      rule: (value: string) => string | undefined,
-      required = false,
-    ) => {
-      const parsed = v.safeParse(optional, given[key]);
-      if (!parsed.success) refuse(key, parsed.issues[0].message);
-      else if (parsed.output === null || parsed.output === undefined) {
-        if (required) refuse(key, `is required when type is ${given.type}`);
-        return null;
-      } else {
-        const message = rule(parsed.output);
-        if (message) refuse(key, message);
-        return parsed.output;
-      }
-      return null;
+    const read = (key: "repo" | "branch" | "tag" | "image_url", rule: Rule, isRequired = false) => {
+      const value = given[key] ?? null;
+      const { success, output, issues } = v.safeParse(v.nullable(textWith(rule)), value);
+      if (!success) refuse(key, issues[0].message);
+      else if (output === null && isRequired) refuse(key, `is required when type is ${given.type}`);
+      return success ? output : null;
     };
     const git = given.type === "git";
     const source: Source = {

@@ -9,7 +9,7 @@ import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { domainsRepository } from "./domains-repository.ts";
-import type { AppKey, DomainStatus, Environment } from "./live-apps.ts";
+import type { AppKey, Environment } from "./live-apps.ts";
 
 interface Ports {
   readonly store: Store;
@@ -26,7 +26,7 @@ interface Ports {
   readonly changed: (tx: Tx, key: AppKey) => Promise<void>;
 }
 
-const statusOf = ({ name, status, organization_id, reason }: Row<"app_domains">): DomainStatus => {
+const statusOf = ({ name, status, organization_id, reason }: Row<"app_domains">) => {
   return { name, status, record: recordOf(name), token: tokenOf(organization_id), reason };
 };
 
@@ -50,10 +50,10 @@ export type Check = AppKey & { readonly name: string; readonly tries: number };
 
 /** A released host stays reserved for its organization for 7 days (fixtures/hosting/apps.md#hosts). */
 const kept_ms = milliseconds("7d");
-const [firstWait_ms, longestWait_ms] = [milliseconds("30s"), milliseconds("6h")];
+const [firstWait_ms, maxWait_ms] = [milliseconds("30s"), milliseconds("6h")];
 /** Seven days of look-ups. Afterwards, the next PUT starts again. */
-const mostTries = 38;
-const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, longestWait_ms);
+const maxTries = 38;
+const waitAfter = (tries: number) => Math.min(firstWait_ms * 2 ** tries, maxWait_ms);
 
 const recordOf = (name: string) => `_svc.${name}`;
 /** Public, like everything in DNS. It names the organization that may use the domain. */
@@ -105,7 +105,7 @@ export function createDomains(ports: Ports) {
    */
   const activate = async (tx: Tx, { tries, name, ...key }: Check) => {
     const reason = await obstacle(key, name, tx);
-    if (reason !== undefined && tries < mostTries)
+    if (reason !== undefined && tries < maxTries)
       await lookUp(tx, { ...key, name, tries: tries + 1 }, waitAfter(tries));
     await rows(tx).setDomainStatus({
       ...key,
@@ -181,7 +181,7 @@ export function createDomains(ports: Ports) {
             ? (taken ?? "")
             : `no TXT record ${recordOf(name)} with the value ${token} was found`;
       const write = async (tx: Tx) => void (await rows(tx).setDomainReason({ ...key, name, reason }));
-      if (tries >= mostTries) return done(write, key);
+      if (tries >= maxTries) return done(write, key);
       return snooze(waitAfter(tries), write, key, { ...check, tries: tries + 1 });
     },
 

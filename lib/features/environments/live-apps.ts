@@ -1,3 +1,4 @@
+import type * as v from "valibot";
 import type { Progress } from "../../drivers/deployment/contract.ts";
 import type { Outcome } from "../../kernel/job.ts";
 import type { FollowOptions, Stream } from "../../kernel/node/stream.ts";
@@ -5,6 +6,7 @@ import type { EnvironmentRange, LongList, Page, PageQuery } from "../../kernel/p
 import type { Tx } from "../../kernel/transaction-hooks.ts";
 import type { LogsQuery } from "../../kernel/validation.ts";
 import type { Row } from "../../store/tables.ts";
+import type { environment } from "./schema.ts";
 
 /** An environment, which may have a live release. */
 export interface AppKey {
@@ -28,26 +30,11 @@ export interface FollowedKey extends AppKey {
   exists(): Promise<boolean>;
 }
 
-/** Whether a domain serves, and the DNS record that proves the organization's right to it. */
-export interface DomainStatus {
-  readonly name: string;
-  readonly status: "active" | "pending";
-  readonly record: string;
-  readonly token: string;
-  readonly reason: string | null;
-}
-
-/** Without a runtime, an environment has no URL. Its domains, if any, are still shown. */
-export interface EnvironmentApp {
-  domains?: string[];
-  domain_status?: DomainStatus[];
-  url?: string | null;
-  /** The last measured size of `/data`, in bytes. */
-  data_bytes?: number | null;
-  restarts?: { count: number; since: string } | null;
-  workers?: string[];
-  schedules?: { name: string; cron: string; command: string; timeout_s: number; next_at: string }[];
-}
+/** What an environment shows of its app. Without a runtime, that is its domains, if it has any. */
+export type EnvironmentApp = Pick<
+  v.InferOutput<typeof environment>,
+  "domains" | "domain_status" | "url" | "data_bytes" | "restarts" | "workers" | "schedules"
+>;
 
 type Deployment = AppKey & { readonly id: string; readonly deployed_at: string | null };
 type UrlOf = (deployment: Environment & { readonly id: string }) => string | null;

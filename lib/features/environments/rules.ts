@@ -1,6 +1,6 @@
 import { domainToASCII } from "node:url";
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { listOf, ofFewFields } from "../../kernel/size-limits.ts";
 import { documentedAs, text, textLike } from "../../kernel/validation.ts";
 
@@ -14,13 +14,13 @@ const value = v.pipe(text(), v.maxBytes(32_768, "must have at most 32 KiB"), doc
 /** Refused as names of variables: JavaScript objects have these properties, and a parser would silently drop them. */
 const reserved = ["__proto__", "constructor", "prototype"];
 
-export const mostVariables = 200;
+export const maxVariables = 200;
 
 function named<T extends v.GenericSchema>(variable: T) {
   const all = ofFewFields(
     v.record(variableName, variable),
-    mostVariables,
-    `must have at most ${mostVariables} variables`,
+    maxVariables,
+    `must have at most ${maxVariables} variables`,
   );
   const isObject = (given: unknown) => typeof given === "object" && given !== null && !Array.isArray(given);
   const object = v.custom<v.InferInput<typeof all>>(isObject, "must be an object");
@@ -101,11 +101,9 @@ export const otherFields = {
       ),
     ),
   ),
-  root: v.optional(
-    field(
-      v.nullable(rootFolder),
-      "The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing.",
-    ),
+  root: optionalField(
+    v.nullable(rootFolder),
+    "The folder of the repository that is built, such as `apps/web`; null for all of it. Left out, it stays as it is. Pushes that change nothing below it deploy nothing.",
   ),
   domains: v.optional(
     v.pipe(

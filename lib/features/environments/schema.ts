@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { redaction } from "../../kernel/secrets/secret-values.ts";
 import { datetime, id, paging, textLike } from "../../kernel/validation.ts";
 import { allVariables, otherFields, singleVariables, storedSecret } from "./rules.ts";
@@ -13,6 +13,7 @@ export const environmentName = textLike(
 );
 
 const isAnyGiven = (changes: object) => Object.values(changes).some((one) => one !== undefined);
+
 const anyIsNeeded = "is required if no other field is given";
 
 /** Replaces all variables. */
@@ -67,7 +68,7 @@ export const environment = v.object({
     v.record(v.string(), v.union([v.string(), storedSecret])),
     'The variables by name, as text; a secret shows as `{"secret":true}`.',
   ),
-  domains: v.optional(field(v.array(v.string()), "The environment's own host names.")),
+  domains: optionalField(v.array(v.string()), "The environment's own host names."),
   domain_status: v.optional(
     v.pipe(
       v.array(
@@ -88,26 +89,22 @@ export const environment = v.object({
       ),
     ),
   ),
-  url: v.optional(
-    field(
-      v.nullable(v.string()),
-      "The URL of the live app; null if none is live, absent without a runtime.",
-      "https://production-web.apps.example.com",
-    ),
+  url: optionalField(
+    v.nullable(v.string()),
+    "The URL of the live app; null if none is live, absent without a runtime.",
+    "https://production-web.apps.example.com",
   ),
   ...ofRelease,
-  root: v.optional(field(v.nullable(v.string()), "The folder of the repository that is built; null for all of it.")),
+  root: optionalField(v.nullable(v.string()), "The folder of the repository that is built; null for all of it."),
   preview: v.optional(preview),
-  protect: v.optional(
-    field(
-      v.nullable(
-        v.object({
-          user: field(v.string(), "The user name that a visitor gives."),
-          password: field(v.literal(redaction), "Always `[redacted]`: only a hash is stored."),
-        }),
-      ),
-      "The Basic authentication in front of the app; the password is never shown.",
+  protect: optionalField(
+    v.nullable(
+      v.object({
+        user: field(v.string(), "The user name that a visitor gives."),
+        password: field(v.literal(redaction), "Always `[redacted]`: only a hash is stored."),
+      }),
     ),
+    "The Basic authentication in front of the app; the password is never shown.",
   ),
 });
 /** A run of a schedule. */

@@ -5,7 +5,7 @@ import { contextOf } from "../../store/sealed-columns.ts";
 import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import { environmentsRepository } from "./repository.ts";
-import { mostVariables } from "./rules.ts";
+import { maxVariables } from "./rules.ts";
 import type { environmentPatch } from "./schema.ts";
 
 type EnvironmentKey = Pick<Row<"environments">, "project_id" | "name">;
@@ -15,7 +15,7 @@ type Given = v.InferOutput<typeof environmentPatch>["variables"];
 export type Stored = Record<string, { value: string } | { sealed: string }>;
 
 /** The most characters of stored variables that a copy or a change of single ones may keep. */
-const mostKept = 1024 * 1024;
+const maxKept = 1024 * 1024;
 
 export const storedOf = ({ variables }: Pick<Row<"environments">, "variables">) => JSON.parse(variables) as Stored;
 
@@ -61,10 +61,10 @@ function refused(paths: readonly string[], message: string): Problem {
 /** The variables as JSON. Those that break a limit are refused, unless they are fewer or smaller than before. */
 function withinLimits(stored: Stored, before: Stored): string {
   const count = Object.keys(stored).length;
-  if (count > mostVariables && count > Object.keys(before).length)
-    throw refused(["variables"], `must have at most ${mostVariables} variables; the environment would have ${count}`);
+  if (count > maxVariables && count > Object.keys(before).length)
+    throw refused(["variables"], `must have at most ${maxVariables} variables; the environment would have ${count}`);
   const text = JSON.stringify(stored);
-  if (text.length > mostKept && text.length > JSON.stringify(before).length)
+  if (text.length > maxKept && text.length > JSON.stringify(before).length)
     throw refused(["variables"], "must have at most 1 MiB in all, with those that stay");
   return text;
 }
@@ -110,7 +110,7 @@ export function storedVariables(encryption: Encryption) {
         else if (template && secrets) copies[key] = seal({ project_id, name }, key, open(template, key, stored.sealed));
       }
       const kept = Object.entries(before ? storedOf(before) : {}).filter(([key]) => !Object.hasOwn(copies, key));
-      if (kept.length > mostVariables || JSON.stringify(kept).length > mostKept) return undefined;
+      if (kept.length > maxVariables || JSON.stringify(kept).length > maxKept) return undefined;
       return JSON.stringify({ ...Object.fromEntries(kept), ...copies });
     },
   };

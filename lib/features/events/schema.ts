@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { datetime, id, oneOf, paging } from "../../kernel/validation.ts";
 import { catalog, type EventName } from "./catalog.ts";
 
@@ -15,7 +15,7 @@ export const event = field(
 const names = Object.keys(catalog) as EventName[];
 export const eventsQuery = v.object({
   ...paging(),
-  event: v.optional(field(oneOf(names), "Only events of this name.")),
+  event: optionalField(oneOf(names), "Only events of this name."),
 });
 
 /** The live-stream messages that are not events: a deployment or a generation entered a state. */
@@ -30,23 +30,19 @@ export const beforeFirst = `evt_${"0".repeat(26)}`;
 
 /** `?events=deployment.started,project.created&after=evt_…` */
 export const streamQuery = v.object({
-  events: v.optional(
-    field(
-      v.pipe(
-        v.string("must be one list, separated by commas"),
-        v.check(
-          (text) => text.split(",").every((name) => streamNames.includes(name.trim())),
-          `must be names separated by commas: * or of ${known}`,
-        ),
-        v.transform((text) => text.replaceAll(/\s/g, "")),
+  events: optionalField(
+    v.pipe(
+      v.string("must be one list, separated by commas"),
+      v.check(
+        (text) => text.split(",").every((name) => streamNames.includes(name.trim())),
+        `must be names separated by commas: * or of ${known}`,
       ),
-      "The names of the messages to receive, separated by commas; `*`, all of them, by default.",
+      v.transform((text) => text.replaceAll(/\s/g, "")),
     ),
+    "The names of the messages to receive, separated by commas; `*`, all of them, by default.",
   ),
-  after: v.optional(
-    field(
-      v.pipe(v.string("must be given once"), v.regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/, "must be the id of an event")),
-      `The last event that you received; all later events are sent first. \`${beforeFirst}\` stands for the beginning. Without it, only new events are sent.`,
-    ),
+  after: optionalField(
+    v.pipe(v.string("must be given once"), v.regex(/^evt_[0-9A-HJKMNP-TV-Z]{26}$/, "must be the id of an event")),
+    `The last event that you received; all later events are sent first. \`${beforeFirst}\` stands for the beginning. Without it, only new events are sent.`,
   ),
 });

@@ -19,21 +19,19 @@ const extensionOf = (type: string): string => inlineTypes[type as keyof typeof i
 const lifetime_s = milliseconds("24h") / 1000;
 export const assetsPath = "/assets/";
 
+interface Ports {
+  readonly clock: Clock;
+  readonly encryption: Encryption;
+  readonly origin: () => string;
+}
+
 export type AssetLinks = ReturnType<typeof createAssetLinks>;
 
 /**
  * Links that need no API key: `/assets/gen_….png?expires=…&signature=…`. The signing key is stored next to the
  * database, so links survive a restart.
  */
-export function createAssetLinks({
-  clock,
-  encryption,
-  origin,
-}: {
-  clock: Clock;
-  encryption: Encryption;
-  origin: () => string;
-}) {
+export function createAssetLinks({ clock, encryption, origin }: Ports) {
   const sign = (name: string, expires: string) => encryption.sign("asset link", `${name}\n${expires}`);
   return {
     make(id: string, type: string): string {

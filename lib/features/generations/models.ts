@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { ofFewFields } from "../../kernel/size-limits.ts";
 import { oneOf, textOf, wholeNumber } from "../../kernel/validation.ts";
 import { choices, defaults, durationLimits_s, maxSeed } from "./inputs.ts";
@@ -21,35 +21,29 @@ export interface Model extends ModelFacts {
 }
 
 /** The longest prompt, in characters (schema/README.md#models). */
-const longestPrompt = 4000;
+const maxPrompt = 4000;
 const prompted = "What to make, in words.";
 const model = field(textOf(1, 255), "The model: a built-in one, one of a backend, or any other.");
-const prompt = field(textOf(1, longestPrompt), prompted);
+const prompt = field(textOf(1, maxPrompt), prompted);
 const seed = field(wholeNumber(0, maxSeed), "The same seed and inputs make the same file; 0 by default.");
 const ratio = `Width to height; ${defaults.image.aspect_ratio} by default for images, ${defaults.video.aspect_ratio} for videos.`;
 const size = `The size; ${defaults.image.resolution} by default for images, ${defaults.video.resolution} for videos.`;
 const format = "The format of the file; png by default for images, mp4 for videos.";
 
-const imageInput = v.object({
+const fieldsOf = ({ aspect_ratio, resolution, output_format }: (typeof choices)[Model["kind"]]) => ({
   model,
   prompt,
-  aspect_ratio: v.optional(field(oneOf(choices.image.aspect_ratio), ratio)),
-  resolution: v.optional(field(oneOf(choices.image.resolution), size)),
-  output_format: v.optional(field(oneOf(choices.image.output_format), format)),
+  aspect_ratio: optionalField(oneOf(aspect_ratio), ratio),
+  resolution: optionalField(oneOf(resolution), size),
+  output_format: optionalField(oneOf(output_format), format),
   seed: v.optional(seed),
 });
+const imageInput = v.object(fieldsOf(choices.image));
 const videoInput = v.object({
-  model,
-  prompt,
-  aspect_ratio: v.optional(field(oneOf(choices.video.aspect_ratio), ratio)),
-  resolution: v.optional(field(oneOf(choices.video.resolution), size)),
-  output_format: v.optional(field(oneOf(choices.video.output_format), format)),
-  seed: v.optional(seed),
-  duration: v.optional(
-    field(
-      wholeNumber(durationLimits_s.least, durationLimits_s.most),
-      `The length of the video in seconds; ${defaults.video.duration} by default.`,
-    ),
+  ...fieldsOf(choices.video),
+  duration: optionalField(
+    wholeNumber(durationLimits_s.least, durationLimits_s.most),
+    `The length of the video in seconds; ${defaults.video.duration} by default.`,
   ),
 });
 
@@ -57,13 +51,13 @@ const inputsOf = { image: imageInput, video: videoInput } as const;
 
 export const models: readonly Model[] = builtIn.map((model) => ({ ...model, input: inputsOf[model.kind] }));
 
-const text = (most: number, meaning: string) => v.optional(field(textOf(0, most), meaning));
+const text = (most: number, meaning: string) => optionalField(textOf(0, most), meaning);
 /**
  * Unknown models take any inputs. The four named ones must be strings (schema/generations.md#sizes-and-other-models).
  */
 const anyInput = v.looseObject({
   model,
-  prompt: text(longestPrompt, `${prompted} Built-in models need it; others may run without.`),
+  prompt: text(maxPrompt, `${prompted} Built-in models need it; others may run without.`),
   aspect_ratio: text(255, ratio),
   resolution: text(255, size),
   output_format: text(255, format),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { parseInstant } from "../../kernel/clock.ts";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { documentedAs, id, paging, text } from "../../kernel/validation.ts";
 import { modelOf } from "./models.ts";
 
@@ -15,11 +15,9 @@ export const generation = field(
       v.picklist(["queued", "in_progress", ...finished, "failed"]),
       "The status. A finished generation is `completed`, or `succeeded` with the option `generations.finishedStatus`.",
     ),
-    progress: v.optional(
-      field(
-        v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
-        "The part that is done, with two decimals. Only in progress, and if the driver of the model reports it.",
-      ),
+    progress: optionalField(
+      v.pipe(v.number(), v.minValue(0), v.maxValue(1)),
+      "The part that is done, with two decimals. Only in progress, and if the driver of the model reports it.",
     ),
     model: field(v.string(), "The model that runs."),
     created_at: field(
@@ -28,31 +26,27 @@ export const generation = field(
       1_795_251_600,
     ),
     input: field(v.record(v.string(), v.unknown()), "The inputs as given, with the defaults filled in."),
-    output: v.optional(
-      field(
-        v.object({
-          type: field(v.picklist(["image", "video"]), "The kind of the file."),
-          url: field(
-            v.string(),
-            "A signed link to the file. It needs no key, and expires.",
-            "https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c",
-          ),
-        }),
-        "The file; only when finished, and as long as it is stored.",
-      ),
+    output: optionalField(
+      v.object({
+        type: field(v.picklist(["image", "video"]), "The kind of the file."),
+        url: field(
+          v.string(),
+          "A signed link to the file. It needs no key, and expires.",
+          "https://svc.example.com/assets/gen_01KAJK2M00GEN0000000000000.png?signature=9f2c",
+        ),
+      }),
+      "The file; only when finished, and as long as it is stored.",
     ),
     usage: field(
       v.object({ cost_usd: field(v.number(), "The cost, in US dollars; 0 unless it finished.") }),
       "What the generation cost.",
     ),
-    error: v.optional(
-      field(
-        v.object({
-          code: field(v.string(), "The error code, for programs."),
-          message: field(v.string(), "The message, for people.", "The generation was cancelled"),
-        }),
-        "Why it failed; only when it did.",
-      ),
+    error: optionalField(
+      v.object({
+        code: field(v.string(), "The error code, for programs."),
+        message: field(v.string(), "The message, for people.", "The generation was cancelled"),
+      }),
+      "Why it failed; only when it did.",
     ),
   }),
   "A run of a model that makes an image or a video.",
@@ -81,8 +75,8 @@ const day = v.pipe(
 /** Days in UTC, both inclusive. */
 export const usageQuery = v.pipe(
   v.object({
-    from: v.optional(field(day, "The first day, in UTC. Without it, from the beginning.")),
-    to: v.optional(field(day, "The last day, in UTC, which is included. Without it, up to now.")),
+    from: optionalField(day, "The first day, in UTC. Without it, from the beginning."),
+    to: optionalField(day, "The last day, in UTC, which is included. Without it, up to now."),
   }),
   v.forward(
     v.partialCheck(

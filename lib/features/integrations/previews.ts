@@ -9,7 +9,7 @@ import type { Store } from "../../store/store.ts";
 import type { Row } from "../../store/tables.ts";
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
-import { mostVariables } from "../environments/rules.ts";
+import { maxVariables } from "../environments/rules.ts";
 import type { EnvironmentsService } from "../environments/service.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
 import { previewsRepository } from "./repository.ts";
@@ -30,7 +30,7 @@ export interface PullRequest {
 }
 
 /** The effect of a hook on the preview of a pull or merge request. */
-export interface Told {
+export interface PreviewResult {
   readonly integration_id: string;
   /** Null if nothing was deployed. */
   readonly deployment_id: string | null;
@@ -132,7 +132,7 @@ export function previewsService(ports: Ports) {
       integration: Row<"endpoints">,
       request: PullRequest,
       recordChange?: RecordChange,
-    ): Promise<Told | undefined> {
+    ): Promise<PreviewResult | undefined> {
       const { organization_id, id: integration_id } = integration;
       const config = endpoints.configOf(integration);
       const { repo, environment: template, project_id: given, root } = config as Record<string, string>;
@@ -172,7 +172,7 @@ export function previewsService(ports: Ports) {
         return { ...told, deployment_id: null, message };
       }
       if (!(await environments.copy(tx, place, template, { secrets: !isFork, root }))) {
-        const message = `${environment} has over ${mostVariables} variables, or over 1 MiB of them, that ${template} does not have; remove some, and push again`;
+        const message = `${environment} has over ${maxVariables} variables, or over 1 MiB of them, that ${template} does not have; remove some, and push again`;
         return { ...told, deployment_id: null, message };
       }
       await recordChange?.(tx, { organization_id, action: "environments.put", target: project_id });

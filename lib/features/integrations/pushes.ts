@@ -10,7 +10,7 @@ import type { Row } from "../../store/tables.ts";
 import type { Endpoints } from "../deliveries/service.ts";
 import type { DeploymentsService } from "../deployments/service.ts";
 import type { CodeHostRights } from "../organizations/code-host-rights.ts";
-import type { PreviewsService, PullRequest, RecordChange, Told } from "./previews.ts";
+import type { PreviewResult, PreviewsService, PullRequest, RecordChange } from "./previews.ts";
 import { pushesRepository } from "./repository.ts";
 
 /** How long delivery ids are kept: a code host may send the same push again. */
@@ -109,7 +109,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
     integration_id: string,
     hook: Hook,
     origin: PushOrigin,
-  ): Promise<Told | Created | undefined> => {
+  ): Promise<PreviewResult | Created | undefined> => {
     const integration = await endpoints.codeHost(integration_id, tx);
     if (!integration || !(await isReached(integration, hook.repo, origin, tx))) return undefined;
     if (!("to" in hook)) return previews.receive(tx, integration, hook, origin.recordChange);
@@ -131,14 +131,14 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
      * Applies a hook once; "a repeated delivery id creates nothing". A hook of the connected app is applied to one
      * organization after another: if it fails halfway, the code host's next attempt covers the rest.
      */
-    async receive(hook: Hook, origin: PushOrigin): Promise<readonly (Told | Created)[]> {
+    async receive(hook: Hook, origin: PushOrigin): Promise<readonly (PreviewResult | Created)[]> {
       const { id, delivery } = origin;
       const isNew = async (tx: Tx, name: string) =>
         delivery === undefined ||
         (await pushes(tx).insertOnce({ id: indexText(`${name} ${delivery}`), received_at: clock.iso() })) > 0;
       const serveOnce = (organization_id: string, name: string, ids: readonly string[]) =>
         store.transaction({ organization_id }, async (tx) => {
-          const served: (Told | Created)[] = [];
+          const served: (PreviewResult | Created)[] = [];
           if (!(await isNew(tx, name))) return served;
           for (const one of ids) served.push(...[await serve(tx, one, hook, origin)].filter(isDefined));
           return served;
@@ -150,7 +150,7 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
       if (delivery !== undefined && (await pushes().find({ id: indexText(`app ${delivery}`) }))) return [];
       const targets: Integration[] = [];
       for (const one of await endpoints.codeHosts()) if (await isReached(one, hook.repo, origin)) targets.push(one);
-      const served: (Told | Created)[] = [];
+      const served: (PreviewResult | Created)[] = [];
       for (const organization_id of new Set(targets.map((one) => one.organization_id))) {
         const its = targets.filter((one) => one.organization_id === organization_id);
         const ids = its.map((one) => one.id);

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { datetime, documentedAs, id, oneOf, paging } from "../../kernel/validation.ts";
 import { endpointLifecycle } from "../deliveries/states.ts";
 import { integrationTypes, type Type } from "./integration-types.ts";
@@ -11,12 +11,10 @@ const item = {
   type: field(v.picklist(types), "The tool that it connects."),
   name: field(v.string(), "A name for people, made from its configuration.", "acme/web"),
   status: field(v.picklist(endpointLifecycle.states), "An inactive integration sends and deploys nothing."),
-  reason: v.optional(
-    field(
-      v.string(),
-      "Why the service turned it off, if its project was deleted.",
-      "the project proj_01KEA0YZG00000000000000000 was deleted; set config.project_id to another one, or to null",
-    ),
+  reason: optionalField(
+    v.string(),
+    "Why the service turned it off, if its project was deleted.",
+    "the project proj_01KEA0YZG00000000000000000 was deleted; set config.project_id to another one, or to null",
   ),
 };
 
@@ -47,8 +45,9 @@ export const newIntegration = v.object({
 /** Fields that `config` leaves out stay unchanged. */
 export const integrationChanges = v.object({
   config: documented(v.union(changes), "The settings to change; those left out stay as they are."),
-  status: v.optional(
-    field(oneOf(endpointLifecycle.states), "`inactive` stops it, `active` starts it. Left out, it stays."),
+  status: optionalField(
+    oneOf(endpointLifecycle.states),
+    "`inactive` stops it, `active` starts it. Left out, it stays.",
   ),
 });
 export const integrationsQuery = v.object(paging());

@@ -27,7 +27,7 @@ interface Known extends Identity {
 
 const minute_ms = milliseconds("1m");
 /** The maximum number of cached callers. Exceeding it clears the cache. */
-const mostKnown = 1_000;
+const maxKnown = 1_000;
 
 /** Keys are long and random, so one round of SHA-256 suffices; a slow hash would slow down every request. */
 export const hashOf = (secret: string): string => crypto.hash("sha256", secret, "hex");
@@ -93,7 +93,7 @@ export function createIdentities({ store, feed, clock }: Ports) {
     };
     noteUse(identity);
     if (!tx && identity.isCurrent()) {
-      if (known.size >= mostKnown) known.clear();
+      if (known.size >= maxKnown) known.clear();
       known.set(token, identity);
     }
     return identity;

@@ -30,7 +30,7 @@ export function expiryOf(maker: Maker, wanted: number | undefined): string | und
 export type CountedWindow = readonly [key_id: string, limit: number | null];
 const stored = v.array(v.tuple([v.string(), v.nullable(v.number())]));
 /** Each window of a key costs a count at each request. */
-const mostWindows = 8;
+const maxWindows = 8;
 
 /** The windows that count the requests of a key. Where its limit is that of its maker, the window of the maker suffices. */
 export function windowsOf(key_id: string, rate_limit: number | null, shared_windows: string | null): CountedWindow[] {
@@ -54,7 +54,7 @@ export function rateLimitOf(maker: Maker, given: number | null | undefined, usua
   const most = maker ? (maker.rate_limit ?? usual) : 0;
   if (most !== 0 && (given === 0 || given > most))
     throw invalid("rate_limit", `must be 1 to ${most}, the rate limit of the key that makes it`);
-  if (maker?.rate_limit && given < most && ownWindows(maker).length >= mostWindows)
-    throw invalid("rate_limit", `must be left out or ${most}: ${mostWindows} keys above it have lowered it already`);
+  if (maker?.rate_limit && given < most && ownWindows(maker).length >= maxWindows)
+    throw invalid("rate_limit", `must be left out or ${most}: ${maxWindows} keys above it have lowered it already`);
   return given;
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { scopes } from "../../kernel/roles.ts";
 import { listOf } from "../../kernel/size-limits.ts";
 import {
@@ -54,32 +54,24 @@ export const madeApiKey = field(
 /** The scopes, the expiry and the rate limit default to those of the calling key. */
 export const newApiKey = v.object({
   name: field(keyName, "A name for people.", "ci"),
-  scopes: v.optional(
-    field(
-      v.pipe(keyScopes, v.minLength(1, "must have at least one")),
-      "What the key may do, within the scopes of the calling key. By default the same scopes.",
-    ),
+  scopes: optionalField(
+    v.pipe(keyScopes, v.minLength(1, "must have at least one")),
+    "What the key may do, within the scopes of the calling key. By default the same scopes.",
   ),
-  expires_at: v.optional(
-    field(
-      v.nullable(instantText()),
-      "When the key stops working, in ISO 8601; by default when the calling key does. null means never.",
-    ),
+  expires_at: optionalField(
+    v.nullable(instantText()),
+    "When the key stops working, in ISO 8601; by default when the calling key does. null means never.",
   ),
-  rate_limit: v.optional(
-    field(
-      v.nullable(wholeNumber(0, 1_000_000_000)),
-      "Requests per window of ten minutes; by default the limit of the calling key. 0 means no limit.",
-    ),
+  rate_limit: optionalField(
+    v.nullable(wholeNumber(0, 1_000_000_000)),
+    "Requests per window of ten minutes; by default the limit of the calling key. 0 means no limit.",
   ),
 });
 /** `cascade=true` also revokes the keys created with this key, and the keys created with those. */
 export const keyRevocation = v.object({
-  cascade: v.optional(
-    field(
-      querySwitch(),
-      "`true` also revokes the keys that this key created, and the keys that those created; `false` by default.",
-    ),
+  cascade: optionalField(
+    querySwitch(),
+    "`true` also revokes the keys that this key created, and the keys that those created; `false` by default.",
   ),
 });
 export const apiKeysQuery = v.object(paging());

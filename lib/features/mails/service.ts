@@ -80,7 +80,7 @@ const retention_ms = milliseconds("7d");
 const waits_ms = ["1m", "5m", "30m", "2h", "6h"].map((wait) => milliseconds(wait));
 
 /** A silent mail server keeps each attempt for 30 s, and deliveries and deployments share the job loop with them. */
-const mostAtOnce = 8;
+const maxAtOnce = 8;
 /** The pause between the turns of mails that wait because their organization sends so many. */
 const turn_ms = 50;
 
@@ -91,7 +91,7 @@ function createSending() {
     /** Runs an attempt. If too many run, returns the wait until the turn of this one. */
     async within<T>(organization_id: string, attempt: () => Promise<T>): Promise<T | number> {
       const its = organizations.get(organization_id) ?? { running: 0, nextTurn: 0 };
-      if (its.running === mostAtOnce) {
+      if (its.running === maxAtOnce) {
         const now = monotonicNow();
         its.nextTurn = Math.max(now, its.nextTurn) + turn_ms;
         return its.nextTurn - now;

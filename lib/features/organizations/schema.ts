@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { roles } from "../../kernel/roles.ts";
 import { datetime, id, oneOf, textOf } from "../../kernel/validation.ts";
 
@@ -19,8 +19,8 @@ export const organization = field(
   "An organization: every record belongs to one.",
 );
 export const organizationChanges = v.object({
-  name: v.optional(field(organizationName, "The new name. Left out, it stays.", "acme")),
-  plan: v.optional(field(oneOf(plans), "The new plan. Left out, it stays.")),
+  name: optionalField(organizationName, "The new name. Left out, it stays.", "acme"),
+  plan: optionalField(oneOf(plans), "The new plan. Left out, it stays."),
 });
 
 export const me = field(

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { datetime, id, paging, text, textLike, textOf } from "../../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
 
@@ -22,7 +22,7 @@ export const region = textLike(
   /^[A-Za-z0-9._-]{1,64}$/,
   "must be 1 to 64 of A-Z, a-z, 0-9, dot, underscore and hyphen",
 );
-const described = (meaning: string) => v.optional(field(v.nullable(textOf(0, 255)), meaning));
+const described = (meaning: string) => optionalField(v.nullable(textOf(0, 255)), meaning);
 const nameMeaning = "The name, unique in the organization without regard to case. White space around it is removed.";
 
 export const newProject = v.object({
@@ -33,8 +33,8 @@ export const newProject = v.object({
 
 /** `region` is fixed at creation: a change may repeat it, but any other value is refused. */
 export const projectChanges = v.object({
-  name: v.optional(field(name, `${nameMeaning} Left out, it stays.`)),
-  region: v.optional(field(text(), "The project's own region; another one is refused. It may be left out.")),
+  name: optionalField(name, `${nameMeaning} Left out, it stays.`),
+  region: optionalField(text(), "The project's own region; another one is refused. It may be left out."),
   description: described("A text for people. Empty or null removes it; left out, it stays."),
 });
 

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { field } from "../../kernel/field.ts";
-import { datetime, text } from "../../kernel/validation.ts";
-import { refRule } from "../deployments/source.ts";
+import { datetime } from "../../kernel/validation.ts";
+import { refRule, textWith } from "../deployments/source.ts";
 
 export const repository = field(
   v.object({
@@ -20,16 +20,8 @@ export const repository = field(
   "A git repository that was pushed to this service.",
 );
 
-const branch = v.pipe(
-  text(),
-  v.rawCheck(({ dataset, addIssue }) => {
-    const rule = dataset.typed ? refRule(dataset.value) : undefined;
-    if (rule !== undefined) addIssue({ message: rule });
-  }),
-);
-
 export const repositoryChanges = v.object({
-  default_branch: field(branch, "The new default branch, which must exist.", "main"),
+  default_branch: field(textWith(refRule), "The new default branch, which must exist.", "main"),
 });
 
 /** The path parameters of a repository. */

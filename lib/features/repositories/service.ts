@@ -4,7 +4,7 @@ import type { Caller } from "../../kernel/operation.ts";
 import type { Page } from "../../kernel/page.ts";
 import type { Store } from "../../store/store.ts";
 import { repoRule } from "../deployments/source.ts";
-import type { byOwnerAndName, repositoryChanges } from "./schema.ts";
+import type { byOwnerAndName, repository, repositoryChanges } from "./schema.ts";
 
 type Path = v.InferOutput<typeof byOwnerAndName>;
 type Changes = v.InferOutput<typeof repositoryChanges>;
@@ -15,16 +15,7 @@ export interface RepositoryName {
   readonly repo: string;
 }
 
-export interface StoredRepository {
-  /** `owner/repo`, in lower case. */
-  readonly name: string;
-  /** Null if the default branch does not exist. */
-  readonly default_branch: string | null;
-  /** The size of its packs, in bytes. */
-  readonly size: number;
-  /** When it was last pushed; null if an earlier version took the last push. */
-  readonly pushed_at: string | null;
-}
+export type StoredRepository = v.InferOutput<typeof repository>;
 
 /** The repositories in the folder of the service. */
 interface Stored {
@@ -45,7 +36,7 @@ interface Ports {
 }
 
 /** How many branches a refusal names. */
-const mostNamed = 10;
+const maxNamed = 10;
 const unknown = () => new Problem("not_found", "no repository of this name was pushed here");
 
 export type RepositoriesService = ReturnType<typeof repositoriesService>;
@@ -70,7 +61,7 @@ export function repositoriesService({ store, repositories, elsewhere }: Ports) {
   const confirm = (caller: Caller) => store.transaction(caller, async () => undefined);
 
   return {
-    async list({ organization_id }: Caller): Promise<Page<NonNullable<Awaited<ReturnType<Stored["get"]>>>>> {
+    async list({ organization_id }: Caller): Promise<Page<StoredRepository>> {
       const data = (await stored()?.list(organization_id)) ?? [];
       return { data, page: 1, per_page: data.length, next_cursor: null, total: async () => data.length };
     },
@@ -78,10 +69,10 @@ export function repositoriesService({ store, repositories, elsewhere }: Ports) {
     async update(caller: Caller, path: Path, { default_branch }: Changes) {
       const { here, key } = await find(caller, path);
       const refusal = (branches: readonly string[]) => {
-        const more = branches.length > mostNamed ? " and others" : "";
+        const more = branches.length > maxNamed ? " and others" : "";
         return invalid(
           "default_branch",
-          `must be a branch of the repository, which has ${branches.slice(0, mostNamed).join(", ") || "none"}${more}; push it first`,
+          `must be a branch of the repository, which has ${branches.slice(0, maxNamed).join(", ") || "none"}${more}; push it first`,
         );
       };
       const branches = await here.branches(key);

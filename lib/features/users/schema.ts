@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../kernel/field.ts";
+import { field, optionalField } from "../../kernel/field.ts";
 import { roles } from "../../kernel/roles.ts";
 import { datetime, id, oneOf, paging, textOf } from "../../kernel/validation.ts";
 import { lifecycle } from "./states.ts";
@@ -21,5 +21,5 @@ export const role = oneOf(roles);
 export const userChanges = v.object({ role: field(role, "The new role. The last owner keeps theirs.") });
 export const usersQuery = v.object({
   ...paging(),
-  status: v.optional(field(oneOf(lifecycle.states), "Only users with this status; `active` by default.")),
+  status: optionalField(oneOf(lifecycle.states), "Only users with this status; `active` by default."),
 });

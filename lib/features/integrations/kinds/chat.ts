@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../../kernel/field.ts";
+import { field, optionalField } from "../../../kernel/field.ts";
 import { createdAtOf } from "../../../kernel/ids.ts";
 import { redaction } from "../../../kernel/secrets/secret-values.ts";
 import { formatDuration } from "../../../kernel/text/duration.ts";
@@ -10,7 +10,7 @@ import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({
   webhook_url: field(urlRule, "The incoming webhook of the chat. It is secret."),
-  channel: v.optional(field(v.nullable(textOf(1, 80)), "The channel; without it, that of the webhook.")),
+  channel: optionalField(v.nullable(textOf(1, 80)), "The channel; without it, that of the webhook."),
   events: v.optional(field(eventsRule, "The events to post, or `*` for all, the default."), ["*"]),
 });
 

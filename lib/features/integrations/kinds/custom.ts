@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../../kernel/field.ts";
+import { field, optionalField } from "../../../kernel/field.ts";
 import { redaction } from "../../../kernel/secrets/secret-values.ts";
 import { asSecrets, headersIn, headersRule, shownHeaders } from "../../deliveries/custom-headers.ts";
 import { eventsRule, secretRule, urlRule } from "../../deliveries/schema.ts";
@@ -8,12 +8,10 @@ import { type IntegrationType, withoutNulls } from "./integration-type.ts";
 
 const schema = v.object({
   url: field(urlRule, "The https URL that events are posted to."),
-  secret: v.optional(field(v.nullable(secretRule), "The secret that signs each delivery; without it, none is signed.")),
-  headers: v.optional(
-    field(
-      v.nullable(headersRule),
-      "Headers that go with every delivery, by their names. Without them, none are added. null removes all.",
-    ),
+  secret: optionalField(v.nullable(secretRule), "The secret that signs each delivery; without it, none is signed."),
+  headers: optionalField(
+    v.nullable(headersRule),
+    "Headers that go with every delivery, by their names. Without them, none are added. null removes all.",
   ),
   events: v.optional(field(eventsRule, "The events to send, or `*` for all, the default."), ["*"]),
 });

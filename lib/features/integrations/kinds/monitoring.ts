@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { field } from "../../../kernel/field.ts";
+import { field, optionalField } from "../../../kernel/field.ts";
 import { createdAtOf } from "../../../kernel/ids.ts";
 import { redaction } from "../../../kernel/secrets/secret-values.ts";
 import { parseUrl } from "../../../kernel/text/url.ts";
@@ -16,7 +16,7 @@ const schema = v.object({
     v.pipe(textLike(253, /^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i, wrongSite), v.check(isSite, wrongSite)),
     "The provider's domain, without `api.`.",
   ),
-  service: v.optional(field(v.nullable(textOf(1, 128)), "The `service` tag of events and metrics; none by default.")),
+  service: optionalField(v.nullable(textOf(1, 128)), "The `service` tag of events and metrics; none by default."),
 });
 
 type Data = Readonly<Record<string, string | null>> & { readonly error?: { readonly message: string } };
