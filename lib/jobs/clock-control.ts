@@ -27,26 +27,21 @@ export interface ClockControl {
   goOn(): Promise<void>;
 }
 
+interface Ports {
+  readonly clock: Clock;
+  readonly loop: Loop;
+  readonly sink: () => string | undefined;
+  /** Called after each move. */
+  readonly moved: () => void;
+  readonly upcoming: () => Promise<readonly Upcoming[]>;
+  readonly company: Pick<Company, "timers">;
+}
+
 /**
  * Every function but `settle` rejects with a 422 unless the clock is manual. All of them reject if called within a sink
  * (`sink` returns its name), because they would wait for the delivery that waits for them.
  */
-export function createClockControl({
-  clock,
-  loop,
-  sink,
-  moved,
-  upcoming,
-  company,
-}: {
-  clock: Clock;
-  loop: Loop;
-  sink: () => string | undefined;
-  /** Called after each move. */
-  moved: () => void;
-  upcoming: () => Promise<readonly Upcoming[]>;
-  company: Pick<Company, "timers">;
-}): ClockControl {
+export function createClockControl({ clock, loop, sink, moved, upcoming, company }: Ports): ClockControl {
   const advanced = (ran: number): Advanced => {
     moved();
     return { now: clock.iso(), ran };

@@ -13,37 +13,6 @@ const heartbeat_ms = milliseconds("20s");
 /** The longest timer: setTimeout fires at once beyond 24.8 days, and the clock may be set meanwhile. */
 const maxTimer_ms = milliseconds("60s");
 
-/**
- * The job loop. It sleeps until the next job is due, and `wake` announces earlier jobs, so it polls only if other
- * processes add jobs (`isShared`). Under a manual clock jobs run only in `settle` and the `advance` functions.
- */
-export interface Loop {
-  /**
-   * Starts the loop. `after a crash`, each job whose row says running counts a crash. `after a pause` none does: a
-   * snapshot was taken while they ran. `resume` runs jobs again after a frozen clock goes on.
-   */
-  start(how: "after a crash" | "after a pause"): Promise<void>;
-  resume(): Promise<void>;
-  /** Announces a new job that is due at `at`. */
-  wake(at: number): void;
-  /** Runs every due job, and those that become due at the same instant meanwhile. Returns how many ran. */
-  settle(): Promise<number>;
-  /**
-   * Moves a manual clock to `target` and runs the jobs of every due time on the way, in order; with `until`, no further
-   * than necessary.
-   */
-  advance(target: (now: number) => number, until?: Until): Promise<number>;
-  /** Moves a manual clock to the due time of the next one-off job and runs it. Without such a job it does nothing. */
-  advanceToNext(): Promise<number>;
-  /** Repeats `advanceToNext` until only periodic jobs are waiting. */
-  runUntilIdle(): Promise<number>;
-  /** Gives running jobs back to the queue at an orderly shutdown, without counting a crash. */
-  release(): Promise<void>;
-  stop(): Promise<void>;
-  /** The number of jobs that `settle` or `advance` are running under a manual clock. */
-  runningByHand(): number;
-}
-
 interface Ports {
   readonly clock: Clock;
   readonly runner: Runner;
@@ -53,7 +22,13 @@ interface Ports {
   readonly company?: Company;
 }
 
-export function createLoop({ clock, runner, log, storeClock, isShared = false, company }: Ports): Loop {
+export type Loop = ReturnType<typeof createLoop>;
+
+/**
+ * The job loop. It sleeps until the next job is due, and `wake` announces earlier jobs, so it polls only if other
+ * processes add jobs (`isShared`). Under a manual clock jobs run only in `settle` and the `advance` functions.
+ */
+export function createLoop({ clock, runner, log, storeClock, isShared = false, company }: Ports) {
   let timer: NodeJS.Timeout | undefined;
   let armedFor = Number.POSITIVE_INFINITY;
   let heartbeat: NodeJS.Timeout | undefined;
@@ -165,20 +140,27 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
 
   const resume = () => exclusively(async () => pump());
   return {
-    async start(how) {
+    /**
+     * Starts the loop. `after a crash`, each job whose row says running counts a crash. `after a pause` none does: a
+     * snapshot was taken while they ran.
+     */
+    async start(how: "after a crash" | "after a pause"): Promise<void> {
       if (how === "after a crash") await runner.reclaim();
       else releasePaused = runner.release;
       if (clock.mode === "manual") return;
       await resume();
       if (isShared) stopPoll = pollJobs({ runner, log, pump });
     },
+    /** Runs jobs again after a frozen clock goes on. */
     resume,
-    wake(at) {
+    /** Announces a new job that is due at `at`. */
+    wake(at: number) {
       mover.added();
       if (at <= clock.now()) pump();
       else arm(at);
     },
-    settle: () =>
+    /** Runs every due job, and those that become due at the same instant. Returns how many ran. */
+    settle: (): Promise<number> =>
       exclusively(async () => {
         if (clock.mode === "manual") return mover.settle();
         let ran = 0;
@@ -191,13 +173,19 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
           ran += rows.length;
         }
       }),
-    advance: (target, until) =>
+    /**
+     * Moves a manual clock to `target` and runs the jobs of every due time on the way, in order; with `until`, no further
+     * than necessary.
+     */
+    advance: (target: (now: number) => number, until?: Until): Promise<number> =>
       exclusively(async () => {
         // Throws unless the clock is manual, before anything is stored or run.
         clock.moveTo(clock.now());
         return mover.move(target(clock.now()), until);
       }),
+    /** Moves a manual clock to the due time of the next one-off job and runs it. Without such a job it does nothing. */
     advanceToNext: () => exclusively(mover.advanceToNext),
+    /** Repeats `advanceToNext` until only periodic jobs are waiting. */
     runUntilIdle: () => exclusively(mover.runUntilIdle),
     async stop() {
       stopped = true;
@@ -209,7 +197,9 @@ export function createLoop({ clock, runner, log, storeClock, isShared = false, c
       await mutex;
       clearTimeout(heartbeat);
     },
+    /** The number of jobs that `settle` or `advance` are running under a manual clock. */
     runningByHand: mover.running,
+    /** Gives running jobs back to the queue at an orderly shutdown, without counting a crash. */
     release: () => runner.release(),
   };
 }

@@ -8,7 +8,7 @@ import { equal, type Queries } from "../store/query.ts";
  */
 const claimSize = 100;
 /** A job that was running at this many process ends in a row is a suspect. A killed service can do that to any job. */
-export const suspect = 3;
+export const suspectAfter = 3;
 export const untried = { state: "waiting", attempt: 0, failures: 0, crashes: 0, strikes: 0 } as const;
 
 /** Periodic jobs never end, so they do not count among the work that is left. */
@@ -76,7 +76,7 @@ export function jobsRepository(query: Queries) {
           .selectFrom("jobs")
           .select(["id", "attempt"])
           .where(running)
-          .where("crashes", ">=", suspect - 1)
+          .where("crashes", ">=", suspectAfter - 1)
           .where("lease_until", "<=", p.before),
       ),
     ),
@@ -91,7 +91,7 @@ export function jobsRepository(query: Queries) {
         .set((eb) => ({
           state: "waiting" as const,
           crashes: eb("crashes", "+", 1),
-          strikes: sql<number>`case when crashes >= ${sql.lit(suspect)} then strikes + 1 else 0 end`,
+          strikes: sql<number>`case when crashes >= ${sql.lit(suspectAfter)} then strikes + 1 else 0 end`,
         }))
         .where("id", "in", expired(db, p.before)),
     ),
@@ -99,12 +99,16 @@ export function jobsRepository(query: Queries) {
       db.updateTable("jobs").set({ run_at: p.run_at }).where("id", "=", p.id),
     ),
     /** Clears the suspects that were waiting when the process ended: they did not end it. */
-    acquit: query.pipelined((db, _: object) =>
+    resetWaiting: query.pipelined((db, _: object) =>
       // A literal, so that SQLite uses the index of suspects.
-      db.updateTable("jobs").set({ crashes: 0, strikes: 0 }).where(waiting).where("crashes", ">=", sql.lit(suspect)),
+      db
+        .updateTable("jobs")
+        .set({ crashes: 0, strikes: 0 })
+        .where(waiting)
+        .where("crashes", ">=", sql.lit(suspectAfter)),
     ),
     /** Clears a suspect that is running while its process stays alive. */
-    clear: query.change((db, p: Attempt) =>
+    resetRunning: query.change((db, p: Attempt) =>
       db
         .updateTable("jobs")
         .set({ strikes: -1 })

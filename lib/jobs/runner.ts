@@ -10,7 +10,7 @@ import type { Store } from "../store/store.ts";
 import type { Row } from "../store/tables.ts";
 import { holdOf, isGivenUp, watch_ms } from "./crash-count.ts";
 import { createLeases } from "./leases.ts";
-import { jobsRepository, suspect } from "./repository.ts";
+import { jobsRepository, suspectAfter } from "./repository.ts";
 import { allJobs, always, declaredKind, jobsOfRuntime } from "./runtime-jobs.ts";
 import { exhaust, type Failure, failed, scopeOf, settle } from "./settle.ts";
 
@@ -75,9 +75,9 @@ export function createRunner(ports: {
 
   /** Runs a job. Clears a suspect once it has run for the watch period. */
   const watched = async (row: JobRow, work: () => Promise<Ended>): Promise<Ended> => {
-    if (row.crashes < suspect) return work();
+    if (row.crashes < suspectAfter) return work();
     // If the store refuses this write, the next end of the process counts as a strike.
-    const clear = () => void store.transaction("rows", (tx) => rows(tx).clear(row)).catch(() => {});
+    const clear = () => void store.transaction("rows", (tx) => rows(tx).resetRunning(row)).catch(() => {});
     return work().finally(systemTimer(watch_ms, clear));
   };
 
@@ -166,7 +166,7 @@ export function createRunner(ports: {
       const before = end();
       const suspected = await rows(tx).suspected({ before });
       // If no other process shares the rows, the waiting suspects did not end the process, so they are cleared.
-      if (before === always) await rows(tx).acquit({});
+      if (before === always) await rows(tx).resetWaiting({});
       const count = await rows(tx).reclaim({ before });
       for (const row of suspected) await rows(tx).hold({ id: row.id, run_at: isoOf(clock.now() + holdOf(row)) });
       return count;

@@ -90,8 +90,11 @@ export function environmentsService(ports: Ports) {
     return true;
   };
 
-  const insert = (tx: Tx, key: { project_id: string; name: string }, given: Variables) =>
-    environments(tx).insert({ ...key, variables: serialize(key, given), protect: null, root: null });
+  const insert = async (tx: Tx, { organization_id, project_id, environment: name }: AppKey, given: Variables = {}) => {
+    const key = { project_id, name };
+    await environments(tx).insert({ ...key, variables: serialize(key, given), protect: null, root: null });
+    await apps.ensure(tx, { organization_id, project_id, environment: name });
+  };
 
   /** Changes the given fields, and creates the environment if needed. With `keeps`, variables that are not named stay. */
   const changing =
@@ -121,15 +124,13 @@ export function environmentsService(ports: Ports) {
 
   return {
     /** Creates the environment at its first deployment. */
-    async ensure(tx: Tx, { organization_id, project_id, environment: name }: AppKey) {
-      if (!(await environments(tx).find({ project_id, name }))) await insert(tx, { project_id, name }, {});
+    async ensure(tx: Tx, key: AppKey) {
+      const { organization_id, project_id, environment: name } = key;
+      if (!(await environments(tx).find({ project_id, name }))) return insert(tx, key);
       await apps.ensure(tx, { organization_id, project_id, environment: name });
     },
 
-    async insert(tx: Tx, { organization_id, project_id, environment: name }: AppKey, given: Variables = {}) {
-      await insert(tx, { project_id, name }, given);
-      await apps.ensure(tx, { organization_id, project_id, environment: name });
-    },
+    insert,
 
     async list(caller: Caller, id: string, query: PageQuery) {
       const { id: project_id } = await projects.get(caller, id);

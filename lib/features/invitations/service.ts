@@ -93,7 +93,7 @@ export function invitationsService(ports: Ports) {
 
   /** Stops sending the mail of an invitation that is no longer open. */
   const withdraw = async (tx: Tx, organization_id: string, id: string | null, reason: string) => {
-    if (id !== null) await mails.withdraw(tx, { organization_id, id }, reason);
+    if (id !== null) await mails.giveUp(tx, { organization_id, id }, reason);
   };
 
   return {

@@ -177,14 +177,8 @@ export function mailsService({ store, clock, ids, encryption, log, mailer, from,
       return handed.kind === "cut off" ? snooze(0) : outcomeOf(row, handed);
     },
 
-    /** Called if the job failed for a reason other than the mail server's response. */
+    /** Ends a pending mail: its job failed for another reason than the mail server's response, or it is out of date. */
     async giveUp(tx: Tx, key: Key, reason: string) {
-      const row = await mails(tx).find(key);
-      if (row) await settle(tx, row, "failed", reason);
-    },
-
-    /** Cancels a pending mail whose content is out of date. */
-    async withdraw(tx: Tx, key: Key, reason: string) {
       const row = await mails(tx).find(key);
       if (row?.status === "pending") await settle(tx, row, "failed", reason);
     },
