@@ -119,7 +119,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const { domains, apps } = createApps(ports, settings, createStoredReleases({ ...ports, ...read }));
   const runtimeOf = apps.runtimeName;
   /** By default an organization gets half of all slots; for simulated work, or if it is the only one, all of them. */
-  const mostOf = async (tx: Tx | undefined, organization_id: string) => {
+  const concurrencyLimit = async (tx: Tx | undefined, organization_id: string) => {
     if (concurrencyPerOrganization !== undefined) return concurrencyPerOrganization;
     if (runtimeOf() === undefined || (await ports.isOnly(organization_id, tx))) return concurrency;
     return Math.max(1, Math.floor(concurrency / 2));
@@ -127,7 +127,7 @@ export function createDeploying(ports: DeployingPorts, settings: Settings) {
   const codeHost =
     settings.codeHost.token === undefined ? undefined : platform?.createCodeHost(settings.codeHost, ports.outbound);
   const statuses = createStatuses({ ...ports, codeHost, apps }, settings);
-  const rollout = createRollout({ ...ports, ...read, apps, concurrency, mostOf, autoRollback, statuses });
+  const rollout = createRollout({ ...ports, ...read, apps, concurrency, concurrencyLimit, autoRollback, statuses });
   apps.onBack(rollout.resume);
   const openPreviews = createOpenPreviews(ports);
   const turnOffIntegrations = integrationsOfRemovedProject(ports.endpoints);

@@ -12,7 +12,7 @@ interface Ports<Work extends OfOrganization> {
   /** How much work of all organizations runs at a time. */
   readonly concurrency: number;
   /** How much of it may belong to one organization. Default: no limit. */
-  readonly mostOf?: (tx: Tx | undefined, organization_id: string) => Promise<number>;
+  readonly concurrencyLimit?: (tx: Tx | undefined, organization_id: string) => Promise<number>;
   readonly running: (tx: Tx | undefined) => Promise<readonly OfOrganization[]>;
   /** The first ready work of the first organization after this one, in the order of their ids. */
   readonly nextReady: (tx: Tx | undefined, after: string) => Promise<Work | undefined>;
@@ -24,14 +24,14 @@ interface Ports<Work extends OfOrganization> {
 
 /** Work of all organizations that waits for a slot. Organizations take turns; within one, the oldest starts first. */
 export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>) {
-  const { queue, concurrency, mostOf, nextReady } = ports;
+  const { queue, concurrency, concurrencyLimit, nextReady } = ports;
   const { hasRowLocks } = ports.store.engine;
   const turns = ports.store.using(turnsRepository);
 
   const mayHaveMore = async (tx: Tx | undefined, running: readonly OfOrganization[], organization_id: string) => {
-    if (!mostOf) return true;
+    if (!concurrencyLimit) return true;
     const own = running.filter((one) => one.organization_id === organization_id).length;
-    return own === 0 || own < (await mostOf(tx, organization_id));
+    return own === 0 || own < (await concurrencyLimit(tx, organization_id));
   };
 
   const lastTurn = async (tx: Tx | undefined) => (await turns(tx).last({ queue }))?.organization_id ?? "";

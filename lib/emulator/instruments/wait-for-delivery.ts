@@ -19,7 +19,7 @@ interface Ports {
   readonly clockControl: { settle(): Promise<unknown> };
   readonly closing: AbortController;
   readonly received: ReceivedDeliveries;
-  readonly outbox: Pick<Outbox, "isHeard">;
+  readonly outbox: Pick<Outbox, "hasSubscriber">;
 }
 
 /** `milliseconds` later refuses a text that is not a duration. */
@@ -52,7 +52,7 @@ export async function waitForDelivery(
   const failure = `no delivery${name === "*" ? "" : ` of ${name}`} was received`;
   /** The error, with a hint if waiting cannot help. A test event goes to any endpoint, all others to subscribers. */
   const explained = async (sentence: string) =>
-    (await outbox.isHeard(name in catalog ? name : "*"))
+    (await outbox.hasSubscriber(name in catalog ? name : "*"))
       ? new Error(sentence)
       : new Error(
           `${failure}, because no active webhook or integration listens for ${name === "*" ? "any event" : "it"}; create one first: POST /v1/webhooks {"url":"https://hook.inbox.test","events":["${name}"]}`,

@@ -137,7 +137,7 @@ export function createOutbox(ports: Ports) {
     },
 
     /** Whether an active endpoint of any organization receives this event; `*` stands for any event. */
-    async isHeard(event: string): Promise<boolean> {
+    async hasSubscriber(event: string): Promise<boolean> {
       const types = Object.keys(formats) as Endpoint["type"][];
       const found = (await Promise.all(types.map((type) => endpointRows().ofType({ type })))).flat();
       return found.some((one) => one.status === "active" && (event === "*" || subscribesTo(one, event)));

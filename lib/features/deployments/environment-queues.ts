@@ -24,7 +24,7 @@ export interface QueuePorts {
   /** Option `deployments.concurrency`: how many deployments of all organizations build or roll out at a time. */
   readonly concurrency: number;
   /** How many of them may belong to one organization. */
-  readonly mostOf: (tx: Tx | undefined, organization_id: string) => Promise<number>;
+  readonly concurrencyLimit: (tx: Tx | undefined, organization_id: string) => Promise<number>;
   /** Whether nothing can start because no runtime is up. */
   readonly isHeld: (tx: Tx) => Promise<boolean>;
 }
@@ -34,7 +34,7 @@ export interface QueuePorts {
  * no runtime can take it.
  */
 export function createEnvironmentQueues(
-  { store, clock, queue, concurrency, mostOf, isHeld }: QueuePorts,
+  { store, clock, queue, concurrency, concurrencyLimit, isHeld }: QueuePorts,
   start: (tx: Tx, waiting: Deployment) => Promise<boolean>,
 ) {
   const deployments = store.using(deploymentsRepository);
@@ -49,7 +49,7 @@ export function createEnvironmentQueues(
       : queue.addUnique(tx, "deployments.turns", {}, "turns", wait_ms);
 
   const admission = createAdmission({
-    ...{ store, queue: "deployments", concurrency, mostOf, start },
+    ...{ store, queue: "deployments", concurrency, concurrencyLimit, start },
     running: (tx) => deployments(tx).running({}),
     nextReady: (tx, after) => deployments(tx).nextReadyHead({ after }),
     startLater: (tx, head) => scheduleStart(tx, head, 0),
