@@ -63,8 +63,7 @@ export function createAdmission<Work extends OfOrganization>(ports: Ports<Work>)
 
     /**
      * Starts ready work up to the limits. Call it with the limit locked. On PostgreSQL, work of other organizations
-     * starts in transactions of their own, one after the other. So a turn there lasts longer while many slots are free:
-     * with single starts, 300 slots took 7 s to fill.
+     * starts in transactions of their own, one after the other. So a turn there lasts longer while many slots are free.
      */
     async startReady(tx: Tx, organization_id: string | undefined): Promise<void> {
       const running = [...(await ports.running(tx))];

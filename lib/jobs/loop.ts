@@ -7,10 +7,10 @@ import { type Company, createMover, type Until } from "./move.ts";
 import { claimAll, pollJobs } from "./poll.ts";
 import type { Runner } from "./runner.ts";
 
-/** The most jobs that run concurrently. Most of them wait for a slow receiver. */
+/** How many jobs run concurrently. Most of them wait for a slow receiver. */
 const concurrency = 2_000;
 const heartbeat_ms = milliseconds("20s");
-/** The longest timer: setTimeout fires at once beyond 24.8 days, and the clock may be set meanwhile. */
+/** setTimeout fires at once beyond 24.8 days, and the clock may be set while a timer runs. */
 const maxTimer_ms = milliseconds("60s");
 
 interface Ports {

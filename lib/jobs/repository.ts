@@ -2,10 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { QueryBuilder } from "../store/engine.ts";
 import { equal, type Queries } from "../store/query.ts";
 
-/**
- * The most jobs of one claim, which share a commit. With 200, jobs ran a tenth faster (bench `jobs`), but delayed
- * requests twice as long.
- */
+/** The jobs of one claim share a commit. More jobs would run faster, but delay requests. */
 const claimSize = 100;
 /** A job that was running at this many process ends in a row is a suspect. A killed service can do that to any job. */
 export const suspectAfter = 3;

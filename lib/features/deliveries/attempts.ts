@@ -86,7 +86,7 @@ export function createAttempts(ports: Ports) {
     return true;
   };
 
-  /** While a manual clock stands still, all times are equal, so the order of identifiers decides. */
+  /** Under a manual clock many times are equal; then the order of identifiers decides. */
   const succeededSince = async (tx: Tx, { succeeded_at }: Endpoint, { id, endpoint_id, created_at }: Delivery) =>
     succeeded_at !== null &&
     (succeeded_at > created_at ||
@@ -103,7 +103,7 @@ export function createAttempts(ports: Ports) {
     return true;
   };
 
-  /** Schedules the next attempt or abandons the delivery; false if the delivery has changed meanwhile. */
+  /** Schedules the next attempt or abandons the delivery; false if the delivery has changed since. */
   const fail = async (tx: Tx, { delivery, sent }: AttemptResult) => {
     const retry_after_ms = retryAfter ? sent.retry_after_ms : undefined;
     const added = clock.mode === "manual" ? 0 : random.fraction() * jitter;
@@ -116,30 +116,11 @@ export function createAttempts(ports: Ports) {
   const record = async (tx: Tx, { delivery, at, sent }: AttemptResult) => {
     const { id: delivery_id, organization_id, endpoint_id, event, tries: number } = delivery;
     const { status, duration_ms, error, response } = sent;
-    await deliveries(tx).insertAttempt({
-      delivery_id,
-      number,
-      organization_id,
-      at,
-      status,
-      duration_ms,
-      error,
-      response,
-    });
+    const attempt = { delivery_id, number, organization_id, at, status, duration_ms, error };
+    await deliveries(tx).insertAttempt({ ...attempt, response });
     const upTo = number - keptAttempts;
     if (upTo > 0) await deliveries(tx).dropAttempts({ delivery_id, organization_id, upTo });
-    feed.publish(tx, {
-      kind: "try",
-      organization_id,
-      delivery_id,
-      endpoint_id,
-      event,
-      number,
-      at,
-      status,
-      error,
-      duration_ms,
-    });
+    feed.publish(tx, { kind: "try", endpoint_id, event, ...attempt });
   };
 
   /**

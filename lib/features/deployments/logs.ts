@@ -51,17 +51,11 @@ export async function appendLogs(
   last: readonly LogLine[] = [],
 ): Promise<void> {
   if (lines.length + last.length === 0) return;
+  const { id: deployment_id, organization_id } = deployment;
   let { log_entries, log_bytes } = deployment;
   const timestamp = clock.iso();
   const write = async ({ level, message }: LogLine) => {
-    await rows.insertLog({
-      deployment_id: deployment.id,
-      seq: log_entries,
-      organization_id: deployment.organization_id,
-      timestamp,
-      level,
-      message,
-    });
+    await rows.insertLog({ deployment_id, seq: log_entries, organization_id, timestamp, level, message });
     log_entries += 1;
     log_bytes += Buffer.byteLength(message);
   };
@@ -72,8 +66,7 @@ export async function appendLogs(
     if (full) log_bytes = room.bytes;
   }
   for (const line of last) await write(line);
-  const { id, organization_id } = deployment;
-  await rows.setLogSize({ id, organization_id, log_entries, log_bytes });
+  await rows.setLogSize({ id: deployment_id, organization_id, log_entries, log_bytes });
 }
 
 /** The number of entries to read at a time, and so the most in memory for a slow reader. */

@@ -13,6 +13,7 @@ type MoveParameters = Key & { at: string } & Pick<Row<"deployments">, "version" 
 /** The planner uses a partial index only if the query contains its condition word for word. */
 const running = sql<boolean>`status in ('building', 'deploying')`;
 const queued = sql<boolean>`status = 'queued'`;
+/** `lined_up` is 1 for the head of a queue, 2 once its delay has passed, and 0 behind another deployment. */
 const waitingHead = sql<boolean>`${queued} and lined_up = 1`;
 /** A queue head that a tester steps never becomes ready by itself. */
 const timedHead = sql<boolean>`${waitingHead} and ready_at < ${isoOf(latestInstant)}`;

@@ -149,7 +149,7 @@ export function createRollout(ports: Ports) {
     return undefined;
   };
 
-  /** Ends a step with the driver's answer, or with a failure if the environment was deleted meanwhile. */
+  /** Ends a step with the driver's answer, or with a failure if the environment was deleted during the step. */
   const finish = async (tx: Tx, asked: Deployment, answer: Exclude<Progress, { state: "running" }>) => {
     const row = await present(tx, asked);
     if (!row) return;
@@ -164,14 +164,8 @@ export function createRollout(ports: Ports) {
   const askDriver = async (row: Deployment, elapsed_ms: number, handle: string | null, more = {}): Promise<Outcome> => {
     const isBuild = row.status === "building";
     const order = await orderOf(row, ports);
-    const outcome = storedOutcome(row);
-    const answer = await driver.step({
-      ...order,
-      outcome,
-      step: isBuild ? "build" : "rollout",
-      elapsed_ms,
-      handle,
-    });
+    const step = isBuild ? "build" : "rollout";
+    const answer = await driver.step({ ...order, outcome: storedOutcome(row), step, elapsed_ms, handle });
     const checked = checkProgress(answer, { needsVersion: isBuild && row.version === null });
     const progress = withoutSecrets(checked, order.secrets);
     if (progress.state !== "running") return done((tx) => finish(tx, row, progress), row);
@@ -211,11 +205,8 @@ export function createRollout(ports: Ports) {
     async unfinished(organization_id?: string): Promise<{ queued: number; building: number; deploying: number }> {
       if (organization_id !== undefined) {
         const count = (status: Deployment["status"]) => deployments().list.total({ organization_id, status });
-        return {
-          queued: await count("queued"),
-          building: await count("building"),
-          deploying: await count("deploying"),
-        };
+        const [queued, building] = [await count("queued"), await count("building")];
+        return { queued, building, deploying: await count("deploying") };
       }
       const queued = await deployments().countQueued({});
       const running = await deployments().running({});

@@ -118,14 +118,8 @@ export function deploymentsService(ports: Ports) {
     await deployments(tx).insert(row);
     rollout.wasQueued(tx, row);
     await rollout.publish(tx, row);
-    await deployments(tx).insertLog({
-      deployment_id: id,
-      seq: 0,
-      organization_id,
-      timestamp: now,
-      level: "info",
-      message,
-    });
+    const entry = { deployment_id: id, seq: 0, organization_id, timestamp: now, level: "info", message } as const;
+    await deployments(tx).insertLog(entry);
     await bus.announce(tx, organization_id, "deployment.queued", rollout.eventData(row));
     if (row.lined_up && !stepped) await rollout.scheduleStart(tx, row, delay_ms);
     return row;
@@ -223,21 +217,11 @@ export function deploymentsService(ports: Ports) {
           new_deployment_id,
           reason: "manual",
         });
-        const row = await enqueue(tx, {
-          id: new_deployment_id,
-          organization_id: from.organization_id,
-          project_id: from.project_id,
-          environment: from.environment,
-          source: sourceOf(target),
-          version: target.version,
-          restores: target.id,
-          revision: target.revision,
-          pin: target.pin,
-          release: target.release,
-          root: target.root,
-          by: caller,
-        });
-        return view(row);
+        const { organization_id, project_id, environment } = from;
+        const { version, revision, pin, release, root } = target;
+        const restored = { source: sourceOf(target), version, restores: target.id, revision, pin, release, root };
+        const of = { id: new_deployment_id, organization_id, project_id, environment };
+        return view(await enqueue(tx, { ...of, ...restored, by: caller }));
       });
       return wait.seconds ? shownAfter(caller, made.id, wait) : made;
     },

@@ -90,14 +90,10 @@ export function createDomains(ports: Ports) {
     if (reason !== undefined) throw new Problem("domain_taken", reason);
   };
 
-  const lookUp = (tx: Tx, check: Check, wait_ms = 0) =>
-    queue.addUnique(
-      tx,
-      "apps.verify-domain",
-      check,
-      `domain ${check.project_id} ${check.environment} ${check.name}`,
-      wait_ms,
-    );
+  const lookUp = (tx: Tx, check: Check, wait_ms = 0) => {
+    const key = `domain ${check.project_id} ${check.environment} ${check.name}`;
+    return queue.addUnique(tx, "apps.verify-domain", check, key, wait_ms);
+  };
 
   /**
    * Activates a verified domain. If another environment was faster, the domain stays pending and is tried again,
@@ -107,12 +103,8 @@ export function createDomains(ports: Ports) {
     const reason = await obstacle(key, name, tx);
     if (reason !== undefined && tries < maxTries)
       await lookUp(tx, { ...key, name, tries: tries + 1 }, waitAfter(tries));
-    await rows(tx).setDomainStatus({
-      ...key,
-      name,
-      status: reason === undefined ? "active" : "pending",
-      reason: reason ?? null,
-    });
+    const status = reason === undefined ? "active" : "pending";
+    await rows(tx).setDomainStatus({ ...key, name, status, reason: reason ?? null });
     await changed(tx, key);
   };
 

@@ -125,7 +125,7 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     /**
      * Resolves with the result of `read` once the work `hasEnded`, or with its state at the end of the wait.
      *
-     * @throws {Problem} `unauthorized` if the key is revoked meanwhile.
+     * @throws {Problem} `unauthorized` if the key is revoked during the wait.
      */
     until: <R>(
       work: Work,

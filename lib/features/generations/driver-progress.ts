@@ -18,8 +18,8 @@ interface Ports {
 const interval_ms = milliseconds("1s");
 
 /**
- * Waits for a driver that works in this process, such as a program. Meanwhile it stores and publishes the progress that
- * the driver reports, so that streams and other servers show it.
+ * Waits for a driver that works in this process, such as a program. Stores and publishes the progress that the driver
+ * reports, so that streams and other servers show it.
  */
 export function createDriverProgress({ store, clock, publish }: Ports) {
   const generations = store.using(generationsRepository);

@@ -26,7 +26,7 @@ export function createGenerationQueue(
   /**
    * A job with a key draws no id, so that the same calls give the same ids on every engine. The key is random: with a
    * fixed one the insert could wait for the row of a settling job, which is locked before the limit. Transactions of one
-   * group share it: with a job for each, 800 jobs that were due together became 6,000.
+   * group share it: with a job for each, jobs that are due together would multiply.
    */
   const keyOf = ({ shared: group = new Map() }: Tx): string => {
     const key = keys.get(group) ?? `turn ${createRandom().alphanumeric(16)}`;

@@ -22,8 +22,7 @@ export type Movable = Pick<Row<"generations">, (typeof moved)[number]>;
 /** A partial index is used only if the query repeats its condition word for word. */
 const queued = sql<boolean>`status = 'queued'`;
 /**
- * The same, for one index only. With old statistics, PostgreSQL would choose another one, and sort all that is queued:
- * 54 to 95 ms with 100,000.
+ * The same, for one index only. With old statistics, PostgreSQL would choose another one, and sort all that is queued.
  */
 const inTurn = sql<boolean>`status || '' = 'queued'`;
 const running = sql<boolean>`status = 'in_progress'`;
@@ -125,10 +124,7 @@ export function generationsRepository(query: Queries) {
         .where(sql<boolean>`status = ${p.status}`),
     ),
     oldestReady: query.first((db, p: { now: string }) => ready(db, p.now).orderBy("ready_at").orderBy("id")),
-    /**
-     * The oldest ready one of the first organization after this one. Passes all that are not ready on its way: 100,000
-     * of them take 8 ms on SQLite.
-     */
+    /** The oldest ready one of the first organization after this one. Passes all that are not ready on its way. */
     nextReady: query.first((db, p: { after: string; now: string }) =>
       ready(db, p.now, inTurn)
         .where("organization_id", ">", p.after)

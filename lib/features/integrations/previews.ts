@@ -70,7 +70,7 @@ interface Ports {
 type PreviewRow = Row<"previews">;
 type Key = Pick<PreviewRow, "organization_id" | "integration_id" | "number">;
 
-/** How many previews one transaction ends, with their environments. 300 took 76 ms. */
+/** How many previews one transaction ends, with their environments. */
 const atOnce = 50;
 /** How long ended previews are kept, so that a late hook does not start one again. */
 const retention_ms = milliseconds("7d");

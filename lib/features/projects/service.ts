@@ -130,11 +130,8 @@ export function projectsService(ports: Ports) {
       refuseRegion(body.region);
       return store.transaction(caller, async (tx) => {
         const row = await insert(tx, caller.organization_id, body);
-        await bus.announce(tx, caller.organization_id, "project.created", {
-          project_id: row.id,
-          name: row.name,
-          region: row.region,
-        });
+        const { id: project_id, name, region } = row;
+        await bus.announce(tx, caller.organization_id, "project.created", { project_id, name, region });
         return row;
       });
     },

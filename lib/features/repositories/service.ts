@@ -82,7 +82,7 @@ export function repositoriesService({ store, repositories, elsewhere }: Ports) {
       const changed = await here.get(key);
       if (!changed) throw unknown();
       if (!isSet) throw new Error(`git could not make ${default_branch} the default branch of ${key.repo}`);
-      // A push may have deleted the branch meanwhile.
+      // A push may have deleted the branch since it was found.
       if (changed.default_branch === null) throw refusal(await here.branches(key));
       return changed;
     },

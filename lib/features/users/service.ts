@@ -116,11 +116,8 @@ export function usersService({ store, bus, feed, clock, ids, keys, onLeave }: Po
         await onLeave(tx, caller.organization_id, id);
         await keys.removeOf(tx, caller.organization_id, id);
         await users(tx).remove({ organization_id: caller.organization_id, id });
-        await bus.announce(tx, caller.organization_id, "user.removed", {
-          user_id: id,
-          email: user.email,
-          role: user.role,
-        });
+        const { email, role } = user;
+        await bus.announce(tx, caller.organization_id, "user.removed", { user_id: id, email, role });
       }),
   };
 }
