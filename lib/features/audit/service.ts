@@ -71,13 +71,7 @@ export function auditService({ store, clock, ids, retention_ms, onlyOrganization
     list: (
       { organization_id }: Caller,
       { action, user_id, ...page }: PageQuery & { action?: string | undefined; user_id?: string | undefined },
-    ) =>
-      paginate(
-        page,
-        "audit-log",
-        { organization_id, ...(action && { action }), ...(user_id && { user_id }) },
-        entries().list,
-      ),
+    ) => paginate(page, "audit-log", { organization_id, action, user_id }, entries().list),
 
     /** Deletes entries after the retention, in batches. */
     async prune() {

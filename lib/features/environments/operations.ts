@@ -12,6 +12,7 @@ import type { EnvironmentsService } from "./service.ts";
 
 const operation = operationsOf<{ environments: EnvironmentsService }>();
 
+/** The operations on environments (schema/README.md#operations). */
 export const environmentsOperations = [
   operation({
     id: "environments.list",

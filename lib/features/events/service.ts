@@ -25,8 +25,7 @@ export function eventsService({ store }: { store: Store }) {
       { organization_id }: Caller,
       { event, ...page }: PageQuery & { readonly event?: EventName | undefined },
     ) {
-      const filters = { organization_id, ...(event && { event }) };
-      return mapPage(await paginate(page, "events", filters, events().list), view);
+      return mapPage(await paginate(page, "events", { organization_id, event }, events().list), view);
     },
 
     /** At most `limit` events after this one, oldest first; undefined if the organization has no such event. */

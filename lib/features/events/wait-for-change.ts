@@ -95,14 +95,19 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     };
   };
 
-  const wait = async <R>(
+  /**
+   * Resolves with the result of `read` once the work `hasEnded`, or with its state at the end of the wait.
+   *
+   * @throws {Problem} `unauthorized` if the key is revoked during the wait.
+   */
+  const until = async <R>(
     work: Work,
     { seconds, signal }: WaitOptions,
     read: () => Promise<R>,
     hasEnded: (found: R) => boolean,
   ): Promise<R> => {
     const first = await read();
-    if (hasEnded(first)) return first;
+    if (!seconds || hasEnded(first)) return first;
     if (clock.mode === "manual")
       log.warn(`a call waits, but ${manualClockHint(clock.iso())}`, { id: work.id, wait: seconds });
     const cancelled = signal();
@@ -119,19 +124,5 @@ export function createWaiting({ feed, clock, log }: { feed: ChangeFeed; clock: C
     }
   };
 
-  return {
-    changes,
-
-    /**
-     * Resolves with the result of `read` once the work `hasEnded`, or with its state at the end of the wait.
-     *
-     * @throws {Problem} `unauthorized` if the key is revoked during the wait.
-     */
-    until: <R>(
-      work: Work,
-      options: WaitOptions,
-      read: () => Promise<R>,
-      hasEnded: (found: R) => boolean,
-    ): Promise<R> => (options.seconds ? wait(work, options, read, hasEnded) : read()),
-  };
+  return { changes, until };
 }

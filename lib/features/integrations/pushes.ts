@@ -45,7 +45,6 @@ export interface PushOrigin {
 
 type Hook = Push | PullRequest;
 type Integration = Row<"endpoints">;
-const isDefined = <T>(one: T | undefined): one is T => one !== undefined;
 
 type OwnPush = Pick<Push, "repo" | "paths"> & { readonly branch: string; readonly commit: string };
 type Deployed = Parameters<DeploymentsService["push"]>[2] & { readonly project_id: string };
@@ -140,7 +139,10 @@ export function pushesService({ store, clock, endpoints, deployments, rights, pr
         store.transaction({ organization_id }, async (tx) => {
           const served: (PreviewResult | Created)[] = [];
           if (!(await isNew(tx, name))) return served;
-          for (const one of ids) served.push(...[await serve(tx, one, hook, origin)].filter(isDefined));
+          for (const one of ids) {
+            const result = await serve(tx, one, hook, origin);
+            if (result) served.push(result);
+          }
           return served;
         });
       if (id !== undefined) {
