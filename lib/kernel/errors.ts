@@ -1,106 +1,46 @@
 /**
- * Every expected failure of the interface, with its status and its causes. The table of
- * errors in `schema/README.md` is generated from this one.
+ * Every expected failure of the interface, with its status and its causes. The table of errors in `schema/README.md` is
+ * generated from this one.
  */
 export const problems = {
-  invalid_json: {
-    status: 400,
-    when: "the body is missing, not JSON, not an object, or nested deeper than 32 levels",
-  },
+  invalid_json: { status: 400, when: "the body is missing, not JSON, not an object, or nested deeper than 32 levels" },
   unauthorized: {
     status: 401,
     when: "the API key is missing, malformed, unknown, revoked, expired, or its user is suspended or removed",
   },
-  insufficient_role: {
-    status: 403,
-    when: "the role of the key's user does not allow it",
-  },
+  insufficient_role: { status: 403, when: "the role of the key's user does not allow it" },
   insufficient_scope: { status: 403, when: "the key lacks the scope" },
-  plan_required: {
-    status: 403,
-    when: "the organization's plan does not include it",
-  },
-  link_expired: {
-    status: 403,
-    when: "an asset link is invalid or has expired",
-  },
-  not_found: {
-    status: 404,
-    when: "unknown path or identifier, or one of another organization",
-  },
+  plan_required: { status: 403, when: "the organization's plan does not include it" },
+  link_expired: { status: 403, when: "an asset link is invalid or has expired" },
+  not_found: { status: 404, when: "unknown path or identifier, or one of another organization" },
   method_not_allowed: {
     status: 405,
     when: "the path does not take this method; `Allow` names the methods that it takes",
   },
-  name_taken: {
-    status: 409,
-    when: "another project of the organization, or another organization, has this name",
-  },
-  project_archived: {
-    status: 409,
-    when: "the project is archived and takes no deployments",
-  },
-  not_cancellable: {
-    status: 409,
-    when: "the work is in a state that cannot be cancelled",
-  },
+  name_taken: { status: 409, when: "another project of the organization, or another organization, has this name" },
+  project_archived: { status: 409, when: "the project is archived and takes no deployments" },
+  not_cancellable: { status: 409, when: "the work is in a state that cannot be cancelled" },
   no_previous_version: {
     status: 409,
     when: "no earlier deployment of this environment became active, or nothing is live in it",
   },
-  last_owner: {
-    status: 409,
-    when: "the organization would be left without an active owner",
-  },
+  last_owner: { status: 409, when: "the organization would be left without an active owner" },
   already_member: { status: 409, when: "the address belongs to a member" },
-  invitation_pending: {
-    status: 409,
-    when: "the address has an invitation that has not expired yet",
-  },
-  limit_reached: {
-    status: 409,
-    when: "the organization has reached the limit for these records",
-  },
-  domain_taken: {
-    status: 409,
-    when: "another environment of the service has this domain",
-  },
-  body_too_large: {
-    status: 413,
-    when: "the body is over 1 MiB (option `bodyLimit`)",
-  },
-  unsupported_media_type: {
-    status: 415,
-    when: "the body is not `application/json`",
-  },
-  range_not_satisfiable: {
-    status: 416,
-    when: "an asset's `Range` lies beyond its end",
-  },
+  invitation_pending: { status: 409, when: "the address has an invitation that has not expired yet" },
+  limit_reached: { status: 409, when: "the organization has reached the limit for these records" },
+  domain_taken: { status: 409, when: "another environment of the service has this domain" },
+  body_too_large: { status: 413, when: "the body is over 1 MiB (option `bodyLimit`)" },
+  unsupported_media_type: { status: 415, when: "the body is not `application/json`" },
+  range_not_satisfiable: { status: 416, when: "an asset's `Range` lies beyond its end" },
   misdirected_request: {
     status: 421,
     when: "the `Host` is not one of this service: loopback names, the public URL, option `hosts`",
   },
-  validation_failed: {
-    status: 422,
-    when: "body or query breaks a rule; `details` lists every broken rule",
-  },
-  idempotency_mismatch: {
-    status: 422,
-    when: "the idempotency key was used before with another body",
-  },
-  upgrade_required: {
-    status: 426,
-    when: "the path is a WebSocket, and the request is not an upgrade",
-  },
-  rate_limited: {
-    status: 429,
-    when: "the window's requests are used up; `Retry-After` tells how long to wait",
-  },
-  internal_error: {
-    status: 500,
-    when: "an error of the service; the log has it under the request id",
-  },
+  validation_failed: { status: 422, when: "body or query breaks a rule; `details` lists every broken rule" },
+  idempotency_mismatch: { status: 422, when: "the idempotency key was used before with another body" },
+  upgrade_required: { status: 426, when: "the path is a WebSocket, and the request is not an upgrade" },
+  rate_limited: { status: 429, when: "the window's requests are used up; `Retry-After` tells how long to wait" },
+  internal_error: { status: 500, when: "an error of the service; the log has it under the request id" },
   unavailable: {
     status: 503,
     when: "shutting down, or the store cannot be written; `Retry-After` tells when to try again",

@@ -22,23 +22,16 @@ const writers: Readonly<Record<Resource, readonly Role[]>> = {
   generations: ["owner", "admin", "developer"],
 };
 
-/** The roles and scopes that satisfy each need. */
-const needs = Object.fromEntries(
-  resources.flatMap((name) => [
-    [`${name}:read`, { roles, write: `${name}:write`, read: `${name}:read` }],
-    [`${name}:write`, { roles: writers[name], write: `${name}:write`, read: undefined }],
-  ]),
-) as Record<Need, { roles: readonly Role[]; write: string; read: string | undefined }>;
-
 /** The roles that have a capability, in the order of the table of roles. */
-export const rolesFor = (need: Need): readonly Role[] => needs[need].roles;
+export const rolesFor = (need: Need): readonly Role[] => {
+  const [resource, access] = need.split(":") as [Resource, string];
+  return access === "read" ? roles : writers[resource];
+};
 
 /** Whether a key's scopes include everything that `scope` grants. */
 export const covers = (granted: readonly string[], scope: Scope): boolean =>
   scope === "*" ? granted.includes("*") : inScope(granted, scope);
 
 /** Whether a key with these scopes covers the need. */
-export function inScope(granted: readonly string[], need: Need): boolean {
-  const { write, read } = needs[need];
-  return granted.includes("*") || granted.includes(write) || (read !== undefined && granted.includes(read));
-}
+export const inScope = (granted: readonly string[], need: Need): boolean =>
+  granted.includes("*") || granted.includes(need) || granted.includes(need.replace(":read", ":write"));

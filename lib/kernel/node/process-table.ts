@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /** A process of this machine, from /proc. */
 export interface ProcessEntry {
@@ -44,65 +44,18 @@ function entryOf(pid: string | number): ProcessEntry | undefined {
 export const allProcesses = (): ProcessEntry[] =>
   readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? (entryOf(name) ?? []) : []));
 
-/** The children of one thread, from the kernel's list. Not every kernel keeps these lists. */
-function childrenOfThread(folder: string): ProcessEntry[] {
-  try {
-    return (readFileSync(`${folder}/children`, "latin1").match(/\d+/g) ?? []).flatMap((pid) => entryOf(pid) ?? []);
-  } catch {
-    return []; // The thread has ended.
-  }
-}
-
-type ChildrenOf = (pid: number) => readonly ProcessEntry[] | undefined;
-
-/** Beyond this number of threads, reading their lists takes longer than reading all of /proc. */
-const mostLists = 100;
-
-/** Finds children by the kernel's lists. Undefined if there are too many lists. */
-function listedChildren(): ChildrenOf {
-  let lists = 0;
-  return (pid) => {
-    const folder = `/proc/${pid}/task`;
-    try {
-      const threads = readdirSync(folder);
-      lists += threads.length;
-      return lists > mostLists ? undefined : threads.flatMap((thread) => childrenOfThread(`${folder}/${thread}`));
-    } catch {
-      return []; // The process has ended.
-    }
-  };
-}
-
-/** Finds children among `all` processes. */
-function childrenAmong(all: readonly ProcessEntry[]): ChildrenOf {
+/** All descendants of a process among `all` processes, without the process itself. */
+export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allProcesses()): ProcessEntry[] {
   const children = new Map<number, ProcessEntry[]>();
   for (const one of all) {
     const siblings = children.get(one.parent);
     if (siblings) siblings.push(one);
     else children.set(one.parent, [one]);
   }
-  return (pid) => children.get(pid) ?? [];
-}
-
-function below(pid: number, childrenOf: ChildrenOf): ProcessEntry[] | undefined {
-  const found: ProcessEntry[] = [];
-  const waiting = [pid];
-  for (let parent = waiting.pop(); parent !== undefined; parent = waiting.pop()) {
-    const children = childrenOf(parent);
-    if (!children) return undefined;
-    found.push(...children);
-    waiting.push(...children.map((child) => child.pid));
-  }
+  const found = [...(children.get(pid) ?? [])];
+  // Goes on with those that it adds.
+  for (const one of found) found.push(...(children.get(one.pid) ?? []));
   return found;
-}
-
-/**
- * All descendants of a process, without the process itself. Without `all`, the kernel's lists are read if there are
- * few: reading all of /proc took 6 to 14 ms beside the start of an app.
- */
-export function descendantsOf(pid: number, all?: readonly ProcessEntry[]): ProcessEntry[] {
-  const listed = !all && existsSync("/proc/thread-self/children") ? below(pid, listedChildren()) : undefined;
-  return listed ?? below(pid, childrenAmong(all ?? allProcesses())) ?? [];
 }
 
 /** The ids of a process: on this machine, then in each sandbox around it, the innermost last. */
