@@ -7,11 +7,10 @@ import type { Answer } from "./answer.ts";
 import type { createH3Routes, RoutePorts } from "./h3-routes.ts";
 import type { Outcome } from "./handler.ts";
 import {
-  auditIdOf,
   contextOfCall,
-  contextOfUpgrade,
+  contextOfSocket,
   type InProcessCall,
-  idOf,
+  identityOf,
   type RequestContext,
 } from "./request-context.ts";
 import type { Route } from "./route.ts";
@@ -91,16 +90,15 @@ export function createApp(ports: Ports): App {
       byPath ??= new Map(table.map((route) => [`${route.method} ${route.path}`, route]));
       const route = byPath.get(`${method} ${path}`) ?? rest;
       if (!route) throw new Error("the route table has no last row");
-      const own = request.header("x-request-id");
-      const used = route.leavesNoTrace ? otherIds : ids;
-      const id = idOf(own, used);
-      return handler({ ...request, id, auditId: auditIdOf(id, own, used) }, route);
+      const identity = identityOf(request.header("x-request-id"), route.leavesNoTrace ? otherIds : ids);
+      return handler({ ...request, ...identity }, route);
     },
     async upgrade(incoming, socket, head) {
-      const path = incoming.url?.split("?", 1)[0] ?? "";
+      const [path = "", search = ""] = (incoming.url ?? "").split("?", 2);
       // Compare the path exactly as written, so that no upgrade bypasses the checks of its route.
       const route = upgrades.find((one) => one.path === path) ?? upgrades.at(-1);
-      const request = contextOfUpgrade(incoming, route?.leavesNoTrace ? otherIds : ids, behindProxy);
+      const routed = { incoming, outgoing: undefined, path, search, params: {}, behindProxy };
+      const request = contextOfSocket(routed, route?.leavesNoTrace ? otherIds : ids);
       try {
         if (!route) throw new Error("the route table has no upgrades");
         const outcome = await handler(request, route);

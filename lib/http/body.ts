@@ -65,8 +65,7 @@ function collect(incoming: IncomingMessage, limit: number, checkType: () => void
     });
     incoming.on("end", () => resolve(Buffer.concat(chunks)));
     // No client is left to read this answer, but the promise has to settle. Node emits no "error" without a listener.
-    // Node emits "close" after a complete body too. A POST takes 0.94 of the processor time without a Problem, and its
-    // stack, in that case.
+    // Node emits "close" after a complete body too.
     const endEarly = () => {
       if (!incoming.readableEnded) reject(new Problem("invalid_json", "the body ended too early"));
     };
@@ -104,9 +103,8 @@ const [quote, backslash, opening, closing] = [0x22, 0x5c, 0x7b, 0x7d];
 const brace = 0x20;
 
 /**
- * Whether JSON is nested deeper than `levels`. Scans the bytes before parsing: 1 MB that is 500,000 levels deep took 80
- * ms to parse, and takes 5 µs to refuse. In UTF-8, no byte of a multi-byte character equals one of these characters. In
- * invalid JSON the depth is right up to the first mistake, where a parser stops too.
+ * Whether JSON is nested deeper than `levels`. Scans the bytes, because a deep body is slow to parse. In UTF-8, no byte of
+ * a multi-byte character equals one of these characters. In invalid JSON the depth is right up to the first mistake.
  */
 function isDeeper(bytes: Uint8Array, levels: number): boolean {
   let depth = 0;

@@ -7,7 +7,7 @@ import { streamUntilAborted } from "../kernel/node/abort.ts";
 import { monotonicNow } from "../kernel/node/system.ts";
 import { fetchClasses, isStream } from "../kernel/node/web.ts";
 import type { Handler, Outcome } from "./handler.ts";
-import { auditIdOf, contextOfSocket, idOf, noQuery, type RequestContext } from "./request-context.ts";
+import { contextOfSocket, identityOf, type RequestContext } from "./request-context.ts";
 import type { Route } from "./route.ts";
 import { headersOf, pairsOf, shownBody, writeAnswer } from "./send.ts";
 import { phraseOf } from "./server.ts";
@@ -111,14 +111,10 @@ function contextOf(event: H3Event, ids: Ids, behindProxy: boolean): RequestConte
     return contextOfSocket({ incoming, outgoing, path, search, params, behindProxy }, ids);
   }
   const header = (name: string) => event.req.headers.get(name) ?? undefined;
-  const own = header("x-request-id");
-  const id = idOf(own, ids);
   return {
-    id,
-    auditId: auditIdOf(id, own, ids),
     method: event.req.method,
     path,
-    query: () => (search === "" ? noQuery : event.url.searchParams),
+    query: () => event.url.searchParams,
     address: () => undefined,
     incoming: undefined,
     outgoing: undefined,
@@ -127,5 +123,6 @@ function contextOf(event: H3Event, ids: Ids, behindProxy: boolean): RequestConte
     signal: () => event.req.signal,
     header,
     began: monotonicNow(),
+    ...identityOf(header("x-request-id"), ids),
   };
 }

@@ -7,10 +7,7 @@ import { clientAddress } from "./client-address.ts";
 /** The version prefix of each path. */
 export const base = "/v1";
 
-/**
- * One request, over a socket or in process. Immutable. Query, address, body and signal are computed on demand: without
- * parsing the Host again, a GET takes 0.945 of the processor time (`npm run bench -- http`).
- */
+/** One request, over a socket or in process. Immutable. Query, address, body and signal are computed on demand. */
 export interface RequestContext {
   readonly id: string;
   /** The id in the audit log. It is never the caller's own, which could be the id of another request. */
@@ -40,28 +37,24 @@ export const isVersioned = ({ path }: RequestContext): boolean => path === base 
 /** A caller's own `X-Request-Id` is kept if it has 1 to 128 of these characters. */
 const ownId = /^[A-Za-z0-9._-]{1,128}$/;
 
-export const idOf = (own: string | undefined, ids: Ids): string =>
-  own !== undefined && ownId.test(own) ? own : ids.next("req");
-
-export function auditIdOf(id: string, own: string | undefined, ids: Ids): () => string {
-  let made: string | undefined;
-  return () => {
-    made ??= id === own ? ids.next("req") : id;
-    return made;
+export function identityOf(own: string | undefined, ids: Ids): Pick<RequestContext, "id" | "auditId"> {
+  const id = own !== undefined && ownId.test(own) ? own : ids.next("req");
+  let auditId = id === own ? undefined : id;
+  return {
+    id,
+    auditId() {
+      auditId ??= ids.next("req");
+      return auditId;
+    },
   };
 }
-
-export const noQuery = new URLSearchParams();
-
-/** Only requests in process have their body here. */
-const noBody = async () => new ArrayBuffer(0);
 
 /** A routed request over a socket. */
 interface Routed {
   readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
+  /** Undefined for an upgrade. */
+  readonly outgoing: ServerResponse | undefined;
   readonly path: string;
-  /** With its question mark; empty without a query. */
   readonly search: string;
   readonly params: Readonly<Record<string, string>>;
   readonly behindProxy: boolean;
@@ -70,61 +63,32 @@ interface Routed {
 export function contextOfSocket(routed: Routed, ids: Ids): RequestContext {
   const { incoming, outgoing, path, search, params, behindProxy } = routed;
   const header = (name: string) => incoming.headers[name] as string | undefined;
-  const own = header("x-request-id");
-  const id = idOf(own, ids);
   return {
-    id,
-    auditId: auditIdOf(id, own, ids),
     method: incoming.method ?? "GET",
     path,
-    query: () => (search === "" ? noQuery : new URLSearchParams(search)),
+    query: () => new URLSearchParams(search),
     address: () => clientAddress(incoming, behindProxy),
     incoming,
     outgoing,
     params,
-    body: noBody,
-    signal: () => signalOf(outgoing),
+    body: async () => new ArrayBuffer(0),
+    signal: () => signalOf(incoming, outgoing),
     header,
     began: monotonicNow(),
+    ...identityOf(header("x-request-id"), ids),
   };
 }
 
-/** Aborted when the client disconnects before the answer has ended. */
-function signalOf(outgoing: ServerResponse): AbortSignal {
+/** Aborted when the client disconnects before the answer has ended. An upgrade lasts as long as its connection. */
+function signalOf({ socket }: IncomingMessage, outgoing: ServerResponse | undefined): AbortSignal {
   const control = new AbortController();
   const leave = () => {
-    if (!outgoing.writableEnded) control.abort();
+    if (!outgoing?.writableEnded) control.abort();
   };
-  outgoing.once("close", leave);
+  (outgoing ?? socket).once("close", leave);
   // The client may have left before this was asked.
-  if (outgoing.destroyed) leave();
+  if (outgoing?.destroyed) leave();
   return control.signal;
-}
-
-/** An upgrade request. It has no body, and lasts as long as its connection. */
-export function contextOfUpgrade(incoming: IncomingMessage, ids: Ids, behindProxy: boolean): RequestContext {
-  const [path = "", query = ""] = (incoming.url ?? "").split("?", 2);
-  const own = incoming.headers["x-request-id"] as string | undefined;
-  const id = idOf(own, ids);
-  return {
-    id,
-    auditId: auditIdOf(id, own, ids),
-    method: incoming.method ?? "GET",
-    path,
-    query: () => new URLSearchParams(query),
-    address: () => clientAddress(incoming, behindProxy),
-    incoming,
-    outgoing: undefined,
-    params: {},
-    body: noBody,
-    signal: () => {
-      const control = new AbortController();
-      incoming.socket.once("close", () => control.abort());
-      return control.signal;
-    },
-    header: (name) => incoming.headers[name] as string | undefined,
-    began: monotonicNow(),
-  };
 }
 
 /** A call of an operation by name, in process: there is no request to route or parse. */
@@ -146,11 +110,7 @@ export function contextOfCall(
   { method, path, params, query, body, headers, signal }: InProcessCall,
   ids: Ids,
 ): RequestContext {
-  const own = headers["x-request-id"];
-  const id = idOf(own, ids);
   return {
-    id,
-    auditId: auditIdOf(id, own, ids),
     method,
     path: base + path,
     query: () => query,
@@ -162,6 +122,7 @@ export function contextOfCall(
     signal: () => signal ?? new AbortController().signal,
     header: (name) => headers[name],
     began: monotonicNow(),
+    ...identityOf(headers["x-request-id"], ids),
   };
 }
 
