@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Clock, isoOf } from "../kernel/clock.ts";
 import { Problem } from "../kernel/errors.ts";
+import { createLines } from "../kernel/node/event-loop.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
 import type { OrganizationScope, Tx } from "../kernel/transaction-hooks.ts";
 import type { Encryption } from "../store/encryption.ts";
@@ -8,7 +9,6 @@ import { indexText } from "../store/index-text.ts";
 import { contextOf } from "../store/sealed-columns.ts";
 import type { Store } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
-import { createLines } from "./limits/lines.ts";
 import { httpRepository } from "./repository.ts";
 
 /** How long the same key, for the same API key and path, replays the first answer (schema/http.md#idempotency). */

@@ -7,7 +7,7 @@ import { yieldToEventLoop } from "../kernel/node/event-loop.ts";
 import { createChunkJoiner } from "../kernel/node/small-chunks.ts";
 import { milliseconds } from "../kernel/text/duration.ts";
 import { type Connections, type Crowd, trackConnections } from "./limits/connections.ts";
-import { isAnswered, lingerAfter } from "./limits/linger.ts";
+import { lingerAfter } from "./limits/linger.ts";
 
 export interface Listening {
   readonly port: number;
@@ -66,7 +66,8 @@ export async function listen(
   });
   const take = (response: ServerResponse) => {
     const { req: request } = response;
-    if (isAnswered(request)) return void request.socket.destroy();
+    // The connection has had its last response.
+    if (request.socket.writableEnded) return void request.socket.destroy();
     lingerAfter(request);
     if (hostHeaders(request) > 1) return refuse(response);
     return handle(request, response);

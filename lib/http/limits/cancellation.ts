@@ -11,19 +11,14 @@ export interface Cancellation {
    */
   readonly signal: AbortSignal;
   /**
-   * Counts the connection for an organization, from the first call to the end. If the organization has too many, this
-   * aborts the signal with a Problem `rate_limited`.
+   * Counts the connection for an organization, from the first call to the end, and returns the signal. If the
+   * organization has too many, this aborts the signal with a Problem `rate_limited`.
    */
-  count(organization_id: string): void;
+  count(organization_id: string): AbortSignal;
+  /** Throws that Problem. */
+  check(): void;
   /** Called when the work has ended: aborts the signal and stops watching. */
   end(): void;
-}
-
-interface RequestCancellation extends Cancellation {
-  /** Returns the signal. */
-  count(organization_id: string): AbortSignal;
-  /** Throws if the organization has too many streams and waiting requests. */
-  check(): void;
 }
 
 /** Calls `lost` when a key stops being valid. Returns the function that stops watching. */
@@ -53,23 +48,21 @@ export function cancellationOf(
   request: RequestContext,
   closing: AbortSignal | undefined,
   watch: (lost: () => void) => () => void,
-): RequestCancellation {
+): Cancellation {
   let control: AbortController | undefined;
   let unwatch = () => {};
   let release: (() => void) | undefined;
-  const begin = () => {
+  const signalOf = () => {
+    if (control) return control.signal;
     const begun = new AbortController();
+    control = begun;
     for (const other of [request.signal(), closing]) {
       const abort = () => begun.abort(other?.reason);
       if (other?.aborted) abort();
       else other?.addEventListener("abort", abort, { signal: begun.signal });
     }
     unwatch = watch(() => begun.abort(stoppedKey()));
-    return begun;
-  };
-  const signalOf = () => {
-    control ??= begin();
-    return control.signal;
+    return begun.signal;
   };
   return {
     get signal() {

@@ -13,31 +13,21 @@ export interface Crowd {
   dropped(): void;
 }
 
-interface Limits {
-  /** The most descriptors for all connections of the process. Checked when this port accepts a connection. */
-  readonly most?: number;
-  /** Descriptors per connection: two for a proxy, which also connects to the app. */
-  readonly descriptors?: number;
-  readonly process?: ProcessConnections;
-}
-
 /** Apps keep WebSockets open without limit, so a proxy leaves room for the other ports. */
 const shareOfProxy = 0.75;
 
-/**
- * How many requests may wait behind an earlier one of their connection, and how many at a port. They take
- * memory, and a client that pipelines without end must not.
- */
-const mostPipelined = { ofConnection: 256, ofPort: 16_384 };
+/** How many requests may wait behind an earlier one of their connection, and how many at a port: they take memory. */
+const maxPipelined = { ofConnection: 256, ofPort: 16_384 };
 
 /** The most streams and waiting requests of an organization; half of what others leave of the port, if that is less. */
-const mostHeld = 4_000;
+const maxHeld = 4_000;
 
 /** A listening port with its limits. */
 interface Port {
-  readonly process: ProcessConnections;
   readonly crowd: Crowd | undefined;
+  /** The most descriptors for all connections of the process. Checked when this port accepts a connection. */
   readonly most: number;
+  /** Descriptors per connection: two for a proxy, which also connects to the app. */
   readonly descriptors: number;
   /** How many streams and waiting requests each organization has. */
   readonly held: Map<string, number>;
@@ -57,8 +47,8 @@ interface Connection {
   isKept: boolean;
 }
 
-/** The connections of a process, whose ports share its descriptors. */
-const createProcessConnections = () => ({
+/** The connections of this process, whose ports share its descriptors. */
+const ofProcess = {
   /** About in the order of their last requests: one with `hasAsked` belongs to the end. */
   all: new Set<Connection>(),
   /** Ports that have closed connections to make room. Removed once there is room again. */
@@ -66,9 +56,7 @@ const createProcessConnections = () => ({
   taken: 0,
   /** The descriptors of the apps' WebSockets. */
   upgradedApps: 0,
-});
-type ProcessConnections = ReturnType<typeof createProcessConnections>;
-const ofThisProcess = createProcessConnections();
+};
 
 const tracked = Symbol("connection");
 const connectionOf = (socket: Socket) => (socket as Socket & { [tracked]?: Connection })[tracked];
@@ -79,21 +67,21 @@ const isWaiting = ({ isKept, responses: [first, second] }: Connection) =>
 
 function forget(connection: Connection): void {
   const { socket, port, responses, isKept } = connection;
-  const { process } = port;
-  if (!process.all.delete(connection)) return;
+  if (!ofProcess.all.delete(connection)) return;
   Reflect.deleteProperty(socket, tracked);
   port.pipelined -= Math.max(0, responses.length - 1);
-  process.taken -= port.descriptors;
-  if (isKept && port.descriptors > 1) process.upgradedApps -= port.descriptors;
-  for (const one of process.crowded) {
-    if (process.taken > one.most / 2) continue;
-    process.crowded.delete(one);
+  ofProcess.taken -= port.descriptors;
+  if (isKept && port.descriptors > 1) ofProcess.upgradedApps -= port.descriptors;
+  for (const one of ofProcess.crowded) {
+    if (ofProcess.taken > one.most / 2) continue;
+    ofProcess.crowded.delete(one);
     one.crowd?.log.info("there is room for connections again");
   }
 }
 
 /** A waiting connection with about the oldest request. Those before it go to the end: they are busy, or have asked since. */
-function oldestOf({ all }: ProcessConnections): Connection | undefined {
+function oldest(): Connection | undefined {
+  const { all } = ofProcess;
   let left = 2 * all.size;
   for (const one of all) {
     if (left === 0) break;
@@ -107,17 +95,17 @@ function oldestOf({ all }: ProcessConnections): Connection | undefined {
 }
 
 /** Closes the connection, of any port, that has waited longest for its client. Returns false if none is waiting. */
-function makeRoom(process: ProcessConnections): boolean {
-  const found = oldestOf(process);
+function makeRoom(): boolean {
+  const found = oldest();
   if (!found) return false;
   const { socket, port } = found;
   forget(found);
   socket.destroy();
   port.crowd?.dropped();
-  if (process.crowded.has(port)) return true;
-  process.crowded.add(port);
+  if (ofProcess.crowded.has(port)) return true;
+  ofProcess.crowded.add(port);
   port.crowd?.log.warn(
-    `${process.all.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
+    `${ofProcess.all.size} connections are open, as many as the process has descriptors for; each new one closes the connection that has waited longest for its client, until half are gone`,
   );
   return true;
 }
@@ -127,8 +115,8 @@ export function keepOpen(socket: Socket): void {
   const connection = connectionOf(socket);
   if (!connection || connection.isKept) return;
   connection.isKept = true;
-  const { process, descriptors } = connection.port;
-  if (descriptors > 1) process.upgradedApps += descriptors;
+  const { descriptors } = connection.port;
+  if (descriptors > 1) ofProcess.upgradedApps += descriptors;
 }
 
 /**
@@ -139,9 +127,9 @@ export function hold(socket: Socket, organization_id: string): (() => void) | un
   const port = connectionOf(socket)?.port;
   if (!port) return () => {};
   const count = port.held.get(organization_id) ?? 0;
-  let left = port.most - port.process.upgradedApps;
+  let left = port.most - ofProcess.upgradedApps;
   for (const [other, its] of port.held) if (other !== organization_id) left -= its;
-  if (count >= Math.min(mostHeld, left / 2)) return undefined;
+  if (count >= Math.min(maxHeld, left / 2)) return undefined;
   port.held.set(organization_id, count + 1);
   let isHeld = true;
   return () => {
@@ -168,9 +156,8 @@ function answered(this: ServerResponse): void {
 /**
  * Tracks the open connections of a server, and which of them are idle. Replaces Node's `closeIdleConnections`, which
  * closes a connection whose slow client is still reading a response, and keeps a connection without any request. Beyond
- * `most`, each new connection closes the one that has waited longest for its client. So slow clients cannot lock out
- * others; without a free descriptor, accepting would fail for everybody. Logs when this begins, and when half of the
- * connections are gone.
+ * `most`, each new connection closes the one that has waited longest for its client: without a free descriptor, accepting
+ * would fail for everybody. Logs when this begins, and when half of the connections are gone.
  */
 export function trackConnections(
   server: Server,
@@ -178,11 +165,10 @@ export function trackConnections(
   {
     descriptors = 1,
     most = descriptorShares().connections * (descriptors > 1 ? shareOfProxy : 1),
-    process = ofThisProcess,
-  }: Limits = {},
+  }: Partial<Pick<Port, "descriptors" | "most">> = {},
 ) {
-  const port: Port = { process, crowd, most, descriptors, held: new Map(), pipelined: 0 };
-  const ours = () => [...process.all].filter((one) => one.port === port);
+  const port: Port = { crowd, most, descriptors, held: new Map(), pipelined: 0 };
+  const ours = () => [...ofProcess.all].filter((one) => one.port === port);
   server.on("connection", (socket: Socket & { [tracked]?: Connection }) => {
     // Those of the apps' port write nothing.
     if (descriptors === 1) noteArrival();
@@ -190,10 +176,10 @@ export function trackConnections(
     if (socket[tracked]) return void Object.assign(socket[tracked], { hasAsked: true, upgraded: false });
     const connection = { socket, port, responses: [], hasAsked: false, upgraded: false, isKept: false };
     socket[tracked] = connection;
-    process.all.add(connection);
-    process.taken += descriptors;
+    ofProcess.all.add(connection);
+    ofProcess.taken += descriptors;
     socket.once("close", () => forget(connection));
-    while (process.taken > most && makeRoom(process));
+    while (ofProcess.taken > most && makeRoom());
   });
   const closeIdle = () => {
     for (const { socket, responses, upgraded } of ours()) if (responses.length === 0 && !upgraded) socket.destroy();
@@ -218,16 +204,14 @@ export function trackConnections(
       const { responses } = connection;
       connection.hasAsked = true;
       response.on("close", answered);
-      if (
-        responses.length > mostPipelined.ofConnection ||
-        (responses.length > 0 && port.pipelined >= mostPipelined.ofPort)
-      ) {
+      const isFirst = responses.length === 0;
+      if (responses.length > maxPipelined.ofConnection || (!isFirst && port.pipelined >= maxPipelined.ofPort)) {
         socket.destroy();
         return false;
       }
-      if (responses.length > 0) port.pipelined += 1;
+      if (!isFirst) port.pipelined += 1;
       responses.push({ response, begin });
-      return responses.length === 1;
+      return isFirst;
     },
     /** Whether responses have not ended yet. */
     isAnswering: (socket: Socket): boolean => (connectionOf(socket)?.responses.length ?? 0) > 0,

@@ -1,51 +1,48 @@
 import { systemTimer } from "../../kernel/clock.ts";
 import { Problem } from "../../kernel/errors.ts";
 import { untilAborted } from "../../kernel/node/abort.ts";
-import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
+import { createLines, yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 import { monotonicNow } from "../../kernel/node/system.ts";
 import type { Cancellation } from "./cancellation.ts";
-import { createLines } from "./lines.ts";
 
 /*
  * The streams and lists of an organization send at most 10,000 entries a second together, and as many at once after a
- * pause. So the other requests get their time: 10,000 entries take 0.1 s of it. Its long answers and large bodies have
- * an account of their own, so that a followed log delays no GET.
+ * pause: so others get nine tenths of the time. Its long answers and large bodies have a budget of their own, so that a
+ * followed log delays no GET.
  */
 const perMillisecond = 10;
 const ahead = 10_000;
 /** What a millisecond of work counts as: large bodies take at most half of the processor time. */
 const perWorked = 20;
-/** Who waits for its time is woken at multiples of this. */
+/** Those that wait for their budget are woken at multiples of this. */
 const turn_ms = 20;
 /** A longer entry counts as several. */
 const characters = 1_000;
-/** What an account may use in a tick before its next request waits for the next one. */
-const mostInTick = 400;
-/** Beyond so many accounts, those that have used nothing ahead are forgotten. */
-const mostKnown = 10_000;
-
-const noWork = () => {};
+/** What a budget allows in a tick before its next request waits for the next one. */
+const maxInTick = 400;
+/** Beyond so many budgets, those with nothing used ahead are forgotten. */
+const maxKnown = 10_000;
 
 export type FairShares = ReturnType<typeof createFairShares>;
 
-/** How the clients of one service share its time: what each account has used, and who is next. */
+/** How the clients of one service share its time: what each has used of its budget, and who is next. */
 export function createFairShares() {
-  /** For each account, a time in tenths of a millisecond: now, and one more for each entry that it took ahead. */
+  /** For each budget, a time in tenths of a millisecond: now, and one more for each entry that it took ahead. */
   const used = new Map<string, number>();
-  /** What each account used in this tick. */
+  /** What each budget used in this tick. */
   const usedNow = new Map<string, number>();
   let nextTick = Promise.resolve();
   const inLine = createLines();
 
   const now = () => monotonicNow() * perMillisecond;
-  const usedBy = (account: string) => Math.max(used.get(account) ?? 0, now());
-  const isLate = (account: string) => usedBy(account) - ahead >= now();
-  const isBusy = (account: string) => (usedNow.get(account) ?? 0) >= mostInTick;
+  const usedBy = (budget: string) => Math.max(used.get(budget) ?? 0, now());
+  const isLate = (budget: string) => usedBy(budget) - ahead >= now();
+  const isBusy = (budget: string) => (usedNow.get(budget) ?? 0) >= maxInTick;
 
-  /** Takes the right to send entries. Resolves when the account has time for them. Undefined: at once. */
-  function acquire(account: string, entries = 1): Promise<void> | undefined {
-    const from = usedBy(account);
-    used.set(account, from + entries);
+  /** Takes the right to send entries. Resolves when the budget has time for them. Undefined: at once. */
+  function acquire(budget: string, entries = 1): Promise<void> | undefined {
+    const from = usedBy(budget);
+    used.set(budget, from + entries);
     const late = from - ahead - now();
     if (late < 0) return undefined;
     const turns = Math.max(1, Math.ceil((late + entries) / perMillisecond / turn_ms));
@@ -54,38 +51,43 @@ export function createFairShares() {
   }
 
   /** Counts what was sent, without a wait: entries, or their length if that is more, without what was acquired. */
-  function charge(account: string, entries: number, length: number, acquired = 0): void {
+  function charge(budget: string, entries: number, length: number, acquired = 0): void {
     const more = Math.max(entries, length / characters) - acquired;
     if (more === 0) return;
-    used.set(account, usedBy(account) + more);
+    used.set(budget, usedBy(budget) + more);
     if (usedNow.size === 0) nextTick = yieldToEventLoop().then(() => usedNow.clear());
-    usedNow.set(account, (usedNow.get(account) ?? 0) + more);
-    if (used.size > mostKnown) for (const [one, until] of used) if (until <= now()) used.delete(one);
+    usedNow.set(budget, (usedNow.get(budget) ?? 0) + more);
+    if (used.size > maxKnown) for (const [one, until] of used) if (until <= now()) used.delete(one);
   }
 
   /**
-   * Runs work when the account has time, each in a tick of its own, after the work before it. When all of them began in
+   * Runs work when the budget has time, each in a tick of its own, after the work before it. When all of them began in
    * one tick, 900 long lists held the process for 22 s.
    */
-  const inTurn = <T>(account: string, run: () => T | Promise<T>): Promise<T> =>
-    inLine(account, async () => {
+  const inTurn = <T>(budget: string, run: () => T | Promise<T>): Promise<T> =>
+    inLine(budget, async () => {
       // One wait pays for all that was used before it. What others use meanwhile comes after it.
-      await acquire(account, 0);
-      while (isBusy(account)) await nextTick;
+      await acquire(budget, 0);
+      while (isBusy(budget)) await nextTick;
       return run();
     });
 
   /** Waits for the turn of a request. Rejects once nobody wants its answer any more. Undefined: it has its turn. */
-  const waitForTurn = (account: string, cancel: () => Cancellation): Promise<void> | undefined =>
-    isLate(account) || isBusy(account) ? whileWanted(inTurn(account, noWork), cancel()) : undefined;
+  const waitForTurn = (budget: string, cancel: () => Cancellation): Promise<void> | undefined =>
+    isLate(budget) || isBusy(budget)
+      ? whileWanted(
+          inTurn(budget, () => {}),
+          cancel(),
+        )
+      : undefined;
 
   /** Does work at once, and counts its time. */
-  function work<T>(account: string, run: () => T): T {
+  function work<T>(budget: string, run: () => T): T {
     const begun = monotonicNow();
     try {
       return run();
     } finally {
-      charge(account, (monotonicNow() - begun) * perWorked, 0);
+      charge(budget, (monotonicNow() - begun) * perWorked, 0);
     }
   }
 

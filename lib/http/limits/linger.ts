@@ -29,6 +29,3 @@ export function lingerAfter(request: IncomingMessage): void {
     socket.end();
   };
 }
-
-/** Whether the connection has had its last response. Further requests on it are ignored. */
-export const isAnswered = ({ socket }: IncomingMessage): boolean => socket.writableEnded;
