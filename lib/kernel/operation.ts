@@ -70,7 +70,8 @@ type Result<Kind extends Answers, S extends Schema | undefined> = Kind extends "
  */
 export type Answers = "created" | "object" | "accepted" | "list" | "stream" | "socket" | "empty" | "document";
 
-interface Declaration<Services, Id extends string, Path extends string, Kind extends Answers, P, Q, B, R> {
+/** What a declaration and its operation have in common. */
+interface Declared<Id extends string, Path extends string, Kind extends Answers> {
   /** `feature.verb`: the name in `svc-server call` and the typed client. */
   readonly id: Id;
   /** A few words in the imperative, without a full stop. */
@@ -82,9 +83,15 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly path: Path;
   /** The role's capability and the key's scope; `key` for any key, `nothing` for none. */
   readonly needs: Need | "key" | "nothing";
+  readonly answers: Kind;
+  /** The problems of this operation, in addition to the common ones. */
+  readonly problems: readonly ProblemCode[];
+}
+
+interface Declaration<Services, Id extends string, Path extends string, Kind extends Answers, P, Q, B, R>
+  extends Declared<Id, Path, Kind> {
   /** The allowed roles. Default: every role with the capability. */
   readonly roles?: readonly Role[];
-  readonly answers: Kind;
   /** The path of the created record, for `created` only. Default: the path of the operation, then the id. */
   readonly location?: string;
   /** Not in the specification. The OpenAPI document marks it. */
@@ -95,8 +102,6 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
   readonly query?: Q;
   readonly body?: B;
   readonly result?: R;
-  /** The problems of this operation, in addition to the common ones. */
-  readonly problems: readonly ProblemCode[];
   /** Throws 403 if the organization may not send this body. Runs before the rules of the body are checked. */
   permit?(body: unknown, services: Services, caller: Caller): Promise<void>;
   run(
@@ -111,16 +116,9 @@ interface Declaration<Services, Id extends string, Path extends string, Kind ext
 }
 
 /** An operation as routes, OpenAPI, permission checks, tables and tests see it. Running it needs its `Services`. */
-export interface Operation<Services = never> {
-  readonly id: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  readonly path: string;
-  readonly needs: Need | "key" | "nothing";
+export interface Operation<Services = never> extends Declared<string, string, Answers> {
   /** The roles that may call it. Every role, if it needs any key or none. */
   readonly roles: readonly Role[];
-  readonly answers: Answers;
   readonly location: string | undefined;
   readonly addition: boolean;
   /** Whether a success is recorded in the audit log. */
@@ -129,7 +127,6 @@ export interface Operation<Services = never> {
   readonly query: Schema | undefined;
   readonly body: Schema | undefined;
   readonly result: Schema | undefined;
-  readonly problems: readonly ProblemCode[];
   readonly permit: ((body: unknown, services: Services, caller: Caller) => Promise<void>) | undefined;
   /** Writes a record as JSON, with exactly the fields of the result schema. */
   write(record: unknown): string;
