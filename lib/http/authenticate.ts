@@ -95,25 +95,17 @@ const exceeded = ({ allowed, limit, retry_after, stands }: Window) => {
 export const confirmedBy =
   (identify: Identify) =>
   ({ caller, token, isCurrent }: Authentication): Caller => ({
-    organization_id: caller.organization_id,
-    user_id: caller.user_id,
-    role: caller.role,
-    key_id: caller.key_id,
-    scopes: caller.scopes,
     hooks: {
       prefetch: (tx) => [isCurrent() || identify(token ?? "", tx)],
       async before(tx) {
         if (isCurrent()) return;
         const now = (await identify(token ?? "", tx))?.caller;
         if (!now) throw unauthorized();
-        if (now.role !== caller.role) {
-          throw new Problem(
-            "insufficient_role",
-            `the role of the key's user has changed to ${now.role}; send the request again`,
-          );
-        }
+        const changed = `the role of the key's user has changed to ${now.role}; send the request again`;
+        if (now.role !== caller.role) throw new Problem("insufficient_role", changed);
       },
     },
+    ...caller,
   });
 
 export function createAuthenticator(ports: {

@@ -35,15 +35,8 @@ class AnsweredElsewhere extends Error {}
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /** Stored answers are encrypted, because some contain an API key. */
-export function createIdempotency({
-  store,
-  clock,
-  encryption,
-}: {
-  store: Store;
-  clock: Clock;
-  encryption: Encryption;
-}) {
+export function createIdempotency(ports: { store: Store; clock: Clock; encryption: Encryption }) {
+  const { store, clock, encryption } = ports;
   const rows = store.using(httpRepository);
   const placeOf = ({ api_key_id, path, name }: IdempotencyKey) => JSON.stringify([api_key_id, path, name]);
   const inLine = createLines();

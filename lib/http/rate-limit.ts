@@ -100,10 +100,8 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     const row = await rows().window({ bucket: name });
     // The next window may have started during the read.
     if (started_at !== current) return { requests: 0, unwritten: true };
-    const bucket = buckets.get(name) ?? {
-      requests: row?.started_at === started_at ? row.requests : 0,
-      unwritten: false,
-    };
+    const requests = row?.started_at === started_at ? row.requests : 0;
+    const bucket = buckets.get(name) ?? { requests, unwritten: false };
     buckets.set(name, bucket);
     return bucket;
   };
@@ -205,11 +203,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
           state.unwritten = state.requests !== requests;
           if (state.unwritten) dirty();
         });
-        await rows(tx).saveWindow({
-          bucket,
-          started_at: current,
-          requests,
-        });
+        await rows(tx).saveWindow({ bucket, started_at: current, requests });
       }
     },
 

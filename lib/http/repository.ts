@@ -10,11 +10,7 @@ export function httpRepository(query: Queries) {
     saveWindow: query.change((db, p: { bucket: string; started_at: number; requests: number }) =>
       db
         .insertInto("rate_windows")
-        .values({
-          bucket: p.bucket,
-          started_at: p.started_at,
-          requests: p.requests,
-        })
+        .values({ bucket: p.bucket, started_at: p.started_at, requests: p.requests })
         .onConflict((conflict) =>
           conflict.column("bucket").doUpdateSet((eb) => ({
             started_at: eb.ref("excluded.started_at"),

@@ -49,14 +49,8 @@ export function createRequestLog({ clock, log, meter, table, journal, recent }: 
     const ms = monotonicNow() - began;
     counts.get(name)?.(status ?? 503, ms);
     const shown_ms = Math.round(ms * 10) / 10;
-    log[isRoutine ? "debug" : "info"](requestMessage, {
-      request_id,
-      method,
-      path,
-      status,
-      duration_ms: shown_ms,
-      key_id,
-    });
+    const fields = { request_id, method, path, status, duration_ms: shown_ms, key_id };
+    log[isRoutine ? "debug" : "info"](requestMessage, fields);
     if (leavesNoTrace) return;
     // The page reads `/_svc` again after each change.
     if (!isRoutine && !(path.startsWith("/_svc/") && method === "GET"))
