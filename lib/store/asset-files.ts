@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
@@ -87,13 +87,7 @@ function entryOf(folder: string, name: string): [string, Uint8Array][] {
 async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
   const half = path + partial;
   try {
-    const file = await open(half, "w", 0o600);
-    try {
-      await file.writeFile(bytes);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeFile(half, bytes, { mode: 0o600, flush: true });
     await rename(half, path);
   } catch (error) {
     await rm(half, { force: true }).catch(() => {});

@@ -18,6 +18,7 @@ import {
 import { basename, join } from "node:path";
 import { isPostgres } from "./database-url.ts";
 import { openRaw } from "./sqlite/connection.ts";
+import { withFile } from "./sync-folder.ts";
 
 /** The folder for app data beside a database. */
 export const dataFolderOf = (path: string) => `${path}-data`;
@@ -90,14 +91,11 @@ function copyPlain(file: number, target: Buffer): void {
     copyFileSync(pathOf(file), target);
     return;
   }
-  const copy = openSync(target, "w");
-  try {
+  withFile(target, "w", (copy) => {
     const words = ["--sparse=always", "--", String(pathOf(3)), String(pathOf(4))];
     const { status, stderr, error } = spawnSync("cp", words, { stdio: ["ignore", "ignore", "pipe", file, copy] });
     if (status !== 0) throw error ?? new Error(String(stderr).trim());
-  } finally {
-    closeSync(copy);
-  }
+  });
 }
 
 /** The longest path within the data: deeper folders could not be removed again by their path. */
@@ -123,9 +121,7 @@ export async function copyData(from: string, to: string): Promise<string[]> {
       if (!fstatSync(file).isFile()) return;
       if (isSqlite(file)) await copySqlite(path, file, target);
       else copyPlain(file, target);
-      const copy = openSync(target, "r");
-      fchmodSync(copy, fstatSync(file).mode & 0o777);
-      closeSync(copy);
+      withFile(target, "r", (copy) => fchmodSync(copy, fstatSync(file).mode & 0o777));
     } catch (error) {
       rmSync(target, { force: true });
       throw error;
@@ -133,15 +129,8 @@ export async function copyData(from: string, to: string): Promise<string[]> {
       closeSync(file);
     }
   };
-  const isDatabase = (path: Buffer): boolean => {
-    if (!lstatSync(path).isFile()) return false;
-    const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    try {
-      return isSqlite(file);
-    } finally {
-      closeSync(file);
-    }
-  };
+  const isDatabase = (path: Buffer): boolean =>
+    lstatSync(path).isFile() && withFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, isSqlite);
   const copyFolder = async (path: Buffer, target: Buffer, shown: Name): Promise<void> => {
     const folder = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     let copy: number | undefined;

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { readText } from "../kernel/text/paths.ts";
 import { DatabaseError } from "./database-error.ts";
@@ -75,13 +75,7 @@ export function parseKey(text: string): Buffer | undefined {
 function writeAtomically(path: string, text: string): void {
   const temporary = `${path}.new`;
   rmSync(temporary, { force: true });
-  const fd = openSync(temporary, "wx", 0o600);
-  try {
-    writeSync(fd, text);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
+  writeFileSync(temporary, text, { flag: "wx", mode: 0o600, flush: true });
   renameSync(temporary, path);
   syncFolder(dirname(path));
 }

@@ -12,8 +12,6 @@ export const foreignDatabase =
 export const olderSchema = "its schema is older than this svc-server; update it with svc-server migrate";
 export const newerSchema = (found: number, known: number) =>
   `it was written by a newer svc-server (schema ${found}, this one knows ${known}); use that version`;
-export const otherMigration = (name: string) =>
-  `its migration ${name} differs from the one of this svc-server; use the version that wrote it`;
 
 export interface Migration {
   readonly version: number;
@@ -39,23 +37,15 @@ export function migrations(): readonly Migration[] {
     .sort()
     .map((name) => {
       const sql = readFileSync(join(folder, "schema", name), "utf8").replaceAll("\r\n", "\n");
-      return {
-        version: Number(name.slice(0, 4)),
-        name,
-        sql,
-        checksum: createHash("sha256").update(sql).digest("hex"),
-      };
+      const checksum = createHash("sha256").update(sql).digest("hex");
+      return { version: Number(name.slice(0, 4)), name, sql, checksum };
     });
   return known;
 }
 
 /** Whether the database has no tables yet. */
 export const isNew = (database: Database): boolean =>
-  (
-    database.prepare("select count(*) as n from sqlite_schema").get() as {
-      n: number;
-    }
-  ).n === 0;
+  database.prepare("select count(*) from sqlite_schema").pluck().get() === 0;
 
 /** Whether every migration was applied. */
 export const isCurrent = (database: Database): boolean =>
@@ -92,24 +82,33 @@ export function checkCompatible(database: Database, files: readonly Migration[] 
     return;
   }
   if (!isOurs) throw new Error(foreignDatabase);
-  const present = database.prepare("select name from sqlite_schema").pluck().all();
-  const requirePresent = (names: readonly string[]) => {
-    const missing = names.find((name) => !present.includes(name));
-    if (missing !== undefined) throw new Damage(`it is damaged: its table or index ${missing} is missing`);
-  };
-  requirePresent(["migrations"]);
+  const present = database.prepare("select name from sqlite_schema").pluck().all() as string[];
+  requirePresent(["migrations"], present);
   const version = database.pragma("user_version", { simple: true }) as number;
-  if (version > files.length) {
-    throw new Error(newerSchema(version, files.length));
-  }
-  const applied = database
-    .prepare("select version, name, checksum from migrations order by version")
-    .all() as Migration[];
+  if (version > files.length) throw new Error(newerSchema(version, files.length));
+  const applied = database.prepare("select version, name, checksum from migrations order by version").all();
+  checkApplied(applied as Migration[], present, files.slice(0, version));
+}
+
+function requirePresent(names: readonly string[], present: readonly string[]): void {
+  const missing = names.find((name) => !present.includes(name));
+  if (missing !== undefined) throw new Damage(`it is damaged: its table or index ${missing} is missing`);
+}
+
+export type Applied = Pick<Migration, "version" | "name" | "checksum">;
+
+/** Throws if applied migrations differ from these files, or if one of their tables and indexes is not `present`. */
+export function checkApplied(
+  applied: readonly Applied[],
+  present: readonly string[],
+  files: readonly Migration[],
+): void {
   const changed = applied.find((row) => files[row.version - 1]?.checksum !== row.checksum);
-  if (changed) {
-    throw new Error(otherMigration(changed.name));
-  }
-  requirePresent(namesAfter(files.slice(0, version)));
+  if (changed)
+    throw new Error(
+      `its migration ${changed.name} differs from the one of this svc-server; use the version that wrote it`,
+    );
+  requirePresent(namesAfter(files), present);
 }
 
 const definition =

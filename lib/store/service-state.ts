@@ -9,21 +9,14 @@ import type { Store } from "./store.ts";
  * every generated id. `int_~`: integrations and webhooks share a table.
  */
 const upperBounds = [
-  ["organizations", "~"],
-  ["users", "~"],
-  ["api_keys", "~"],
-  ["invitations", "~"],
-  ["projects", "~"],
-  ["deployments", "~"],
-  ["generations", "~"],
-  ["events", "~"],
-  ["mails", "~"],
+  ...(["organizations", "users", "api_keys", "invitations", "projects", "deployments", "generations"] as const).map(
+    (table) => [table, "~"] as const,
+  ),
+  ...(["events", "mails", "scenarios", "endpoints", "deliveries", "schedule_runs"] as const).map(
+    (table) => [table, "~"] as const,
+  ),
   ["jobs", "job_a"],
-  ["scenarios", "~"],
   ["endpoints", "int_~"],
-  ["endpoints", "~"],
-  ["deliveries", "~"],
-  ["schedule_runs", "~"],
 ] as const;
 
 /**

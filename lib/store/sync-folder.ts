@@ -1,15 +1,18 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** Makes a file's contents, or the names in a folder, durable. */
-export function sync(path: string | Buffer, flags: string): void {
+/** Opens a file for some work, and closes it. */
+export function withFile<T>(path: string | Buffer, flags: string | number, work: (fd: number) => T): T {
   const fd = openSync(path, flags);
   try {
-    fsyncSync(fd);
+    return work(fd);
   } finally {
     closeSync(fd);
   }
 }
+
+/** Makes a file's contents, or the names in a folder, durable. */
+export const sync = (path: string | Buffer, flags: string): void => withFile(path, flags, fsyncSync);
 
 /** Makes the names in a folder durable. Without this, a power cut may lose a new file, even one that was synced. */
 export function syncFolder(path: string | Buffer): void {

@@ -1,4 +1,5 @@
 import { Problem } from "../../kernel/errors.ts";
+import { Damage, describeError } from "../database-error.ts";
 import { stopped } from "../write-failure.ts";
 
 /** How often to retry a transaction, after a conflict and after a constraint violation. */
@@ -25,6 +26,7 @@ export function describePostgres(error: unknown): string {
   const code = codeOf(error);
   const { message } = error as Error;
   if (error instanceof Problem && error.cause) return describePostgres(error.cause);
+  if (error instanceof Damage) return describeError(error);
   if (code === "28P01" || /^SASL/.test(message) || (code === "28000" && message.endsWith(" does not exist")))
     return "its server refuses the user or the password; correct the URL, or set PGPASSWORD";
   if (/^28/.test(code))

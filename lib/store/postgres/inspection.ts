@@ -30,6 +30,7 @@ async function one(ask: Ask, text: string) {
   return row;
 }
 
+const olderTables = "not checked, because the tables are of an older version; the next start updates them";
 const megabyte = 1_048_576;
 /** The largest accepted clock difference. Links and keys expire by the clock. */
 const most_ahead_ms = 5_000;
@@ -93,8 +94,7 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     throw new Error("the secrets were encrypted with another key; give the key that belongs to this database");
   },
   async files({ client, folder }) {
-    if ((await schemaOf(askOf(client))) < migrations().length)
-      return "not checked, because the tables are of an older version; the next start updates them";
+    if ((await schemaOf(askOf(client))) < migrations().length) return olderTables;
     const files = filesOf(askOf(client), folder);
     const lost = await lostFiles(askOf(client), async (id) => {
       const bytes = await files.find(id);
@@ -108,8 +108,7 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     );
   },
   async runtimes({ client }) {
-    if ((await schemaOf(askOf(client))) < migrations().length)
-      return "not checked, because the tables are of an older version; the next start updates them";
+    if ((await schemaOf(askOf(client))) < migrations().length) return olderTables;
     const found = await askOf(client)("select host, names, lease_until from runtimes order by host, id");
     if (found.length === 0) return "no server has a runtime, so deployments are simulated";
     const { now } = await one(askOf(client), "select extract(epoch from clock_timestamp()) * 1000 as now");

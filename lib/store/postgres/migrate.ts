@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { type Migration, migrations, namesAfter, newerSchema, olderSchema, otherMigration } from "../migrate.ts";
+import { type Applied, checkApplied, type Migration, migrations, newerSchema, olderSchema } from "../migrate.ts";
 import { lockOf } from "./locks.ts";
 
 const foreign = "it belongs to another program; name one that svc-server made, or an empty one";
@@ -73,7 +73,8 @@ async function look(client: Client): Promise<{ isNew: boolean; missing: readonly
   const present = await namesIn(client);
   const isNew = present.length === 0;
   const applied = isNew ? [] : await appliedIn(client, present);
-  checkApplied(applied, files, present);
+  if (applied.length > files.length) throw new Error(newerSchema(applied.length, files.length));
+  checkApplied(applied, present, files.slice(0, applied.length));
   return { isNew, missing: files.slice(applied.length) };
 }
 
@@ -89,21 +90,10 @@ async function within<T>(client: Client, begin: string, work: () => Promise<T>):
   }
 }
 
-type Applied = Pick<Migration, "version" | "name" | "checksum">;
-
 /** Checks the columns too: another program may have a table of this name. */
 async function appliedIn(client: Client, present: readonly string[]): Promise<Applied[]> {
   if (!present.includes("migrations") || !present.includes("settings")) throw new Error(foreign);
   const { rows } = await client.query("select * from migrations");
   if (!rows.every((row) => "version" in row && "name" in row && "checksum" in row)) throw new Error(foreign);
   return (rows as Applied[]).sort((a, b) => a.version - b.version);
-}
-
-function checkApplied(applied: readonly Applied[], files: readonly Migration[], present: readonly string[]): void {
-  if (applied.length > files.length) throw new Error(newerSchema(applied.length, files.length));
-  const changed = applied.find((row) => files[row.version - 1]?.checksum !== row.checksum);
-  if (changed) throw new Error(otherMigration(changed.name));
-  const missing = namesAfter(files.slice(0, applied.length)).find((name) => !present.includes(name));
-  if (missing !== undefined)
-    throw new Error(`it is damaged: its table or index ${missing} is missing; restore it from a backup`);
 }

@@ -4,7 +4,7 @@ import type { Database } from "better-sqlite3";
 import { Damage, DatabaseError } from "../database-error.ts";
 import type { OpenDatabase } from "../engine.ts";
 import { applicationId, checkCompatible, foreignDatabase, isCurrent, isNew, migrate, olderSchema } from "../migrate.ts";
-import { makeFolder } from "../sync-folder.ts";
+import { makeFolder, withFile } from "../sync-folder.ts";
 import { obstacleOf } from "../write-failure.ts";
 import { settleSwitch } from "./atomic-switch.ts";
 import { checkInMemory, createFileChecks } from "./check-invariants.ts";
@@ -174,9 +174,7 @@ export function refuseFolder(path: string, named = path): void {
 export function checkHeader(path: string, named = path): void {
   refuseFolder(path, named);
   const header = Buffer.alloc(100);
-  const fd = openSync(path, "r");
-  const read = readSync(fd, header, 0, 100, 0);
-  closeSync(fd);
+  const read = withFile(path, "r", (fd) => readSync(fd, header, 0, 100, 0));
   if (read < 16 || header.toString("latin1", 0, 16) !== "SQLite format 3\0") {
     throw new Error("it is not an SQLite database; name another file, or restore it from a backup");
   }
@@ -198,8 +196,7 @@ function pagesInWal(path: string, size: number): { pages: Set<number>; count: nu
   const pages = new Set<number>();
   let count = 0;
   if (!existsSync(path)) return { pages, count };
-  const fd = openSync(path, "r");
-  try {
+  withFile(path, "r", (fd) => {
     const salts = Buffer.alloc(8);
     readSync(fd, salts, 0, 8, 16);
     const frame = Buffer.alloc(24);
@@ -207,8 +204,6 @@ function pagesInWal(path: string, size: number): { pages: Set<number>; count: nu
       pages.add(frame.readUInt32BE(0));
       count = frame.readUInt32BE(4) || count;
     }
-  } finally {
-    closeSync(fd);
-  }
+  });
   return { pages, count };
 }

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readSync, statSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { DatabaseError } from "../database-error.ts";
 import { repositoryFolderOf } from "../repository-files.ts";
+import { withFile } from "../sync-folder.ts";
 import type { Report } from "./progress.ts";
 
 /** The file of SHA-256 sums beside a backup. Check it with `sha256sum -c` in the backup's folder. */
@@ -75,14 +76,10 @@ const filesIn = (folder: string): string[] =>
       )
     : [];
 
-function hashOf(path: string): string {
-  const hash = createHash("sha256");
-  const bytes = Buffer.alloc(1_048_576);
-  const fd = openSync(path, "r");
-  try {
+const hashOf = (path: string): string =>
+  withFile(path, "r", (fd) => {
+    const hash = createHash("sha256");
+    const bytes = Buffer.alloc(1_048_576);
     for (let read = readSync(fd, bytes); read > 0; read = readSync(fd, bytes)) hash.update(bytes.subarray(0, read));
-  } finally {
-    closeSync(fd);
-  }
-  return hash.digest("hex");
-}
+    return hash.digest("hex");
+  });
