@@ -42,22 +42,7 @@ export const unauthenticated: Authentication = {
   refusal: undefined,
 };
 
-export interface Authenticator {
-  /** By the key in the header; counts for the key. Without a valid key: 401, and counts for the address. */
-  byKey(request: RequestContext): Authentication | Promise<Authentication>;
-  /** Needs no key; counts for the address. */
-  byAddress(request: RequestContext): Promise<Authentication>;
-  /** The same for people who sign in: a flood from many addresses keeps no other address from it. */
-  bySignIn(request: RequestContext): Promise<Authentication>;
-  /** By a key that is sent after the request, because browsers cannot send headers with a WebSocket. */
-  byLateKey(request: RequestContext, key: string): Authentication | Promise<Authentication>;
-  /** Calls `lost` when the key stops being valid. Returns the function that stops watching. */
-  watch(authentication: Authentication, lost: () => void): () => void;
-  /** The window of the address, without counting the request. */
-  look(request: RequestContext): Window;
-  /** The caller of a write. Its transaction checks the rights again, and throws 401 or 403 if they have changed. */
-  confirmed(authentication: Authentication): Caller;
-}
+export type Authenticator = ReturnType<typeof createAuthenticator>;
 
 const bearer = /^Bearer +(sk_live_[A-Za-z0-9_]{4,128}) *$/i;
 const tokenIn = (text: string | undefined) => bearer.exec(text ?? "")?.[1];
@@ -116,7 +101,7 @@ export function createAuthenticator(ports: {
   keyLimit: (own: number | null) => number;
   /** Option `addressRateLimit`: requests per window from one address without a valid key. */
   addressRateLimit: number;
-}): Authenticator {
+}) {
   const { identify, windows, keyLimit, addressRateLimit } = ports;
 
   const takeAddress = (request: RequestContext, whenFull?: WhenFull): Window | Promise<Window> => {
@@ -166,12 +151,21 @@ export function createAuthenticator(ports: {
   };
 
   return {
-    byKey: (request) => byToken(request, tokenIn(request.header("authorization"))),
-    byLateKey: (request, key) => byToken(request, tokenIn(`Bearer ${key.replace(/^Bearer +/i, "")}`)),
-    byAddress: (request) => withoutKey(request),
-    bySignIn: (request) => withoutKey(request, "not counted"),
+    /** By the key in the header; counts for the key. Without a valid key: 401, and counts for the address. */
+    byKey: (request: RequestContext) => byToken(request, tokenIn(request.header("authorization"))),
+    /** By a key that is sent after the request, because browsers cannot send headers with a WebSocket. */
+    byLateKey: (request: RequestContext, key: string) =>
+      byToken(request, tokenIn(`Bearer ${key.replace(/^Bearer +/i, "")}`)),
+    /** Needs no key; counts for the address. */
+    byAddress: (request: RequestContext) => withoutKey(request),
+    /** The same for people who sign in: a flood from many addresses keeps no other address from it. */
+    bySignIn: (request: RequestContext) => withoutKey(request, "not counted"),
+    /** The caller of a write. Its transaction checks the rights again, and throws 401 or 403 if they have changed. */
     confirmed: confirmedBy(identify),
-    watch: ({ token }, lost) => (token === undefined ? () => {} : ports.watchKey(token, lost)),
-    look: (request) => windows.look(bucketOf(request), addressRateLimit),
+    /** Calls `lost` when the key stops being valid. Returns the function that stops watching. */
+    watch: ({ token }: Authentication, lost: () => void) =>
+      token === undefined ? () => {} : ports.watchKey(token, lost),
+    /** The window of the address, without counting the request. */
+    look: (request: RequestContext) => windows.look(bucketOf(request), addressRateLimit),
   };
 }

@@ -18,30 +18,25 @@ export const isLoopbackName = (name: string): boolean => loopback.test(name);
 /** Whether only this machine can reach a server that listens on this host. */
 export const isLoopbackHost = (host: string): boolean => isLoopbackName(bracketed(host));
 
-/** The host names that this service answers to. */
-export interface Hosts {
-  add(host: string): void;
-  /** Whether the service answers to this `Host` header. */
-  knows(host: string | undefined): boolean;
-  /** Throws 421 for any other host. */
-  check(host: string | undefined): void;
-}
+export type Hosts = ReturnType<typeof createHosts>;
 
 /**
  * Accepts loopback names, the host of the public URL, the option `hosts`, and the addresses that the service listens
  * on. Refuses all others: a page must not reach the service by pointing its own name at this machine (DNS rebinding).
  */
-export function createHosts(known: readonly string[]): Hosts {
+export function createHosts(known: readonly string[]) {
   const names = new Set(known.map(bracketed));
-  const knows = (host: string | undefined) => {
+  /** Whether the service answers to this `Host` header. */
+  const knows = (host: string | undefined): boolean => {
     const name = hostname(host ?? "");
     // parseUrl refuses ports beyond 65535, and addresses such as 127.999.0.1.
     return (isLoopbackName(name) || names.has(name)) && parseUrl(`http://${host}`) !== undefined;
   };
   return {
-    add: (host) => void names.add(bracketed(host)),
+    add: (host: string): void => void names.add(bracketed(host)),
     knows,
-    check(host) {
+    /** Throws 421 for any other host. */
+    check(host: string | undefined): void {
       if (knows(host)) return;
       throw new Problem(
         "misdirected_request",

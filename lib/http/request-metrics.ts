@@ -12,43 +12,32 @@ export interface Series {
 /** Long-lived streams: followed logs, and WebSockets. */
 export type StreamKind = "sse" | "websocket";
 
-/** Counts one answered request. */
-export type Count = (status: number, ms: number) => void;
+export type Meter = ReturnType<typeof createMeter>;
 
 /** Counts requests and streams since the service started, or since a snapshot was restored. */
-export interface Meter {
-  /** Registers an operation, and returns the function that counts its requests. Called once for each operation. */
-  count(operation: string): Count;
-  /** Called when a stream begins. Returns a function to call when it ends; a second call does nothing. */
-  opened(kind: StreamKind): () => void;
-  /** Called when a connection was closed to make room for a new one. */
-  connectionDropped(): void;
-  readonly requests: ReadonlyMap<string, Series>;
-  readonly streams: Readonly<Record<StreamKind, ReadonlySet<object>>>;
-  readonly connectionsDropped: number;
-}
-
-export function createMeter(): Meter {
+export function createMeter() {
   const requests = new Map<string, Series>();
   let connectionsDropped = 0;
   const streams = { sse: new Set<object>(), websocket: new Set<object>() };
   return {
-    requests,
-    streams,
+    requests: requests as ReadonlyMap<string, Series>,
+    streams: streams as Readonly<Record<StreamKind, ReadonlySet<object>>>,
     get connectionsDropped() {
       return connectionsDropped;
     },
-    connectionDropped() {
+    /** Called when a connection was closed to make room for a new one. */
+    connectionDropped(): void {
       connectionsDropped += 1;
     },
-    count(operation) {
+    /** Registers an operation, and returns the function that counts its requests. Called once for each operation. */
+    count(operation: string) {
       const series = {
         statuses: new Map<number, number>(),
         buckets: new Array<number>(bounds.length + 1).fill(0),
         seconds: 0,
       };
       requests.set(operation, series);
-      return (status, ms) => {
+      return (status: number, ms: number): void => {
         const seconds = ms / 1000;
         let bucket = 0;
         while (bucket < bounds.length && seconds > (bounds[bucket] ?? 0)) bucket += 1;
@@ -57,7 +46,8 @@ export function createMeter(): Meter {
         series.seconds += seconds;
       };
     },
-    opened(kind) {
+    /** Called when a stream begins. Returns a function to call when it ends; a second call does nothing. */
+    opened(kind: StreamKind): () => void {
       const stream = {};
       streams[kind].add(stream);
       return () => void streams[kind].delete(stream);

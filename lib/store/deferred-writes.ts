@@ -4,41 +4,34 @@ import { type Log, reasonOf } from "../kernel/log.ts";
 import type { Tx } from "../kernel/transaction-hooks.ts";
 import type { Store } from "./store.ts";
 
+export type DeferredWrites = ReturnType<typeof createDeferredWrites>;
+
 /**
  * Writes that may be late, such as rate counters and the last use of a key, so that reads need no commit. One
  * transaction a second writes them all. A crash loses at most the last second.
  */
-export interface DeferredWrites {
-  /** Schedules a flush within a second. */
-  schedule(): void;
-  /** Writes everything now. */
-  flush(): Promise<void>;
-  /** Cancels the scheduled flush. */
-  stop(): void;
-}
-
-export function createDeferredWrites({
-  store,
-  log,
-  writes,
-}: {
-  store: Store;
-  log: Log;
-  writes: readonly ((tx: Tx) => Promise<void>)[];
-}): DeferredWrites {
+export function createDeferredWrites(ports: {
+  readonly store: Store;
+  readonly log: Log;
+  readonly writes: readonly ((tx: Tx) => Promise<void>)[];
+}) {
+  const { store, log, writes } = ports;
   let cancelTimer: (() => void) | undefined;
-  const stop = () => {
+  /** Cancels the scheduled flush. */
+  const stop = (): void => {
     cancelTimer?.();
     cancelTimer = undefined;
   };
-  const flush = async () => {
+  /** Writes everything now. */
+  const flush = async (): Promise<void> => {
     stop();
     await store.transaction("rows", async (tx) => {
       for (const write of writes) await write(tx);
     });
   };
   return {
-    schedule() {
+    /** Schedules a flush within a second. */
+    schedule(): void {
       cancelTimer ??= systemTimer("1s", () => {
         flush().catch((error) => {
           if (!isLogged(error)) log.warn("counters could not be written", { reason: reasonOf(error) });

@@ -5,16 +5,11 @@ import { monotonicNow } from "../../kernel/node/system.ts";
 const readings = 4;
 const pause = "10s";
 
-export interface DatabaseTime {
-  now(): number;
-  stop(): void;
-}
-
 /**
  * The database's clock: read every ten seconds, and continued by this machine's monotonic clock. All processes agree on
  * it, whatever their own clocks show, so leases and due times mean the same to each.
  */
-export async function followDatabaseTime(read: () => Promise<number>): Promise<DatabaseTime> {
+export async function followDatabaseTime(read: () => Promise<number>) {
   /** The database's time minus monotonic time. */
   let offset = 0;
   let cancel = () => {};
@@ -43,8 +38,8 @@ export async function followDatabaseTime(read: () => Promise<number>): Promise<D
   await measure();
   measureLater();
   return {
-    now: () => Math.floor(offset + monotonicNow()),
-    stop() {
+    now: (): number => Math.floor(offset + monotonicNow()),
+    stop(): void {
       hasEnded = true;
       cancel();
     },

@@ -31,12 +31,6 @@ export function sendingOf(messages: readonly string[], from: string, quote: (tex
   return `BEGIN; SET LOCAL synchronous_commit = off; ${sending} COMMIT; `;
 }
 
-export interface Signals {
-  /** Resolves once it is listening. */
-  listen(hear: (message: string) => void, lost: () => void): Promise<void>;
-  end(): Promise<void>;
-}
-
 interface Ports {
   readonly driver: Driver;
   readonly url: string;
@@ -50,7 +44,7 @@ interface Ports {
  * Receives messages of other processes on its own connection. Calls `lost` when the connection is lost, after each
  * failed try to reconnect, and once it is back.
  */
-export function createSignals({ driver, url, own, failed }: Ports): Signals {
+export function createSignals({ driver, url, own, failed }: Ports) {
   let hear = (_: string) => {};
   let lost = () => {};
   let hasEnded = false;
@@ -110,14 +104,15 @@ export function createSignals({ driver, url, own, failed }: Ports): Signals {
   };
 
   return {
-    listen(given, onLost) {
+    /** Resolves once it is listening. */
+    listen(given: typeof hear, onLost: typeof lost): Promise<void> {
       [hear, lost] = [given, onLost];
       return new Promise((resolve) => {
         begun = resolve;
         open();
       });
     },
-    async end() {
+    async end(): Promise<void> {
       hasEnded = true;
       cancelTimer();
       const client = current;

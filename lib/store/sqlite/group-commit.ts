@@ -21,20 +21,7 @@ interface Group {
  */
 const maxStatements = 500;
 
-export interface GroupCommit {
-  /** Queues a transaction for the next group. */
-  add<T>(work: () => Promise<T>): Promise<T>;
-  /** Called before each read statement. */
-  beforeRead(): void;
-  /** Called before each write statement. Returns whether a write transaction is open. */
-  beforeWrite(): boolean;
-  /** As `Engine.foreignCommitVersion`. Includes rollbacks: reads may have seen the rows that were undone. */
-  foreignCommitVersion(): number;
-  /** Runs synchronous `work` between two groups. */
-  betweenTransactions<T>(work: () => T): Promise<T>;
-  /** Resolves when no transaction is queued. */
-  drain(): Promise<void>;
-}
+export type GroupCommit = ReturnType<typeof createGroupCommit>;
 
 /**
  * Group commit. Transactions queued by the end of an event-loop tick, or a few ticks later while connections arrive, run
@@ -59,7 +46,7 @@ export function createGroupCommit(
   translate: (error: unknown) => unknown,
   isTrusted: () => void = () => {},
   guard: (check: () => void) => void = setImmediate,
-): GroupCommit {
+) {
   // SQLite's own wait blocks the event loop, so it is short. The pauses between tries are longer and do not block.
   if (!database.memory) database.pragma("busy_timeout = 5");
   const control = prepareControl(database);
@@ -186,7 +173,8 @@ export function createGroupCommit(
 
   const inWriteTransaction = () => database.inTransaction && !snapshotOpen;
 
-  const beforeRead = () => {
+  /** Called before each read statement. */
+  const beforeRead = (): void => {
     statements += 1;
     // A database in memory has no file to lock.
     if (database.memory || database.inTransaction) return;
@@ -197,18 +185,21 @@ export function createGroupCommit(
   };
 
   return {
-    add: <T>(work: () => Promise<T>) =>
-      new Promise<T>((resolve, reject) => {
+    /** Queues a transaction for the next group. */
+    add: <T>(work: () => Promise<T>): Promise<T> =>
+      new Promise((resolve, reject) => {
         queue.push({ work, resolve: resolve as (value: unknown) => void, reject });
         schedule();
       }),
     beforeRead,
-    beforeWrite() {
+    /** Called before each write statement. Returns whether a write transaction is open. */
+    beforeWrite(): boolean {
       statements += 1;
       writes += 1;
       return inWriteTransaction();
     },
-    foreignCommitVersion() {
+    /** As `Engine.foreignCommitVersion`. Includes rollbacks: reads may have seen the rows that were undone. */
+    foreignCommitVersion(): number {
       if (database.memory) return rollbacks;
       beforeRead();
       try {
@@ -219,7 +210,8 @@ export function createGroupCommit(
         throw translate(error);
       }
     },
-    betweenTransactions: (work) =>
+    /** Runs synchronous `work` between two groups. */
+    betweenTransactions: <T>(work: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
         const attempt = () => {
           endSnapshot();
@@ -233,11 +225,10 @@ export function createGroupCommit(
         };
         setImmediate(attempt);
       }),
-    drain: () =>
+    /** Resolves when no transaction is queued. */
+    drain: (): Promise<void> =>
       queue.length === 0 && !flushScheduled && current.ended
         ? Promise.resolve()
-        : new Promise((resolve) => {
-            drained.push(resolve);
-          }),
+        : new Promise((resolve) => void drained.push(resolve)),
   };
 }

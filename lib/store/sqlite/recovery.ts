@@ -3,20 +3,7 @@ import { Damage, isDamage } from "../database-error.ts";
 import { type Obstacle, obstacleOf, type Watcher } from "../write-failure.ts";
 import type { Reserve } from "./disk-reserve.ts";
 
-/** Whether a store can write, and its recovery from disk errors. */
-export interface Recovery {
-  readonly obstacle: Obstacle | undefined;
-  /** Records an error. Returns the obstacle if the error stops writes. */
-  note(error: unknown): Obstacle | undefined;
-  watch(watcher: Watcher): void;
-  /**
-   * Called when the start is complete: takes the reserve. Returns false if there is no room for it and no error was
-   * reported about it.
-   */
-  started(): boolean;
-  /** Called when the file is closed for good. */
-  end(): void;
-}
+export type Recovery = ReturnType<typeof createRecovery>;
 
 interface Ports {
   readonly path: string;
@@ -29,11 +16,11 @@ interface Ports {
 }
 
 /**
- * A disk error stops all writes until a test write succeeds. On a full disk, the reserve is released for deletes;
+ * Whether a store can write. A disk error stops all writes until a test write succeeds. On a full disk, the reserve is released for deletes;
  * writes resume once there is room for the reserve again. After any other error the file is reopened, because a failed
  * sync may have lost pages that the old connection treats as written.
  */
-export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting }: Ports): Recovery {
+export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting }: Ports) {
   let obstacle: Obstacle | undefined;
   let watcher: Watcher | undefined;
   let cancelTimer = () => {};
@@ -48,7 +35,8 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
     // Only the operator can repair a damaged file.
     if (found !== "damaged") retryLater();
   };
-  const note = (error: unknown) => {
+  /** Records an error. Returns the obstacle if the error stops writes. */
+  const note = (error: unknown): Obstacle | undefined => {
     const found = obstacleOf(error, path);
     if (found) enter(found, error);
     return found;
@@ -86,20 +74,25 @@ export function createRecovery({ path, reserve, usedReserve, reopen, tryWriting 
   };
 
   return {
-    get obstacle() {
+    get obstacle(): Obstacle | undefined {
       return obstacle;
     },
     note,
-    watch(given) {
+    watch(given: Watcher): void {
       watcher = given;
     },
-    started() {
+    /**
+     * Called when the start is complete: takes the reserve. Returns false if there is no room for it and no error was
+     * reported about it.
+     */
+    started(): boolean {
       const hasReserve = reserve.refill();
       if (!hasReserve && usedReserve) enter("disk_full", "the reserve was needed to start");
       else if (!hasReserve) refillLater();
       return hasReserve || usedReserve;
     },
-    end() {
+    /** Called when the file is closed for good. */
+    end(): void {
       ended = true;
       cancelTimer();
       cancelRefill();

@@ -1,28 +1,16 @@
-import type { Database, Statement } from "better-sqlite3";
-
-type Step =
-  | "begin"
-  | "commit"
-  | "rollback"
-  | "savepoint"
-  | "release"
-  | "rollbackToSavepoint"
-  | "beginRead"
-  | "dataVersion";
+import type { Database } from "better-sqlite3";
 
 /** The statements that begin and end a group of transactions, or a snapshot for reads. */
-export function prepareControl(database: Database): Readonly<Record<Step, Statement>> {
-  return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    commit: database.prepare("COMMIT"),
-    rollback: database.prepare("ROLLBACK"),
-    savepoint: database.prepare("SAVEPOINT member"),
-    release: database.prepare("RELEASE member"),
-    rollbackToSavepoint: database.prepare("ROLLBACK TO member"),
-    beginRead: database.prepare("BEGIN"),
-    dataVersion: database.prepare("PRAGMA data_version").pluck(),
-  };
-}
+export const prepareControl = (database: Database) => ({
+  begin: database.prepare("BEGIN IMMEDIATE"),
+  commit: database.prepare("COMMIT"),
+  rollback: database.prepare("ROLLBACK"),
+  savepoint: database.prepare("SAVEPOINT member"),
+  release: database.prepare("RELEASE member"),
+  rollbackToSavepoint: database.prepare("ROLLBACK TO member"),
+  beginRead: database.prepare("BEGIN"),
+  dataVersion: database.prepare("PRAGMA data_version").pluck(),
+});
 
 /** How often to try for a write lock that another connection holds, and the pause between tries: 2 s in all. */
 export const locked = { tries: 200, pause_ms: 5 };

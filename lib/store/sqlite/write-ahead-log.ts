@@ -12,24 +12,17 @@ const large = 16 * megabyte;
 /** Beyond this size, the operator is informed. */
 const alarming = 64 * megabyte;
 
-/** Keeps the write-ahead log of a database small. */
-export interface LogKeeper {
-  /** Called when a transaction begins, since the log grows. Calls `look` first, at most four times a second. */
-  written(look: () => void): void;
-  watch(watcher: Watcher): void;
-  /** Stops the thread. The next transaction may start it again. */
-  pause(): Promise<void>;
-}
+export type LogKeeper = ReturnType<typeof createLogKeeper>;
 
 /** The size of the log in bytes. */
 export const logSize = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
- * At a commit, SQLite checkpoints the log up to the oldest open snapshot. After a long reader, one commit would have to
+ * Keeps the write-ahead log of a database small. At a commit, SQLite checkpoints the log up to the oldest open snapshot. After a long reader, one commit would have to
  * checkpoint a large log: after a reader of 30 s, it blocked the event loop for half a second. So a thread checkpoints
  * a large log, and truncates the file once nobody reads it.
  */
-export function createLogKeeper(path: string, database: () => Database): LogKeeper {
+export function createLogKeeper(path: string, database: () => Database) {
   let watcher: Watcher | undefined;
   let thread: Worker | undefined;
   let isLookPlanned = false;
@@ -72,16 +65,18 @@ export function createLogKeeper(path: string, database: () => Database): LogKeep
   };
 
   return {
-    written(lookFirst) {
+    /** Called when a transaction begins, since the log grows. Calls `lookFirst`, at most four times a second. */
+    written(lookFirst: () => void): void {
       if (isLookPlanned) return;
       lookFirst();
       isLookPlanned = true;
       systemTimer("250ms", look);
     },
-    watch(given) {
+    watch(given: Watcher): void {
       watcher = given;
     },
-    async pause() {
+    /** Stops the thread. The next transaction may start it again. */
+    async pause(): Promise<void> {
       if (!thread) return;
       const gone = once(thread, "exit");
       void thread.terminate();
