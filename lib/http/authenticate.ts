@@ -66,9 +66,9 @@ const unauthorized = (request?: RequestContext) => {
   return new Problem("unauthorized", message, { headers: { "www-authenticate": "Bearer" } });
 };
 
-const exceeded = ({ allowed, limit, retry_after, stands }: Window) => {
+const exceeded = ({ allowed, limit, retry_after, isManual }: Window) => {
   if (allowed) return undefined;
-  const wait = stands
+  const wait = isManual
     ? `the clock does not run, so advance it by ${retry_after} seconds (service.clock.advance, POST /_svc/clock/advance), or raise the limit`
     : `wait ${retry_after} seconds`;
   return new Problem("rate_limited", `the ${limit} requests of this window are used up; ${wait}`, {
@@ -106,14 +106,14 @@ export function createAuthenticator(ports: {
 
   const takeAddress = (request: RequestContext, whenFull?: WhenFull): Window | Promise<Window> => {
     const found = siteOf(request);
-    const [site, most] = [`site ${found}`, limitsOfSite * addressRateLimit];
-    const known = found && windows.look(site, most);
+    const [site, limit] = [`site ${found}`, limitsOfSite * addressRateLimit];
+    const known = found && windows.look(site, limit);
     // There is no place to count each address of a network that is used up.
     if (known && !known.allowed) return known;
     return andThen(windows.take(bucketOf(request), addressRateLimit, whenFull), (own) => {
       // What its own window refuses, an address does not use up for its neighbours.
       if (!found || !own.allowed) return own;
-      return andThen(windows.take(site, most, "not counted"), (whole) => (whole.allowed ? own : whole));
+      return andThen(windows.take(site, limit, "not counted"), (whole) => (whole.allowed ? own : whole));
     });
   };
 

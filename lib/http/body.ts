@@ -13,7 +13,7 @@ export const largeBody = 4096;
 export async function readBody(request: RequestContext, limit: number): Promise<Buffer> {
   const declared = Number(request.header("content-length") ?? "0");
   if (declared > 0) refuseType(request);
-  if (declared > limit) throw tooLarge(limit, declared <= mostDumped);
+  if (declared > limit) throw tooLarge(limit, declared <= maxDumped);
   // An empty body needs no type. If the length is unknown, the first bytes show that there is a body.
   if (request.incoming) return collect(request.incoming, limit, () => declared > 0 || refuseType(request, unread));
   const bytes = Buffer.from(await request.body());
@@ -40,7 +40,7 @@ function refuseType(request: RequestContext, headers: Readonly<Record<string, st
 /**
  * Up to this size, Node reads and drops the rest of a body. Closing early may lose the response, above all to a proxy.
  */
-const mostDumped = 16 * 1024 * 1024;
+const maxDumped = 16 * 1024 * 1024;
 
 const tooLarge = (limit: number, isDumped = false) =>
   new Problem("body_too_large", `the body must have at most ${limit} bytes`, {

@@ -21,15 +21,8 @@ export const allowsNone: AllowsOrigin = () => false;
 export const allowsListed = (origins: readonly string[]): AllowsOrigin =>
   origins.includes("*") ? () => true : (origin) => origins.includes(origin);
 
-const exposed = [
-  "X-Request-Id",
-  "X-RateLimit-Limit",
-  "X-RateLimit-Remaining",
-  "X-RateLimit-Reset",
-  "Retry-After",
-  "Location",
-  "Idempotent-Replayed",
-].join(", ");
+const exposed =
+  "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Location, Idempotent-Replayed";
 
 /** For a preflight that names no headers. Browsers name all headers that the request will have. */
 const usualHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id";

@@ -8,7 +8,7 @@ import { httpRepository } from "./repository.ts";
 /** The length of a rate-limit window (schema/http.md#rate-limits). */
 const window_ms = milliseconds("10m");
 /** Beyond this many buckets in one window, all new addresses share one bucket. This bounds memory. */
-const mostBuckets = 50_000;
+const maxBuckets = 50_000;
 /** What becomes of a request that would need another bucket then. */
 export type WhenFull = "counted together" | "not counted";
 
@@ -23,8 +23,8 @@ export interface Window {
   readonly reset_at: number;
   /** In seconds; 0 if the request is allowed. */
   readonly retry_after: number;
-  /** Whether the window ends only if somebody moves the clock, because the clock is manual. */
-  readonly stands: boolean;
+  /** Whether the clock is manual: the window ends only if somebody moves it. */
+  readonly isManual: boolean;
 }
 
 interface Bucket {
@@ -93,7 +93,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
     const reset = started_at + window_ms;
     const retry_after = allowed ? 0 : Math.max(1, Math.ceil((reset - clock.now()) / 1000));
     const [remaining, reset_at] = [Math.max(0, limit - requests), reset / 1000];
-    return { allowed, limit, remaining, reset_at, retry_after, stands: clock.mode === "manual" };
+    return { allowed, limit, remaining, reset_at, retry_after, isManual: clock.mode === "manual" };
   };
 
   const load = async (name: string, started_at: number) => {
@@ -169,7 +169,7 @@ export function createRateLimits({ store, clock, dirty, counters }: Ports) {
       const started_at = startOfWindow();
       const known = together ? common : buckets;
       if (limit === 0) return windowOf(0, unlimited, started_at);
-      const hasPlace = known.has(wanted) || known.size < mostBuckets || wanted.startsWith("key_");
+      const hasPlace = known.has(wanted) || known.size < maxBuckets || wanted.startsWith("key_");
       if (!hasPlace && whenFull === "not counted") return windowOf(0, limit, started_at);
       const name = hasPlace ? wanted : "address *";
       if (together) {

@@ -50,15 +50,15 @@ interface Bodies {
 }
 
 const hour_ms = milliseconds("1h");
-const most = 10_000;
+const maxRequests = 10_000;
 const perPage = 100;
-const longestBody = 64 * 1024;
+const maxBody = 64 * 1024;
 /** The longest bodies together; the oldest are dropped. */
-const mostBodies = 32 * 1024 * 1024;
+const maxBodies = 32 * 1024 * 1024;
 
 const anId = /^[a-z]+_[0-9A-Za-z]+$/;
 /** Longer paths and queries are cut: each request is read with several expressions, and thousands are kept. */
-const longestPath = 1_000;
+const maxPath = 1_000;
 
 /**
  * A copy, because a part of a text or a buffer keeps all of it in memory. A long body loses its secrets before it is cut:
@@ -67,8 +67,8 @@ const longestPath = 1_000;
 function bodyOf(whole: Uint8Array | string | null | undefined): RecentBody | null {
   if (whole === null || whole === undefined || whole.length === 0) return null;
   const bytes = Buffer.from(whole as string);
-  if (bytes.length <= longestBody) return { text: bytes.toString(), is_cut: false };
-  return { text: Buffer.from(redactBody(bytes.toString())).toString("utf8", 0, longestBody), is_cut: true };
+  if (bytes.length <= maxBody) return { text: bytes.toString(), is_cut: false };
+  return { text: Buffer.from(redactBody(bytes.toString())).toString("utf8", 0, maxBody), is_cut: true };
 }
 
 const hasStatus = ({ status }: RecentRequest, wanted: string) =>
@@ -93,14 +93,14 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
     bodies.set(number, { ...pair, size: own });
     size += own;
     for (const [oldest, { size: freed }] of bodies) {
-      if (size <= mostBodies && bodies.size <= most) break;
+      if (size <= maxBodies && bodies.size <= maxRequests) break;
       bodies.delete(oldest);
       size -= freed;
     }
   };
   const all = () => {
     const since = monotonicNow() - hour_ms;
-    requests = [...requests, ...added.splice(0)].slice(-most).filter(({ seen }) => seen >= since);
+    requests = [...requests, ...added.splice(0)].slice(-maxRequests).filter(({ seen }) => seen >= since);
     return requests;
   };
   const isOf = (organization_id: string) => (one: Kept) =>
@@ -122,14 +122,14 @@ export function createRecentRequests({ keepsBodies }: { readonly keepsBodies: bo
       if (organization_id === "" && !keepsBodies) return;
       number += 1;
       const { id: request_id, method, path } = request;
-      const place = (outcome?.answer.headers["location"] ?? path).slice(0, longestPath);
+      const place = (outcome?.answer.headers["location"] ?? path).slice(0, maxPath);
       const target = place.split(/[/?]/).findLast((part) => anId.test(part)) ?? null;
       const query = request.query();
-      const isLong = query.toString().length > longestPath;
-      const whole = redact(path.slice(0, longestPath)) + (isLong ? "?…" : redactQuery(query));
+      const isLong = query.toString().length > maxPath;
+      const whole = redact(path.slice(0, maxPath)) + (isLong ? "?…" : redactQuery(query));
       const mine = { number, request_id, method, path: whole, user_id: user_id || null, target };
       added.push({ ...mine, ...about, seen: monotonicNow(), organization_id });
-      if (added.length >= most) all();
+      if (added.length >= maxRequests) all();
       // Bodies of the control interface hold mails and whole states.
       if (keepsBodies && !path.startsWith("/_svc/")) keepBodies(request, outcome?.answer);
     },

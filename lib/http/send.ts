@@ -6,7 +6,7 @@ import { type Answer, longLengthOf } from "./answer.ts";
 import type { Outcome } from "./handler.ts";
 import type { RequestContext } from "./request-context.ts";
 import { phraseOf } from "./server.ts";
-import { longestPause_ms } from "./streams/in-pieces.ts";
+import { maxPause_ms } from "./streams/in-pieces.ts";
 
 /** The body for a method. A HEAD shows none, and so ends a stream. */
 export function shownBody({ answer: { body } }: Outcome, method: string): Answer["body"] {
@@ -39,7 +39,7 @@ export function writeAnswer(outcome: Outcome, request: RequestContext, leave: (r
  * that a part has left.
  */
 function dropIfUnread(outgoing: ServerResponse): void {
-  outgoing.setTimeout(longestPause_ms, () => outgoing.destroy());
+  outgoing.setTimeout(maxPause_ms, () => outgoing.destroy());
   // Before Node sets the time that the connection may wait for its next request.
   outgoing.prependOnceListener("finish", () => outgoing.setTimeout(0));
 }

@@ -155,10 +155,7 @@ function ignoreUpgrade(
 }
 
 const hostHeaders = ({ rawHeaders }: IncomingMessage): number =>
-  rawHeaders.reduce(
-    (sum, name, i) => sum + (i % 2 === 0 && name.length === 4 && name.toLowerCase() === "host" ? 1 : 0),
-    0,
-  );
+  rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === "host").length;
 
 /** Refuses two `Host` headers: 400 without a body, like Node's own refusals. */
 function refuse(response: ServerResponse): void {

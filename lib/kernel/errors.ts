@@ -88,9 +88,7 @@ export class Problem extends Error {
 
 /** 422 for a rule that a schema cannot check, because it depends on a record or an option. */
 export function invalid(path: string, message: string): Problem {
-  return new Problem("validation_failed", `${path} ${message}`, {
-    details: [{ path, message }],
-  });
+  return new Problem("validation_failed", `${path} ${message}`, { details: [{ path, message }] });
 }
 
 /** Whether this error is already logged: a full disk is logged once, not for each request and job. */

@@ -28,12 +28,7 @@ export function createLog(level: Level, sink: LogSink): Log {
       sink(level, redact(message), redacted);
     };
   };
-  return {
-    error: entry("error"),
-    warn: entry("warn"),
-    info: entry("info"),
-    debug: entry("debug"),
-  };
+  return { error: entry("error"), warn: entry("warn"), info: entry("info"), debug: entry("debug") };
 }
 
 /** The message of the entries about finished requests, the only frequent ones. */

@@ -19,13 +19,7 @@ export interface Caller extends OrganizationScope {
 }
 
 /** The caller of an operation that needs no key. This caller belongs to no organization, so it finds no records. */
-export const anonymous: Caller = {
-  organization_id: "",
-  user_id: "",
-  role: "viewer",
-  key_id: "",
-  scopes: [],
-};
+export const anonymous: Caller = { organization_id: "", user_id: "", role: "viewer", key_id: "", scopes: [] };
 
 /** The input of a request, before validation. */
 export interface Input {

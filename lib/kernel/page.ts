@@ -106,10 +106,7 @@ export async function paginate<F extends object, R extends { id: string } | Json
   return { data, page, per_page, next_cursor, total: () => source.total(filters) };
 }
 
-/** The JSON of a row begins with its id. Parsing the whole row took 2 % of a list. */
-const idAtStart = /^\{"id":"(\w+)"/;
-const idOf = (row: { id: string } | JsonText): string =>
-  typeof row === "string" ? (idAtStart.exec(row)?.[1] ?? JSON.parse(row).id) : row.id;
+const idOf = (row: { id: string } | JsonText): string => (typeof row === "string" ? JSON.parse(row).id : row.id);
 
 /** The same for lists that may be long. */
 export function paginateLong<F extends object, R extends object>(
@@ -170,9 +167,7 @@ function positionOf(cursor: string | undefined, scope: string, per_page: number)
   if (cursor === undefined) return { after: undefined, page: 1, per_page };
   const [body = "", sum] = cursor.split(".");
   const [, page, after] = /^(\d{1,9})~(.{1,64})$/s.exec(Buffer.from(body, "base64url").toString()) ?? [];
-  if (after === undefined || sum !== checksum(scope, body) || cursor !== `${body}.${sum}`) {
-    throw unknownCursor();
-  }
+  if (after === undefined || sum !== checksum(scope, body) || cursor !== `${body}.${sum}`) throw unknownCursor();
   return { after, page: Number(page), per_page };
 }
 

@@ -35,11 +35,11 @@ export async function runsTimers(move: (ms: number) => unknown): Promise<boolean
   return hasRun;
 }
 
-const longest_ms = 2 ** 31 - 1;
+const max_ms = 2 ** 31 - 1;
 /** As in Node: what is no number, or too long, is the shortest wait. */
 const waitOf = (given: unknown): number => {
   const ms = Number(given);
-  return ms > longest_ms ? 1 : Math.max(0, Math.ceil(ms)) || 0;
+  return ms > max_ms ? 1 : Math.max(0, Math.ceil(ms)) || 0;
 };
 
 /** Adds a timer, with the place in which `setter` was called. */

@@ -147,7 +147,7 @@ export const awaitable = v.object({
 export type Schema = v.GenericSchema;
 
 /** The most broken rules in one answer. Without a limit, a body of 0.6 MB caused an answer of 44 MB. */
-const mostDetails = 1_000;
+const maxDetails = 1_000;
 
 /** Options of a service that change its schemas. */
 export interface Rules {
@@ -181,9 +181,9 @@ export function check<S extends Schema>(schema: S, input: unknown, rules = inFor
   const result = underRules(rules, () => v.safeParse(schema, input));
   if (result.success) return result.output;
   const { length } = result.issues;
-  const details = result.issues.slice(0, mostDetails).map(detailOf);
+  const details = result.issues.slice(0, maxDetails).map(detailOf);
   const [first] = details;
-  const cut = length > mostDetails ? `; details lists the first ${mostDetails}` : "";
+  const cut = length > maxDetails ? `; details lists the first ${maxDetails}` : "";
   const more = length > 1 ? ` (and ${length - 1} more error${length > 2 ? "s" : ""}${cut})` : "";
   throw new Problem("validation_failed", `${first?.path} ${first?.message}${more}`, { details });
 }

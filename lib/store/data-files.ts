@@ -99,7 +99,7 @@ function copyPlain(file: number, target: Buffer): void {
 }
 
 /** The longest path within the data: deeper folders could not be removed again by their path. */
-const longest = 3_000;
+const maxPath = 3_000;
 const shortened = (path: string) => (path.length > 300 ? `${path.slice(0, 100)} … ${path.slice(-150)}` : path);
 
 /**
@@ -142,7 +142,7 @@ export async function copyData(from: string, to: string): Promise<string[]> {
         const [base, end] = [name.replace(/-(wal|shm|journal)$/, ""), `${shown}/${name}`];
         const [one, to] = [pathOf(folder, name), pathOf(copy, name)];
         try {
-          if (end.length > longest) throw new Error("it lies too deep in folders");
+          if (end.length > maxPath) throw new Error("it lies too deep in folders");
           const its = lstatSync(one);
           // Skip the journal files of a database: its copy is complete without them.
           if (base !== name && its.isFile() && names.includes(base) && isDatabase(pathOf(folder, base))) continue;

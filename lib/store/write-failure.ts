@@ -44,11 +44,7 @@ export const stopped = (obstacle: Obstacle, cause?: unknown): Problem =>
   new Problem(
     "unavailable",
     `the store cannot be written: ${obstacles[obstacle].reason}; ask the operator to ${obstacles[obstacle].remedy}`,
-    {
-      headers: { "retry-after": "5" },
-      cause,
-      isLogged: true,
-    },
+    { headers: { "retry-after": "5" }, cause, isLogged: true },
   );
 
 /** SQLite's own code. SQLite itself raises it only without a write-ahead log. */

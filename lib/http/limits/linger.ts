@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { systemTimer } from "../../kernel/clock.ts";
 
 /** How much of a body is still read after the response, and for how long. */
-const most = { bytes: 16 * 1024 * 1024, time: "30s" };
+const max = { bytes: 16 * 1024 * 1024, time: "30s" };
 
 /**
  * Lets a client that is still sending a body read the last response of its connection. Node would close the connection
@@ -19,10 +19,10 @@ export function lingerAfter(request: IncomingMessage): void {
       socket.destroySoon();
     };
     if (request.complete || request.destroyed || socket.destroyed) return close();
-    const last = socket.bytesRead + most.bytes;
+    const last = socket.bytesRead + max.bytes;
     socket.once(
       "close",
-      systemTimer(most.time, () => socket.destroy()),
+      systemTimer(max.time, () => socket.destroy()),
     );
     request.removeAllListeners("data").once("end", close);
     request.on("data", () => socket.bytesRead > last && socket.destroy()).resume();

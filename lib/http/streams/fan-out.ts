@@ -3,7 +3,7 @@ import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
 /** How many receivers get a message before others have their turn; each takes about 50 µs. */
 const perTurn = 64;
 /** The most messages that wait until all receivers have the earlier ones. */
-const mostWaiting = 10_000;
+const maxWaiting = 10_000;
 
 /**
  * Sends messages to receivers in order: to few at once, to many in turns. To 5,000 at once, one message stopped the
@@ -24,7 +24,7 @@ export class FanOut<Receiver> {
    * message, which closes them, is always sent.
    */
   send(message: (to: Receiver) => void, isLast = false): boolean {
-    const fits = isLast || this.#waiting.length < mostWaiting;
+    const fits = isLast || this.#waiting.length < maxWaiting;
     if (fits) this.#waiting.push(message);
     else this.#waiting = [];
     if (!this.#isSending) void this.#sendAll();

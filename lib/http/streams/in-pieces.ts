@@ -4,12 +4,12 @@ import { reasonOf } from "../../kernel/log.ts";
 import { createReadableStream } from "../../kernel/node/web.ts";
 
 /** How long a client may read nothing before it is cut off. */
-export const longestPause_ms = 30_000;
+export const maxPause_ms = 30_000;
 /** A part of a file or of a push may wait in buffers of a proxy. */
-const longestPauseOfFile = "2m";
+const maxPauseOfFile = "2m";
 
 interface Reading {
-  readonly longestPause?: string | number;
+  readonly maxPause?: string | number;
   /** Called once, whether the body was read to its end or not. */
   ended(): void;
   /** Called if the rest is not sent. Returns the error for a reader in process. */
@@ -22,7 +22,7 @@ interface Reading {
  */
 export function inPieces(
   pieces: AsyncIterator<Uint8Array, unknown, undefined>,
-  { longestPause = longestPause_ms, ended, dropped }: Reading,
+  { maxPause = maxPause_ms, ended, dropped }: Reading,
 ) {
   let isEnded = false;
   let stopTimer = () => {};
@@ -40,7 +40,7 @@ export function inPieces(
     fail(dropped(reason));
   };
   const awaitReader = () => {
-    stopTimer = systemTimer(longestPause, () => drop("its client read nothing for half a minute"));
+    stopTimer = systemTimer(maxPause, () => drop("its client read nothing for half a minute"));
   };
   const body = createReadableStream<Uint8Array>(
     {
@@ -80,7 +80,7 @@ export const whileRead = (
 ): ReadableStream<Uint8Array> =>
   outgoing
     ? inPieces(body[Symbol.asyncIterator](), {
-        longestPause: longestPauseOfFile,
+        maxPause: maxPauseOfFile,
         ended() {},
         dropped: (reason) => new Error(reason),
       }).body

@@ -42,7 +42,7 @@ export const codes = {
 };
 
 /** The most characters or bytes that are buffered for one subscriber. */
-const mostUnsent = 1024 * 1024;
+const maxUnsent = 1024 * 1024;
 
 /** One WebSocket. New messages wait while older events are replayed. No event is sent twice. */
 export class Subscriber {
@@ -81,7 +81,7 @@ export class Subscriber {
     }
     this.#waiting.push([message, text]);
     this.#unsent += text.length;
-    if (this.#unsent > mostUnsent) this.close(codes.slow, "the client reads too slowly");
+    if (this.#unsent > maxUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
   /** Sends a message if the subscriber wants it. */
@@ -89,7 +89,7 @@ export class Subscriber {
     const isWanted = this.#wanted.has("*") || this.#wanted.has(message.event);
     if (!isWanted || this.socket.readyState !== this.socket.OPEN) return;
     this.socket.send(text);
-    if (this.socket.bufferedAmount > mostUnsent) this.close(codes.slow, "the client reads too slowly");
+    if (this.socket.bufferedAmount > maxUnsent) this.close(codes.slow, "the client reads too slowly");
   }
 
   #isClosing = false;

@@ -10,15 +10,15 @@ export const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
   headers["sec-websocket-version"] === "13" &&
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "");
 
-/** Answers handshakes with 101. Messages of clients may have at most `mostBytesIn` bytes. */
-export function createWebSocketUpgrade(mostBytesIn: number) {
+/** Answers handshakes with 101. Messages of clients may have at most `maxBytesIn` bytes. */
+export function createWebSocketUpgrade(maxBytesIn: number) {
   /** The headers of each 101. */
   const headers = new WeakMap<IncomingMessage, readonly string[]>();
   let server: Promise<WebSocketServer> | undefined;
 
   const createServer = async (): Promise<WebSocketServer> => {
     const { WebSocketServer } = await import("ws");
-    const made = new WebSocketServer({ noServer: true, maxPayload: mostBytesIn, perMessageDeflate: false });
+    const made = new WebSocketServer({ noServer: true, maxPayload: maxBytesIn, perMessageDeflate: false });
     made.on("headers", (lines, incoming) => {
       for (const [name, value] of pairsOf(headers.get(incoming) ?? [])) lines.push(`${name}: ${value}`);
     });

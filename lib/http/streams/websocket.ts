@@ -35,12 +35,12 @@ interface Ports {
 type Query = v.InferOutput<typeof streamQuery>;
 
 /** The largest message of a client in bytes. Clients send only their key. */
-const mostBytesIn = 4 * 1024;
+const maxBytesIn = 4 * 1024;
 const keyTimeout = "10s";
 /** The interval of pings. A subscriber without a pong since the last one is cut. */
 const heartbeat = "30s";
 /** The most events to replay. */
-const mostReplayed = 1000;
+const maxReplayed = 1000;
 
 const codeOf: Readonly<Record<string, number>> = {
   unauthorized: codes.unauthorized,
@@ -79,7 +79,7 @@ export function createLiveRoute({
   const all = new FanOut<Subscriber>(failed);
   const { receivers: open } = all;
   const byOrganization = new Map<string, FanOut<Subscriber>>();
-  const upgrade = createWebSocketUpgrade(mostBytesIn);
+  const upgrade = createWebSocketUpgrade(maxBytesIn);
   let stop = () => {};
 
   const miss = (subscriber: Subscriber) => subscriber.close(codes.leaving, "changes were missed; connect again");
@@ -123,15 +123,15 @@ export function createLiveRoute({
   /** Sends the events after the given one, then new messages. */
   const replay = async (subscriber: Subscriber, { organization_id }: Caller, after: string) => {
     subscriber.hold();
-    const past = await events.since(organization_id, after, mostReplayed + 1);
+    const past = await events.since(organization_id, after, maxReplayed + 1);
     // Its later events would be wrong: the id is of a state that a reset or a restore has replaced.
     if (!past)
       return subscriber.close(
         codes.unknown,
         `there is no event ${after}; after a reset or restore, connect again without after`,
       );
-    if (past.length > mostReplayed)
-      return subscriber.close(codes.tooFar, `more than ${mostReplayed} events since then; read GET /v1/events`);
+    if (past.length > maxReplayed)
+      return subscriber.close(codes.tooFar, `more than ${maxReplayed} events since then; read GET /v1/events`);
     for (const message of past) subscriber.send(message, JSON.stringify(message));
     subscriber.resume(past.at(-1)?.id ?? after);
     begin(subscriber);

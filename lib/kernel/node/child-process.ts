@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { systemTimer } from "../clock.ts";
+import { descriptorLimit } from "./descriptors.ts";
 import { descendantsOf, idsOf, signalProcess } from "./process-table.ts";
 
 /** A limit that a group has reached. */
@@ -104,12 +105,12 @@ const closesOnExec = 0o2000000;
  */
 function findReplacements(): (number | "ignore")[] {
   // A descriptor above a limit that was lowered later cannot be replaced.
-  const [, limit = "0"] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
+  const limit = descriptorLimit();
   const inherited = readdirSync("/proc/self/fd")
     .map(Number)
     .filter((fd) => {
       try {
-        if (fd >= Number(limit)) return false;
+        if (fd >= limit) return false;
         const [, flags = "0"] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1")) ?? [];
         return fd > 3 && (Number.parseInt(flags, 8) & closesOnExec) === 0;
       } catch (error) {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /** The process's limit of file descriptors; Infinity except on Linux. */
-function descriptorLimit(): number {
+export function descriptorLimit(): number {
   try {
     // Only Linux has this file. `process.report` knows the limit on every system, but takes 12 ms.
     return Number(/^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? Infinity);

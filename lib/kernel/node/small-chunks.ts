@@ -5,7 +5,7 @@ import { yieldToEventLoop } from "./event-loop.ts";
 /** In bytes. */
 const small = 512;
 /** The first ones pass at once: most messages have no more. */
-const mostPassed = 64;
+const maxPassed = 64;
 /** So many in one tick are passed on at its end. */
 const few = 100;
 /**
@@ -15,7 +15,7 @@ const few = 100;
 const pause_ms = 0.01;
 
 /** So many are kept as one: 11,000 chunks of one byte have a MiB of objects. */
-const mostKept = 256;
+const maxKept = 256;
 
 /** Passes on the small chunks of a message, and returns their number. */
 type Flush = () => number;
@@ -89,12 +89,12 @@ export function createChunkJoiner() {
       else flush();
     };
     message.push = (chunk: Buffer | null) => {
-      if (count === 0 && (!chunk || chunk.length >= small || ++passed <= mostPassed)) return push(chunk);
+      if (count === 0 && (!chunk || chunk.length >= small || ++passed <= maxPassed)) return push(chunk);
       if (chunk) {
         held.push(chunk);
         count += 1;
         if (count === 1) void flushSoon();
-        if (held.length === mostKept) join();
+        if (held.length === maxKept) join();
       } else isEnded = true;
       // Node stops reading, until `push` asks for more.
       return false;

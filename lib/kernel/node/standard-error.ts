@@ -11,7 +11,7 @@ let isWatched = false;
 /** In characters, nearly all of one byte. A pipe that processes share takes 4,096 bytes as a whole, so no line is torn. */
 const atOnce = 4096;
 /** The most bytes that wait for a reader that is slow, such as a pager. */
-const mostWaiting = 1024 * 1024;
+const maxWaiting = 1024 * 1024;
 
 function flush(lossOf: (lines: number) => string): void {
   const [text, of] = [lines, count];
@@ -19,7 +19,7 @@ function flush(lossOf: (lines: number) => string): void {
   count = 0;
   if (of === 0) return;
   const { stderr } = process;
-  if (stderr.writableLength > mostWaiting) {
+  if (stderr.writableLength > maxWaiting) {
     lost += of;
     return;
   }

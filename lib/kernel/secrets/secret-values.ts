@@ -4,7 +4,7 @@ export const redaction = "[redacted]" as const;
 /** In the output of programs, shorter values and lines are not looked for: `1` or `}` would hide a part of most lines. */
 const usualLeast = 6;
 /** A longer value is found by its beginning of so many characters. */
-const most = 64;
+const maxLength = 64;
 
 /** Lines such as `-----BEGIN PRIVATE KEY-----` say what follows. */
 const isTitle = /^-{3,}[\w ]+-{3,}$/;
@@ -23,7 +23,7 @@ export function hideValues(values: readonly string[], least = usualLeast): (text
       const part = line.trim();
       if (part.length < least || isTitle.test(part)) continue;
       beginnings.add(part.slice(0, least));
-      const beginning = part.slice(0, most);
+      const beginning = part.slice(0, maxLength);
       const known = lengths.get(beginning.length) ?? new Map<string, number>();
       lengths.set(beginning.length, known.set(beginning, Math.max(part.length, known.get(beginning) ?? 0)));
     }

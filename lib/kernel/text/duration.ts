@@ -1,11 +1,5 @@
 /** Durations as people write them: `"150ms"`, `"30s"`, `"2m"`, `"2h"`, `"7d"`, or several in a row (`"2h42m30s"`). */
-const units = {
-  ms: 1,
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-} as const;
+const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const part = /(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)/y;
 
 /** Milliseconds of a duration; undefined for any other value. */

@@ -150,7 +150,7 @@ export const connectionConfig = (url: string, name: string, use: keyof typeof se
 });
 
 /** How many statements a connection keeps prepared. Others are parsed at each run. */
-const mostNamed = 512;
+const maxNamed = 512;
 
 export type Statements = ReturnType<typeof createStatements>;
 
@@ -160,7 +160,7 @@ export function createStatements() {
   return {
     /** A query for `pg`. */
     query(text: string, values: readonly unknown[]): QueryConfig {
-      if (!names.has(text)) names.set(text, names.size < mostNamed ? `s${names.size}` : undefined);
+      if (!names.has(text)) names.set(text, names.size < maxNamed ? `s${names.size}` : undefined);
       return { name: names.get(text), text, values: values.map(storable) };
     },
     texts: () => [...names.keys()],

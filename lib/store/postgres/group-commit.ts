@@ -20,7 +20,7 @@ interface Member {
 export type Ended = { readonly value: unknown } | { readonly error: unknown };
 
 /** The most transactions in a group. A group holds its organization's lock for a few milliseconds. */
-const most = 64;
+const maxMembers = 64;
 
 /** Runs all works in one transaction. Rejects if it was rolled back or its connection was lost. */
 type Run = (scope: EngineScope, works: readonly Work[]) => Promise<readonly Ended[]>;
@@ -94,7 +94,7 @@ export function createGroups(run: Run) {
       });
     }
     const queue = queues.get(scope.organization_id);
-    if (queue?.gathering && queue.gathering.length < most) queue.gathering.push(member);
+    if (queue?.gathering && queue.gathering.length < maxMembers) queue.gathering.push(member);
     else beginGroup(scope, member);
   };
 

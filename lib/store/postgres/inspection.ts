@@ -33,7 +33,7 @@ async function one(ask: Ask, text: string) {
 const olderTables = "not checked, because the tables are of an older version; the next start updates them";
 const megabyte = 1_048_576;
 /** The largest accepted clock difference. Links and keys expire by the clock. */
-const most_ahead_ms = 5_000;
+const maxAhead_ms = 5_000;
 
 /** The number of applied migrations; 0 if there are no tables. */
 async function schemaOf(ask: Ask): Promise<number> {
@@ -126,7 +126,7 @@ export const postgresChecks: Readonly<Record<string, (at: Inspected) => Promise<
     const trip_ms = now() - before;
     const ahead_ms = Math.round(Number(answer["now"]) - before - trip_ms / 2);
     const says = `${Math.abs(ahead_ms)} ms ${ahead_ms < 0 ? "behind" : "ahead of"} this machine's; a round trip takes ${trip_ms} ms`;
-    if (Math.abs(ahead_ms) <= most_ahead_ms + trip_ms / 2) return says;
+    if (Math.abs(ahead_ms) <= maxAhead_ms + trip_ms / 2) return says;
     throw new Error(`${says}; synchronize both machines with a time server (timedatectl set-ntp true)`);
   },
 };

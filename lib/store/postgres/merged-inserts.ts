@@ -1,7 +1,7 @@
 import type { StatementUse } from "../engine.ts";
 
 /** The most rows of a statement. Each statement has a power of two of rows, so that few are prepared. */
-const most = 32;
+const maxRows = 32;
 
 type OfRows = NonNullable<StatementUse["ofRows"]>;
 
@@ -28,7 +28,7 @@ export function createInserts(send: (text: string, values: readonly unknown[]) =
   const flush = () => {
     for (const { ofRows, columns, values } of waiting.splice(0)) {
       for (let from = 0; from < values.length; ) {
-        const rows = Math.min(most, 2 ** Math.floor(Math.log2((values.length - from) / columns)));
+        const rows = Math.min(maxRows, 2 ** Math.floor(Math.log2((values.length - from) / columns)));
         send(ofRows(rows), values.slice(from, from + rows * columns));
         from += rows * columns;
       }

@@ -4,8 +4,8 @@ import { connectionConfig, type Driver } from "./driver.ts";
 
 const channel = "svc_server";
 /** Below PostgreSQL's limit of 8,000 bytes. */
-const longest = 7_900;
-const backoff_ms = { first: 100, most: 1_000 };
+const maxBytes = 7_900;
+const backoff_ms = { first: 100, max: 1_000 };
 /** Every `pause` a query checks the connection. If no result comes within `answer`, the connection is dropped. */
 const heartbeat = { pause: "10s", answer: "5s" };
 
@@ -18,8 +18,8 @@ export function sendingOf(messages: readonly string[], from: string, quote: (tex
   let text = "";
   for (const message of new Set(messages)) {
     const one = `${from} ${message}`;
-    if (Buffer.byteLength(one) > longest) throw new Error("a message to other processes is too long");
-    if (text && Buffer.byteLength(text) + Buffer.byteLength(message) + 1 <= longest) text += `\n${message}`;
+    if (Buffer.byteLength(one) > maxBytes) throw new Error("a message to other processes is too long");
+    if (text && Buffer.byteLength(text) + Buffer.byteLength(message) + 1 <= maxBytes) text += `\n${message}`;
     else {
       if (text) texts.push(text);
       text = one;
@@ -61,7 +61,7 @@ export function createSignals({ driver, url, own, failed }: Ports) {
     if (hasEnded) return;
     failed();
     cancelTimer = systemTimer(wait_ms, open);
-    wait_ms = Math.min(2 * wait_ms, backoff_ms.most);
+    wait_ms = Math.min(2 * wait_ms, backoff_ms.max);
     lost();
   };
 

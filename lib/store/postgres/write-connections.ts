@@ -6,12 +6,12 @@ import { connectionConfig, type Driver } from "./driver.ts";
 import { isEnded } from "./errors.ts";
 
 /** The most connections for writing. */
-const most = 8;
+const maxConnections = 8;
 /** The timeout of a probe. */
 const probe_ms = 5_000;
-const backoff_ms = { first: 100, most: 5_000 };
+const backoff_ms = { first: 100, max: 5_000 };
 /** How often in a row to open a connection again at once after an administrator ended the one that was opening. */
-const mostReopened = 4;
+const maxReopened = 4;
 
 interface Ports {
   readonly driver: Driver;
@@ -111,7 +111,7 @@ export function createLink({ driver, url, check }: Ports): Link {
           // The other connections serve the waiting transactions.
           if (clients.size > 0 || opening.size > 0) return;
           // The database is there. An obstacle would refuse reads too.
-          if (isEnded(error) && !hasEnded && reopened < mostReopened) {
+          if (isEnded(error) && !hasEnded && reopened < maxReopened) {
             reopened += 1;
             return open();
           }
@@ -129,7 +129,7 @@ export function createLink({ driver, url, check }: Ports): Link {
     if (hasEnded) return;
     cancelTimer();
     cancelTimer = systemTimer(wait_ms, open);
-    wait_ms = Math.min(2 * wait_ms, backoff_ms.most);
+    wait_ms = Math.min(2 * wait_ms, backoff_ms.max);
   };
 
   const give: Link["give"] = (client) => {
@@ -158,7 +158,7 @@ export function createLink({ driver, url, check }: Ports): Link {
       if (client) return Promise.resolve(client);
       return new Promise((resolve, reject) => {
         waiting.push({ resolve, reject });
-        if (opening.size < waiting.length && clients.size + opening.size < most) open();
+        if (opening.size < waiting.length && clients.size + opening.size < maxConnections) open();
       });
     },
     give,

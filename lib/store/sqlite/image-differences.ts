@@ -50,11 +50,11 @@ const hidden = new Set([
   ...["log_bytes", "step_at", "ready_at", "family", "organization_id", "last_used_at"],
 ]);
 const concealed = { from: "[secret]", to: "[secret]" };
-const mostChanges = 1000;
-const mostText = 500;
+const maxChanges = 1000;
+const maxText = 500;
 
 const shown = (value: Value): Value =>
-  typeof value === "string" && value.length > mostText ? `${value.slice(0, mostText)}…` : value;
+  typeof value === "string" && value.length > maxText ? `${value.slice(0, maxText)}…` : value;
 
 /** Orders values as SQLite does: numbers by value, text by bytes. */
 function order(one: Value, other: Value): number {
@@ -88,7 +88,7 @@ export function differencesOf(before: Buffer, after: Buffer): Differences {
         const kind = String(row["family"] ?? type);
         counts[kind] ??= { added: 0, changed: 0, removed: 0 };
         counts[kind][change] += 1;
-        if (changes.length < mostChanges)
+        if (changes.length < maxChanges)
           changes.push({ change, type: kind, id: key.map((name) => row[name]).join("/"), fields });
       }
   } finally {

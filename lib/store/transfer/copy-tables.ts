@@ -50,8 +50,8 @@ function readTables(): Table[] {
 export const lineOf = ({ columns }: Table, row: Row): string =>
   `${JSON.stringify(columns.map((column) => storable(row[column] ?? null)))}\n`;
 
-const fewest = 20;
-const most = 2_000;
+const minRows = 20;
+const maxRows = 2_000;
 /** The target size of a page, in characters. Row sizes differ: some hold a log line, some a response of a megabyte. */
 const page_chars = 2 * 1024 * 1024;
 
@@ -69,7 +69,7 @@ export async function* pagesOf(ask: Ask, { name, columns, key }: Table): AsyncGe
     if (!last || page.length < limit) return;
     after = key.map((column) => last[column] as string | number);
     const chars = page.reduce((sum, row) => sum + lengthOf(row), 0);
-    limit = Math.min(most, Math.max(fewest, Math.round((limit * page_chars) / chars)));
+    limit = Math.min(maxRows, Math.max(minRows, Math.round((limit * page_chars) / chars)));
   }
 }
 
