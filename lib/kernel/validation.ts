@@ -89,17 +89,14 @@ export const email = () =>
 export const datetime = () => v.pipe(v.string(), v.isoTimestamp());
 export const id = (prefix: string) => v.pipe(v.string(), v.regex(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`)));
 
+const parsedBy = (parse: (text: string) => unknown, message: string) =>
+  v.pipe(
+    v.string("must be a string"),
+    v.check((value) => parse(value) !== undefined, message),
+  );
 /** A duration such as `"2h"` or `"2h42m30s"`. */
-export const durationText = () =>
-  v.pipe(
-    v.string("must be a string"),
-    v.check((value) => parseDuration(value) !== undefined, 'must be a duration such as "2h" or "2h42m30s"'),
-  );
-export const instantText = () =>
-  v.pipe(
-    v.string("must be a string"),
-    v.check((value) => parseInstant(value) !== undefined, "must be an instant such as 2026-01-01T00:00:00Z"),
-  );
+export const durationText = () => parsedBy(parseDuration, 'must be a duration such as "2h" or "2h42m30s"');
+export const instantText = () => parsedBy(parseInstant, "must be an instant such as 2026-01-01T00:00:00Z");
 
 /** The path parameters of one record. */
 export const byId = v.object({ id: v.string() });

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Snapshotable } from "../kernel/snapshotable.ts";
+import { codeOf } from "./database-error.ts";
 import { makeFolder } from "./sync-folder.ts";
 
 /**
@@ -63,7 +64,7 @@ export function assetsInMemory(): Assets {
   };
 }
 
-const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === "ENOENT";
+const isMissing = (error: unknown) => codeOf(error) === "ENOENT";
 function undefinedIfMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }
@@ -106,15 +107,7 @@ export function assetsInFolder(folder: string): Assets {
     const handle = await open(folder, "r");
     await handle.sync().finally(() => handle.close());
   };
-  const names = async () => {
-    if (!existsSync(folder)) return [];
-    const all = await readdir(folder).catch((error): string[] => {
-      if (isMissing(error)) return [];
-      throw error;
-    });
-    return all.filter((name) => assetName.test(name));
-  };
-  const namesNow = () => (existsSync(folder) ? readdirSync(folder).filter((name) => assetName.test(name)) : []);
+  const names = () => (existsSync(folder) ? readdirSync(folder).filter((name) => assetName.test(name)) : []);
   return {
     async store(name, bytes) {
       makeFolder(folder, 0o700);
@@ -140,19 +133,19 @@ export function assetsInFolder(folder: string): Assets {
     async remove(name) {
       if (existsSync(folder)) await rm(pathOf(name), { force: true });
     },
-    names,
+    names: async () => names(),
     snapshotable: {
       // Partial files are left out: they may disappear, and the restored job writes them again.
       save: (): Files =>
         new Map(
-          namesNow()
+          names()
             .filter(isAssetName)
             .flatMap((name) => entryOf(folder, name)),
         ),
       load(saved) {
         const files = filesOf(saved);
         if (files.size > 0) mkdirSync(folder, { recursive: true, mode: 0o700 });
-        for (const name of namesNow()) if (!files.has(name)) rmSync(join(folder, name), { force: true });
+        for (const name of names()) if (!files.has(name)) rmSync(join(folder, name), { force: true });
         for (const [name, bytes] of files) writeFileSync(pathOf(name), bytes, { mode: 0o600 });
       },
     },

@@ -1,5 +1,8 @@
 import { Problem } from "../kernel/errors.ts";
 
+/** The code of an error of SQLite, PostgreSQL or the system; empty without one. */
+export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
+
 /** Why this service refuses a database, and how to fix it. */
 export class DatabaseError extends Error {
   constructor(path: string, reason: string, cause?: unknown) {
@@ -18,7 +21,7 @@ export class Damage extends Error {}
 
 /** The reason and the remedy in one sentence. `remedy` is for a damaged file or a folder. */
 export function describeError(error: unknown, remedy = "restore it from a backup"): string {
-  const code = String((error as { code?: string }).code ?? "");
+  const code = codeOf(error);
   const { message } = error as Error;
   if (error instanceof Damage) return `${message}; ${remedy}`;
   if (/^SQLITE_(READONLY|CANTOPEN)|^E(ACCES|PERM|ROFS)$/.test(code)) {
@@ -34,8 +37,7 @@ export function describeError(error: unknown, remedy = "restore it from a backup
 }
 
 /** Whether SQLite found damaged pages. */
-export const isDamage = (error: unknown): boolean =>
-  /^SQLITE_(CORRUPT|NOTADB)/.test(String((error as { code?: unknown } | undefined)?.code));
+export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(codeOf(error));
 
 /** Turns the 503 of an unreachable store into a DatabaseError: a retry would not help, so the operator has to act. */
 export const asDatabaseError = (path: string, error: unknown): unknown =>

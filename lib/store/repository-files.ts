@@ -1,5 +1,6 @@
 import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "./database-error.ts";
 import { isPostgres } from "./database-url.ts";
 
 /** The folder beside a database for the git repositories that are pushed to the service. */
@@ -20,8 +21,7 @@ function unfinishedIn(place: string): RegExp | undefined {
 }
 
 /** Whether git removed a file or folder meanwhile, or put the other in its place. */
-const isGone = (error: unknown) =>
-  ["ENOENT", "ENOTDIR", "EISDIR"].includes((error as NodeJS.ErrnoException).code ?? "");
+const isGone = (error: unknown) => ["ENOENT", "ENOTDIR", "EISDIR"].includes(codeOf(error));
 
 interface Entry {
   readonly name: string;

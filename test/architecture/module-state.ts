@@ -25,7 +25,6 @@ const ofProcess: Readonly<Record<string, string>> = {
   "lib/store/sqlite/database-files.ts": "an empty database",
   "lib/store/store.ts": "queries of a repository",
   "lib/kernel/node/child-process.ts": "descriptors that the machine gives every child",
-  "lib/kernel/node/process-table.ts": "the page size of the machine",
 };
 
 const isReadonly = ({ typeAnnotation }: Node) => /^Readonly/.test(typeAnnotation?.typeAnnotation?.typeName?.name ?? "");

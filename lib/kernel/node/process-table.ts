@@ -7,37 +7,28 @@ export interface ProcessEntry {
   readonly group: number;
 }
 
-let pageSize: number | undefined;
-
-/** The page size. /proc gives the size of this process in pages; Node gives it in bytes. */
-function pageBytes(): number {
-  const pages = Number(readFileSync("/proc/self/statm", "latin1").split(" ")[1]);
-  pageSize ??= 2 ** Math.round(Math.log2(process.memoryUsage.rss() / pages));
-  return pageSize;
-}
-
-/** The total memory of processes, without shared pages (libraries, and pages unchanged since a fork). */
-export function memoryOf(processes: readonly ProcessEntry[]): number {
-  const page = pageBytes();
-  return processes.reduce((sum, { pid }) => {
-    try {
-      const [, resident, shared] = readFileSync(`/proc/${pid}/statm`, "latin1").split(" ");
-      return sum + (Number(resident) - Number(shared)) * page;
-    } catch {
-      return sum; // The process has ended.
-    }
-  }, 0);
-}
-
-function entryOf(pid: string | number): ProcessEntry | undefined {
+/** A file of a process in /proc; undefined if the process has ended, or belongs to another user. */
+function readOf(pid: number | string, file: string): string | undefined {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The program's name is in parentheses and may contain any character.
-    const [state, parent, group] = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    return state === "Z" ? undefined : { pid: Number(pid), parent: Number(parent), group: Number(group) };
+    return readFileSync(`/proc/${pid}/${file}`, "latin1");
   } catch {
-    return undefined; // The process has ended.
+    return undefined;
   }
+}
+
+/** The total memory of processes in bytes, without pages of files, such as libraries, and without shared memory. */
+export const memoryOf = (processes: readonly ProcessEntry[]): number =>
+  processes.reduce((sum, { pid }) => {
+    const [, kibibytes = 0] = /^RssAnon:\s*(\d+)/m.exec(readOf(pid, "status") ?? "") ?? [];
+    return sum + Number(kibibytes) * 1024;
+  }, 0);
+
+function entryOf(pid: string): ProcessEntry | undefined {
+  const text = readOf(pid, "stat");
+  if (text === undefined) return undefined;
+  // The program's name is in parentheses and may contain any character.
+  const [state, parent, group] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  return state === "Z" ? undefined : { pid: Number(pid), parent: Number(parent), group: Number(group) };
 }
 
 /** All processes that this process can see. */
@@ -60,12 +51,9 @@ export function descendantsOf(pid: number, all: readonly ProcessEntry[] = allPro
 
 /** The ids of a process: on this machine, then in each sandbox around it, the innermost last. */
 export function idsOf(pid: number): number[] {
-  try {
-    const [, ids = ""] = /^NSpid:\s*(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1")) ?? [];
-    return ids.split(/\s+/).map(Number);
-  } catch {
-    return []; // The process has ended.
-  }
+  const text = readOf(pid, "status");
+  const [, ids = ""] = /^NSpid:\s*(.*)$/m.exec(text ?? "") ?? [];
+  return text === undefined ? [] : ids.split(/\s+/).map(Number);
 }
 
 /** Sends a signal. It is not an error if the process has ended. */
@@ -83,15 +71,10 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
  */
 export function killStrays(isOurs: (of: { deployment_id: string; port: string | undefined }) => boolean): void {
   for (const { pid } of allProcesses()) {
-    if (pid === process.pid) continue;
-    try {
-      const variables = readFileSync(`/proc/${pid}/environ`, "latin1");
-      const read = (name: string) => new RegExp(`(?:^|\0)${name}=([^\0]*)`).exec(variables)?.[1];
-      const deployment_id = read("SVC_DEPLOYMENT");
-      if (deployment_id !== undefined && isOurs({ deployment_id, port: read("PORT") })) signalProcess(pid, "SIGKILL");
-    } catch {
-      // The process has ended, or belongs to another user.
-    }
+    const variables = pid === process.pid ? "" : (readOf(pid, "environ") ?? "");
+    const read = (name: string) => new RegExp(`(?:^|\0)${name}=([^\0]*)`).exec(variables)?.[1];
+    const deployment_id = read("SVC_DEPLOYMENT");
+    if (deployment_id !== undefined && isOurs({ deployment_id, port: read("PORT") })) signalProcess(pid, "SIGKILL");
   }
 }
 

@@ -1,11 +1,12 @@
 import { sql } from "kysely";
 import type { Client, QueryResult } from "pg";
+import { codeOf } from "../database-error.ts";
 import type { Cluster, Engine, EngineScope } from "../engine.ts";
 import { stopped } from "../write-failure.ts";
 import { commit } from "./commit.ts";
 import { followDatabaseTime } from "./database-time.ts";
 import { connectionConfig, createStatements, type Driver, queryBuilder, type Runner } from "./driver.ts";
-import { codeOf, isEnded, isLost, translate } from "./errors.ts";
+import { isEnded, isLost, translate } from "./errors.ts";
 import { createGroups, type Ended, type Work } from "./group-commit.ts";
 import { lockingOf } from "./locks.ts";
 import { createPool } from "./pool.ts";

@@ -1,11 +1,9 @@
 import { Problem } from "../../kernel/errors.ts";
-import { Damage, describeError } from "../database-error.ts";
+import { codeOf, Damage, describeError } from "../database-error.ts";
 import { stopped } from "../write-failure.ts";
 
 /** How often to retry a transaction, after a conflict and after a constraint violation. */
 const reruns = { conflict: 3, constraint: 1 };
-
-export const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
 /** Whether the connection or the server is gone, or could never be reached. */
 export function isLost(error: unknown): boolean {

@@ -1,6 +1,7 @@
 import type { Client } from "pg";
 import { systemTimer } from "../../kernel/clock.ts";
 import { createRandom } from "../../kernel/random.ts";
+import { codeOf } from "../database-error.ts";
 import type { Obstacle, Watcher } from "../write-failure.ts";
 import { connectionConfig, type Driver } from "./driver.ts";
 import { isEnded } from "./errors.ts";
@@ -123,7 +124,7 @@ export function createLink({ driver, url, check }: Ports): Link {
   };
 
   const stop = (error: unknown) => {
-    const found = (error as { code?: unknown }).code === "25006" ? "database_read_only" : "unreachable";
+    const found = codeOf(error) === "25006" ? "database_read_only" : "unreachable";
     if (obstacle !== found) watcher?.writes(found, error);
     obstacle = found;
     if (hasEnded) return;

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { DatabaseError, describeError } from "../database-error.ts";
+import { codeOf, DatabaseError, describeError } from "../database-error.ts";
 import { sync, syncFolder } from "../sync-folder.ts";
 import { lockDatabase } from "./database-lock.ts";
 
@@ -113,7 +113,7 @@ function removeTree(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENAMETOOLONG") throw error;
+    if (codeOf(error) !== "ENAMETOOLONG") throw error;
     execFileSync("rm", ["-rf", "--", path], { stdio: "ignore" });
   }
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Database } from "better-sqlite3";
-import { DatabaseError, describeError } from "../database-error.ts";
+import { codeOf, DatabaseError, describeError } from "../database-error.ts";
 import { openRaw } from "./connection.ts";
 
 export const lockFileOf = (path: string) => `${path}.lock`;
@@ -17,7 +17,7 @@ export function lockDatabase(path: string): () => void {
     lock.exec("BEGIN EXCLUSIVE");
   } catch (error) {
     lock?.close();
-    if (String((error as { code?: string }).code).startsWith("SQLITE_BUSY")) {
+    if (codeOf(error).startsWith("SQLITE_BUSY")) {
       throw new DatabaseError(
         path,
         `another svc-server${lockHolder(path)} is running on it; stop that one, or name another file`,

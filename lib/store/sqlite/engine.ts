@@ -2,7 +2,7 @@ import type { Database, Statement as Prepared } from "better-sqlite3";
 import { sql } from "kysely";
 import { Problem } from "../../kernel/errors.ts";
 import { yieldToEventLoop } from "../../kernel/node/event-loop.ts";
-import { Damage, isDamage } from "../database-error.ts";
+import { codeOf, Damage, isDamage } from "../database-error.ts";
 import type { Engine, Statement } from "../engine.ts";
 import { refuseMoved, stopped } from "../write-failure.ts";
 import { queryBuilder } from "./connection.ts";
@@ -199,8 +199,6 @@ function statementOf(link: Link, text: string, translate: (error: unknown) => un
 function requireTransaction({ group }: Link): void {
   if (!group.beforeWrite()) throw new Error("a write outside of a transaction");
 }
-
-const codeOf = (error: unknown): string => String((error as { code?: unknown } | undefined)?.code ?? "");
 
 /** An unusable store is a 503, not a 500 (schema/README.md#errors). */
 function translate(error: unknown, recovery: Recovery | undefined): unknown {

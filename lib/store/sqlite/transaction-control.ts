@@ -1,4 +1,5 @@
 import type { Database } from "better-sqlite3";
+import { codeOf } from "../database-error.ts";
 
 /** The statements that begin and end a group of transactions, or a snapshot for reads. */
 export const prepareControl = (database: Database) => ({
@@ -27,7 +28,7 @@ export function createBegin(control: Pick<ReturnType<typeof prepareControl>, "be
       tries = 0;
       return true;
     } catch (error) {
-      if ((error as { code?: unknown }).code !== "SQLITE_BUSY" || ++tries >= locked.tries) {
+      if (codeOf(error) !== "SQLITE_BUSY" || ++tries >= locked.tries) {
         tries = 0;
         throw error;
       }

@@ -12,7 +12,7 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { isAssetName } from "../asset-files.ts";
 import { copyData, dataFolderOf } from "../data-files.ts";
-import { DatabaseError } from "../database-error.ts";
+import { codeOf, DatabaseError } from "../database-error.ts";
 import { copyRepositories, repositoryFolderOf } from "../repository-files.ts";
 import { settleSwitch, switchFiles, switchOf } from "../sqlite/atomic-switch.ts";
 import { refuseFolder } from "../sqlite/database-files.ts";
@@ -159,7 +159,7 @@ function copyBeside(source: string, target: string, report: Report): string[] {
         copyPrivately(join(from, name), join(to, name));
         return true;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+        if (codeOf(error) === "ENOENT") return false;
         throw error;
       }
     });

@@ -1,4 +1,4 @@
-import { DatabaseError, describeError } from "../database-error.ts";
+import { codeOf, DatabaseError, describeError } from "../database-error.ts";
 import { isPostgres, withoutPassword } from "../database-url.ts";
 import { fingerprintOf, readKey, wrongKey } from "../encryption.ts";
 import { describePostgres } from "../postgres/errors.ts";
@@ -36,7 +36,7 @@ export async function copyDatabases(request: CopyRequest, report: (progress: Pro
 }
 
 function reasonOf(error: unknown): string {
-  if (/^SQLITE_|^ENOSPC$/.test(String((error as { code?: unknown }).code))) return describeError(error);
+  if (/^SQLITE_|^ENOSPC$/.test(codeOf(error))) return describeError(error);
   return describePostgres(error);
 }
 
